@@ -13,7 +13,7 @@ use crate::connect::handshake;
 use crate::connect::handshake::{
     ClientInfo, HandshakeError, HandshakeErrorKind, HandshakeMethod, HandshakeOrder, HandshakeState, known_version,
 };
-use crate::connect::open::{Link, OpenError, open};
+use crate::connect::open::{Link, open};
 use crate::connect::options::ClientOptions;
 #[cfg(feature = "stdio")]
 use crate::connect::process::download::Download;
@@ -43,6 +43,12 @@ struct FailedAttempt {
     error: ConnectError,
     /// The handshake method to try with another start of the server.
     may_take: Option<HandshakeMethod>,
+}
+
+impl From<ConnectError> for FailedAttempt {
+    fn from(error: ConnectError) -> Self {
+        Self { error, may_take: None }
+    }
 }
 
 /// Connects to a server, within `patience` in total. If the future is dropped, its process is killed and its requests
@@ -81,15 +87,15 @@ pub(crate) async fn establish(
         config
     };
     let version = hint.filter(ProtocolVersion::has_initialize).unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
-    let attempt = async |attempts| {
+    let attempt = async |order| {
         if options.starts_child(&config) {
-            starts.begin().map_err(|error| FailedAttempt { error, may_take: None })?;
+            starts.begin()?;
         }
-        let outcome = Box::pin(attempt((&config, options), notices, version.clone(), &redactor, attempts, time)).await;
+        let outcome = Box::pin(attempt((&config, options), notices, version.clone(), &redactor, order, time)).await;
         outcome.inspect_err(|failure| starts.failed(&failure.error))
     };
-    let attempts = if modern { HandshakeOrder::DiscoverFirst(patience / 2) } else { HandshakeOrder::InitializeFirst };
-    let failure = match attempt(attempts).await {
+    let order = if modern { HandshakeOrder::DiscoverFirst(patience / 2) } else { HandshakeOrder::InitializeFirst };
+    let failure = match attempt(order).await {
         Ok(connection) => return Ok(connection),
         Err(failure) => failure,
     };
@@ -130,28 +136,21 @@ async fn attempt(
     notices: &Arc<Notices>,
     version: ProtocolVersion,
     redactor: &Redactor,
-    attempts: HandshakeOrder,
+    order: HandshakeOrder,
     (until, patience): (Deadline, Duration),
 ) -> Result<Connection, FailedAttempt> {
-    #[cfg_attr(
-        not(any(feature = "auth", feature = "cassette")),
-        expect(unused_mut, reason = "nobody else sets something on it")
-    )]
+    #[cfg_attr(not(feature = "auth"), expect(unused_mut, reason = "nobody else sets something on it"))]
     let mut link = Link::new(config, options, redactor);
     link.ledger.heard_by(notices.clone());
     #[cfg(feature = "cassette")]
-    if let Some(cassette) = &options.cassette {
-        link.player = cassette.player();
-        if let Some(witness) = cassette.witness(redactor) {
-            link.ledger.witnessed_by(witness);
-        }
+    if let Some(witness) = options.cassette.as_ref().and_then(|cassette| cassette.witness(redactor)) {
+        link.ledger.witnessed_by(witness);
     }
     #[cfg(feature = "auth")]
     match if options.replays() { Ok(None) } else { options.authorizer(config) } {
         Ok(authorizer) => link.authorizer = authorizer,
         Err(message) => {
-            let error = ConnectError::new(&config.name, Kind::Config, link.notes.explain(&message));
-            return Err(FailedAttempt { error, may_take: None });
+            return Err(ConnectError::new(&config.name, Kind::Config, link.notes.explain(&message)).into());
         }
     }
     let fail = |kind, message: &str| {
@@ -165,8 +164,7 @@ async fn attempt(
             message.push_str("\n  ");
             message.push_str(&missed);
         }
-        let error = ConnectError::new(&config.name, kind, message).with_evidence(link.notes.evidence());
-        FailedAttempt { error, may_take: None }
+        ConnectError::new(&config.name, kind, message).with_evidence(link.notes.evidence())
     };
     let capabilities: ClientCapabilities = serde_json::from_value(options.declared_capabilities())
         .map_err(|error| fail(Kind::Config, &format!("invalid client capabilities: {error}")))?;
@@ -176,30 +174,27 @@ async fn attempt(
     let answers = Arc::new(Answers::new(options.handlers.clone()));
     let state = HandshakeState::default();
     let beginning = async {
-        let opened = open(config, &link).await.map_err(|error| match error {
-            OpenError::Start(kind, message) => fail(kind, &message),
-            #[cfg(feature = "http")]
-            OpenError::Below(failure) => failed_below(&fail, "", &failure),
-        })?;
+        let opened = open(config, options, &link).await;
+        let opened = opened.map_err(|error| failed_below(&fail, error.kind, "", &error.failure))?;
         let stamp = client.stamp(ProtocolVersion::LATEST);
         let (mut session, mut receiving) =
             receiving::open(opened.sides, link.ledger.clone(), answers.clone(), Some(stamp));
-        let begun = handshake::begin(&mut session, &mut receiving, &client, attempts, &state).await;
+        let begun = handshake::begin(&mut session, &mut receiving, &client, order, &state).await;
         #[cfg(feature = "stdio")]
         if let (Err(_), Some(sandbox)) = (&begun, &opened.sandbox)
             && let Some((kind, message)) = sandbox.refusal().await
         {
-            return Err(fail(kind, &message));
+            return Err(fail(kind, &message).into());
         }
         begun.map(|agreed| (session, receiving, agreed)).map_err(|refusal| {
-            let may_take = match (attempts, &refusal.kind) {
+            let may_take = match (order, &refusal.kind) {
                 (HandshakeOrder::DiscoverFirst(_), HandshakeErrorKind::Closed) => Some(HandshakeMethod::Initialize),
                 (HandshakeOrder::InitializeFirst, _) if state.refusal().is_some() && !link.ledger.is_open() => {
                     Some(HandshakeMethod::Discover)
                 }
                 _ => None,
             };
-            FailedAttempt { may_take, ..refused(&fail, &refusal) }
+            FailedAttempt { error: refused(&fail, &refusal), may_take }
         })
     };
     let begun = {
@@ -216,19 +211,19 @@ async fn attempt(
         #[cfg(feature = "http")]
         if let Some(waits) = link.authorizer.as_ref().and_then(|authorizer| authorizer.waits_for()) {
             let message = format!("{waits}; the authorization continues, and the next connection uses its outcome");
-            return Err(fail(Kind::Auth, &message));
+            return Err(fail(Kind::Auth, &message).into());
         }
         if let Some(refusal) = state.refusal() {
-            return Err(refused(&fail, &refusal));
+            return Err(refused(&fail, &refusal).into());
         }
         let message = format!("no answer to `{}` within {patience:?}", state.last().method());
-        return Err(fail(Kind::Timeout, &message));
+        return Err(fail(Kind::Timeout, &message).into());
     };
     let (session, receiving, agreed) = begun?;
     Ok(Connection::new((session, receiving), link, agreed, declared, answers))
 }
 
-fn refused(fail: &impl Fn(Kind, &str) -> FailedAttempt, refusal: &HandshakeError) -> FailedAttempt {
+fn refused(fail: &impl Fn(Kind, &str) -> ConnectError, refusal: &HandshakeError) -> ConnectError {
     let method = refusal.method.method();
     match &refusal.kind {
         HandshakeErrorKind::Closed => {
@@ -242,7 +237,7 @@ fn refused(fail: &impl Fn(Kind, &str) -> FailedAttempt, refusal: &HandshakeError
             fail(Kind::Protocol, &format!("`{method}` failed: {}", failure.message))
         }
         HandshakeErrorKind::Failed(RequestError::Failed(failure)) => {
-            failed_below(fail, &format!("`{method}` was not answered: "), failure)
+            failed_below(fail, Kind::Transport, &format!("`{method}` was not answered: "), failure)
         }
         HandshakeErrorKind::Failed(error) => fail(Kind::Transport, &format!("`{method}` was not answered: {error}")),
         HandshakeErrorKind::Unclear => fail(Kind::Protocol, &format!("the response to `{method}` is invalid")),
@@ -258,11 +253,11 @@ fn refused(fail: &impl Fn(Kind, &str) -> FailedAttempt, refusal: &HandshakeError
     }
 }
 
-fn failed_below(fail: &impl Fn(Kind, &str) -> FailedAttempt, what: &str, below: &Failure) -> FailedAttempt {
-    let failure = match below.wants_authorization {
+fn failed_below(fail: &impl Fn(Kind, &str) -> ConnectError, kind: Kind, what: &str, below: &Failure) -> ConnectError {
+    let error = match below.wants_authorization {
         true => fail(Kind::Auth, &below.message),
-        false => fail(Kind::Transport, &format!("{what}{}", below.message)),
+        false => fail(kind, &format!("{what}{}", below.message)),
     };
-    let evidence = Evidence { http_status: below.http_status, ..failure.error.evidence().clone() };
-    FailedAttempt { error: failure.error.with_retry_after(below.retry_after).with_evidence(evidence), ..failure }
+    let evidence = Evidence { http_status: below.http_status, ..error.evidence().clone() };
+    error.with_retry_after(below.retry_after).with_evidence(evidence)
 }

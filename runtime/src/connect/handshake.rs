@@ -48,7 +48,7 @@ impl HandshakeMethod {
 pub(crate) enum HandshakeOrder {
     /// First `initialize`.
     InitializeFirst,
-    /// First `server/discover`. After this time without an answer `initialize` is sent too; the first answer counts.
+    /// First `server/discover`. After this time without an answer, as with `InitializeFirst`.
     DiscoverFirst(Duration),
     Only(HandshakeMethod),
 }
@@ -130,10 +130,10 @@ impl HandshakeError {
             HandshakeErrorKind::Failed(RequestError::Rpc(_))
             | HandshakeErrorKind::Unclear
             | HandshakeErrorKind::NoCommonVersion(_) => true,
-            HandshakeErrorKind::Failed(RequestError::Failed(failure)) => {
-                self.method == HandshakeMethod::Discover && !failure.wants_authorization
+            HandshakeErrorKind::Failed(error) => {
+                let is_auth = matches!(error, RequestError::Failed(failure) if failure.wants_authorization);
+                self.method == HandshakeMethod::Discover && !is_auth
             }
-            HandshakeErrorKind::Failed(_) => self.method == HandshakeMethod::Discover,
             HandshakeErrorKind::Closed | HandshakeErrorKind::UnknownVersion(_) => false,
         }
     }
@@ -156,12 +156,12 @@ pub(crate) async fn begin(
     session: &mut Session,
     receiving: &mut Receiving,
     client: &ClientInfo,
-    attempts: HandshakeOrder,
+    order: HandshakeOrder,
     state: &HandshakeState,
 ) -> Result<Agreed, HandshakeError> {
     let outcome = {
         let handshake = Handshake { session, client, state };
-        let mut making = pin!(handshake.make(attempts));
+        let mut making = pin!(handshake.make(order));
         tokio::select! {
             biased;
             outcome = &mut making => outcome,
@@ -196,36 +196,24 @@ struct Handshake<'s> {
 }
 
 impl Handshake<'_> {
-    async fn make(&self, attempts: HandshakeOrder) -> Result<Agreed, HandshakeError> {
-        let head_start = match attempts {
-            HandshakeOrder::Only(HandshakeMethod::Initialize) => return self.initialize().await,
-            HandshakeOrder::Only(HandshakeMethod::Discover) => return self.discover().await,
-            HandshakeOrder::InitializeFirst => {
-                return match self.initialize().await {
-                    // The error of a handshake is clearer than an unknown `server/discover`.
-                    Err(refusal) if refusal.is_about_the_method() => self.discover().await.map_err(|_| refusal),
-                    outcome => outcome,
-                };
-            }
-            HandshakeOrder::DiscoverFirst(head_start) => head_start,
-        };
-        let mut discovering = pin!(self.discover());
-        match timeout(head_start, &mut discovering).await {
-            Ok(Err(refusal)) if refusal.is_about_the_method() => return self.initialize().await,
-            Ok(outcome) => return outcome,
-            Err(_) => {}
+    async fn make(&self, order: HandshakeOrder) -> Result<Agreed, HandshakeError> {
+        match order {
+            HandshakeOrder::Only(HandshakeMethod::Initialize) => self.initialize().await,
+            HandshakeOrder::Only(HandshakeMethod::Discover) => self.discover().await,
+            HandshakeOrder::InitializeFirst => self.initialize_or_discover().await,
+            HandshakeOrder::DiscoverFirst(patience) => match timeout(patience, self.discover()).await {
+                Ok(Err(refusal)) if refusal.is_about_the_method() => self.initialize().await,
+                Ok(outcome) => outcome,
+                Err(_) => self.initialize_or_discover().await,
+            },
         }
-        let mut initializing = pin!(self.initialize());
-        tokio::select! {
-            biased;
-            outcome = &mut discovering => match outcome {
-                Err(refusal) if refusal.is_about_the_method() => initializing.await,
-                outcome => outcome,
-            },
-            outcome = &mut initializing => match outcome {
-                Ok(agreed) => Ok(agreed),
-                Err(refusal) => discovering.await.map_err(|_| refusal),
-            },
+    }
+
+    async fn initialize_or_discover(&self) -> Result<Agreed, HandshakeError> {
+        match self.initialize().await {
+            // The error of a handshake is clearer than an unknown `server/discover`.
+            Err(refusal) if refusal.is_about_the_method() => self.discover().await.map_err(|_| refusal),
+            outcome => outcome,
         }
     }
 
@@ -263,26 +251,24 @@ impl Handshake<'_> {
         self.state.asks(HandshakeMethod::Discover);
         let refused = |kind| HandshakeError { method: HandshakeMethod::Discover, kind };
         let version = ProtocolVersion::LATEST;
-        let request = || MethodCall::new("server/discover", Map::new());
+        let offers = |offered: Option<&Value>| {
+            let offered = offered.and_then(Value::as_array).ok_or_else(|| refused(HandshakeErrorKind::Unclear))?;
+            let offered: Vec<String> = offered.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect();
+            match offered.iter().any(|offered| offered == version.as_str()) {
+                true => Ok(()),
+                false => Err(refused(HandshakeErrorKind::NoCommonVersion(offered))),
+            }
+        };
+        let request = || MethodCall::new(HandshakeMethod::Discover.method(), Map::new());
         let mut answer = self.ask(request()).await;
         if let Err(RequestError::Rpc(error)) = &answer
             && error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
         {
-            let offered = texts(error.data.as_ref().and_then(|data| data.get("supported")));
-            if !offered.iter().any(|offered| offered == version.as_str()) {
-                return Err(refused(HandshakeErrorKind::NoCommonVersion(offered)));
-            }
+            offers(error.data.as_ref().and_then(|data| data.get("supported")))?;
             answer = self.ask(request()).await;
         }
         let answer = answer.map_err(|error| refused(HandshakeErrorKind::Failed(error)))?;
-        let offered = answer.get("supportedVersions");
-        if !offered.is_some_and(Value::is_array) {
-            return Err(refused(HandshakeErrorKind::Unclear));
-        }
-        let offered = texts(offered);
-        if !offered.iter().any(|offered| offered == version.as_str()) {
-            return Err(refused(HandshakeErrorKind::NoCommonVersion(offered)));
-        }
+        offers(answer.get("supportedVersions"))?;
         Ok(Agreed { version, answer })
     }
 
@@ -294,9 +280,4 @@ impl Handshake<'_> {
 
 pub(crate) fn known_version(version: &str) -> Option<ProtocolVersion> {
     ProtocolVersion::KNOWN_VERSIONS.iter().find(|known| known.as_str() == version).cloned()
-}
-
-fn texts(list: Option<&Value>) -> Vec<String> {
-    let texts = list.and_then(Value::as_array).into_iter().flatten();
-    texts.filter_map(|text| text.as_str().map(str::to_owned)).collect()
 }

@@ -12,46 +12,34 @@ use tokio_util::sync::CancellationToken;
 
 use super::options::ClientOptions;
 #[cfg(feature = "stdio")]
-use super::process::isolation::Sandbox;
+use super::process::{Program, isolation::Sandbox, stdio::StdioTransport};
 use crate::ConnectErrorKind as Kind;
 use crate::ground::redact::Redactor;
 #[cfg(feature = "http")]
 use crate::ground::sync::lock;
-#[cfg(feature = "http")]
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::{Ledger, Limits};
 use crate::rpc::notes::Notes;
+use crate::rpc::transports::Sides;
 #[cfg(feature = "cassette")]
-use crate::rpc::transports::cassette::{Player, replay};
+use crate::rpc::transports::cassette::{Cassette, replay};
 #[cfg(feature = "stdio")]
-use crate::rpc::transports::duplex::{DuplexTransport, Streams};
+use crate::rpc::transports::duplex::DuplexTransport;
 #[cfg(feature = "http")]
 use crate::rpc::transports::http::{
-    HttpClient, authorization::Authorizer, client::shared, network::Customize, network::Network,
-    param_headers::ParamHeaders, reach::exposes_headers, streamable,
+    HttpClient, authorization::Authorizer, client::shared, network::Network, param_headers::ParamHeaders,
+    reach::exposes_headers, streamable,
 };
 #[cfg(feature = "http")]
 use crate::rpc::transports::sse::SseTransport;
-use crate::rpc::transports::{self, Sender, Sides};
 
 /// The state that a transport shares with the rest of its connection.
 pub(crate) struct Link {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) notes: Notes,
-    /// The limit on concurrent HTTP requests, if one is set.
-    pub(crate) max_concurrent_requests: Option<usize>,
-    /// The streams to the server, if the program opens them.
-    #[cfg(feature = "stdio")]
-    pub(crate) streams: Option<Streams>,
-    /// The player that answers in the server's place.
-    #[cfg(feature = "cassette")]
-    pub(crate) player: Option<Arc<Player>>,
     /// The headers for tool parameters, if the transport is HTTP.
     #[cfg(feature = "http")]
     pub(crate) param_headers: Option<Arc<ParamHeaders>>,
-    /// The program's changes to the HTTP client.
-    #[cfg(feature = "http")]
-    pub(crate) customize: Option<Customize>,
     /// Authorizes its requests, if the program set it.
     #[cfg(feature = "http")]
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
@@ -62,15 +50,8 @@ impl Link {
         Self {
             ledger: Ledger::new(Limits::default(), options.call_timeout(config.timeout), redactor.clone()),
             notes: Notes::new(&config.name, redactor.clone()),
-            max_concurrent_requests: options.max_concurrent_requests,
-            #[cfg(feature = "stdio")]
-            streams: options.streams.clone(),
-            #[cfg(feature = "cassette")]
-            player: None,
             #[cfg(feature = "http")]
             param_headers: matches!(config.transport, Transport::Http { .. }).then(Arc::default),
-            #[cfg(feature = "http")]
-            customize: options.customize.clone(),
             #[cfg(feature = "http")]
             authorizer: None,
         }
@@ -78,12 +59,15 @@ impl Link {
 }
 
 /// Why no transport could be opened.
-pub(crate) enum OpenError {
-    /// The server could not be started, or the configuration has no transport.
-    Start(Kind, String),
-    /// The server could not be reached, or refused.
-    #[cfg(feature = "http")]
-    Below(Box<Failure>),
+pub(crate) struct OpenError {
+    pub(crate) kind: Kind,
+    pub(crate) failure: Failure,
+}
+
+impl OpenError {
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, failure: Failure::not_sent(message) }
+    }
 }
 
 /// A transport that is open.
@@ -91,13 +75,13 @@ pub(crate) struct Opened {
     pub(crate) sides: Sides,
     /// The sandbox of an isolated server; it may explain why the server does not answer.
     #[cfg(feature = "stdio")]
-    pub(crate) sandbox: Option<Sandbox>,
+    pub(crate) sandbox: Option<Arc<Sandbox>>,
 }
 
-impl Opened {
-    fn new(sender: Arc<impl Sender + 'static>, transport: impl transports::Transport + 'static) -> Self {
+impl From<Sides> for Opened {
+    fn from(sides: Sides) -> Self {
         Self {
-            sides: (sender, Box::new(transport)),
+            sides,
             #[cfg(feature = "stdio")]
             sandbox: None,
         }
@@ -106,87 +90,48 @@ impl Opened {
 
 /// Opens a transport.
 /// Dropped: the connection is closed. Only HTTP+SSE and a program's own connector wait here.
-pub(crate) async fn open(config: &ServerConfig, link: &Link) -> Result<Opened, OpenError> {
-    let is_child = matches!(config.transport, Transport::Stdio { .. });
-    if config.isolation.is_some() && !is_child {
+pub(crate) async fn open(config: &ServerConfig, options: &ClientOptions, link: &Link) -> Result<Opened, OpenError> {
+    if config.isolation.is_some() && !matches!(config.transport, Transport::Stdio { .. }) {
         let message = "`isolation` requires a child process; it cannot be enforced for a `url`";
-        return Err(OpenError::Start(Kind::Config, message.to_owned()));
+        return Err(OpenError::new(Kind::Config, message));
     }
     #[cfg(feature = "cassette")]
-    if let Some(player) = &link.player {
-        let (sender, transport) = replay(player.clone(), link.ledger.clone(), link.notes.redactor().clone());
-        return Ok(Opened::new(sender, transport));
+    if let Some(player) = options.cassette.as_ref().and_then(Cassette::player) {
+        return Ok(Opened::from(replay(player, link.ledger.clone(), link.notes.redactor().clone())));
     }
     #[cfg(feature = "stdio")]
-    if let Some(streams) = &link.streams {
+    if let Some(streams) = &options.streams {
         let ways = [config.ca.is_some(), config.client_cert.is_some(), config.proxy.is_some(), config.auth.is_some()];
         if config.isolation.is_some() || ways.contains(&true) {
             let message = "`isolation`, `ca`, `client_cert`, `proxy` and `auth` cannot be enforced for streams of the \
                            program; remove them";
-            return Err(OpenError::Start(Kind::Config, message.to_owned()));
+            return Err(OpenError::new(Kind::Config, message));
         }
         let sides = DuplexTransport::over(streams, link.ledger.clone(), link.notes.clone()).await;
-        let (sender, transport) = sides.map_err(|message| OpenError::Start(Kind::Transport, message))?;
-        return Ok(Opened::new(sender, transport));
+        return sides.map(Opened::from).map_err(|error| OpenError::new(Kind::Transport, error.to_string()));
     }
-    match &config.transport {
-        #[cfg(feature = "stdio")]
-        Transport::Stdio { command, args, cwd } => {
-            let program = super::process::Program {
-                command,
-                args,
-                cwd: cwd.as_deref(),
-                env: &config.env,
-                inherit_env: &config.inherit_env,
-            };
-            let sandbox = config.isolation.as_ref().map(|isolation| Sandbox::new(isolation, &program)).transpose();
-            let sandbox = sandbox.map_err(|(kind, message)| OpenError::Start(kind, message))?;
-            let (sender, transport) = super::process::stdio::StdioTransport::start(
-                &program,
-                sandbox.as_ref(),
-                link.ledger.clone(),
-                link.notes.clone(),
-            )
-            .map_err(|error| OpenError::Start(Kind::Spawn, cannot_start(command, cwd.as_deref(), &error)))?;
-            Ok(Opened { sandbox, ..Opened::new(sender, transport) })
-        }
-        #[cfg(feature = "http")]
-        Transport::Http { url, headers } => {
-            warn_of_exposed_headers(config);
-            let client = http_client(config, (url, headers), link)?;
-            let param_headers = link.param_headers.clone().unwrap_or_default();
-            let url = reqwest::Url::parse(url)
-                .map_err(|error| OpenError::Start(Kind::Config, format!("`url` is not a URL: {error}")))?;
-            let (sender, transport) = streamable::connect(url, client, param_headers, link.max_concurrent_requests);
-            Ok(Opened::new(sender, transport))
-        }
-        #[cfg(feature = "http")]
-        Transport::Sse { url, headers } => {
-            warn_of_exposed_headers(config);
-            let client = http_client(config, (url, headers), link)?;
-            let sides = SseTransport::connect(url, client).await;
-            let (sender, transport) = sides.map_err(|error| OpenError::Below(Box::new(error)))?;
-            Ok(Opened::new(sender, transport))
-        }
-        #[cfg(not(all(feature = "stdio", feature = "http")))]
-        _ => {
-            let _ = link;
-            let missing = if cfg!(feature = "stdio") { "http" } else { "stdio" };
-            let message = format!("unsupported in this build; enable the feature `{missing}` of mcp-bindgen");
-            Err(OpenError::Start(Kind::Unsupported, message))
-        }
+    #[cfg(feature = "stdio")]
+    if let Some(program) = Program::of(config) {
+        let started = StdioTransport::start(&program, link.ledger.clone(), link.notes.clone());
+        let (sides, sandbox) = started.map_err(|(kind, message)| OpenError::new(kind, message))?;
+        return Ok(Opened { sides, sandbox });
     }
-}
-
-/// Returns the message of a program that the system did not start.
-#[cfg(feature = "stdio")]
-pub(super) fn cannot_start(command: &str, cwd: Option<&str>, error: &std::io::Error) -> String {
-    match (error.kind(), cwd) {
-        (std::io::ErrorKind::NotFound, Some(cwd)) if !std::path::Path::new(cwd).is_dir() => {
-            format!("failed to start `{command}`: the folder `{cwd}` (cwd) does not exist")
+    #[cfg(feature = "http")]
+    if let Transport::Http { url, headers } | Transport::Sse { url, headers } = &config.transport {
+        warn_of_exposed_headers(config);
+        let client = http_client(config, options, (url, headers), link)?;
+        let url = reqwest::Url::parse(url)
+            .map_err(|error| OpenError::new(Kind::Config, format!("`url` is not a URL: {error}")))?;
+        if let Some(param_headers) = &link.param_headers {
+            let sides = streamable::connect(url, client, param_headers.clone(), options.max_concurrent_requests);
+            return Ok(sides.into());
         }
-        _ => format!("failed to start `{command}`: {error}"),
+        let sides = SseTransport::connect(url, client).await;
+        return sides.map(Opened::from).map_err(|failure| OpenError { kind: Kind::Transport, failure });
     }
+    let missing = if cfg!(feature = "stdio") { "http" } else { "stdio" };
+    let message = format!("unsupported in this build; enable the feature `{missing}` of mcp-bindgen");
+    Err(OpenError::new(Kind::Unsupported, message))
 }
 
 /// Warns once of each server whose headers others can read on their way.
@@ -202,20 +147,21 @@ fn warn_of_exposed_headers(config: &ServerConfig) {
 #[cfg(feature = "http")]
 fn http_client(
     config: &ServerConfig,
+    options: &ClientOptions,
     (url, headers): (&str, &BTreeMap<String, String>),
     link: &Link,
 ) -> Result<HttpClient, OpenError> {
-    let wrong = |message| OpenError::Start(Kind::Config, message);
+    let wrong = |message| OpenError::new(Kind::Config, message);
     if !(url.starts_with("http://") || url.starts_with("https://")) {
         return Err(wrong("`url` must begin with http:// or https://".to_owned()));
     }
     if config.auth.is_some() && link.authorizer.is_none() {
         let message = "`auth` requires the feature `auth` of mcp-bindgen, which this build does not have";
-        return Err(OpenError::Start(Kind::Unsupported, message.to_owned()));
+        return Err(OpenError::new(Kind::Unsupported, message));
     }
-    let network = Network::of(config, link.customize.clone()).map_err(wrong)?;
+    let network = Network::of(config, options.customize.clone()).map_err(wrong)?;
     Ok(HttpClient {
-        client: shared(url, &network).map_err(|error| OpenError::Start(Kind::Transport, error))?,
+        client: shared(url, &network).map_err(|error| OpenError::new(Kind::Transport, error))?,
         proxy: network.proxy_place(),
         headers: header_map(headers).map_err(wrong)?,
         authorizer: link.authorizer.clone(),

@@ -14,7 +14,6 @@ use super::connection::Connection;
 use crate::call::INPUT_REQUIRED;
 use crate::ground::deadline::{Deadline, Patience};
 use crate::ground::task::cancelled;
-use crate::rpc::handlers::Unanswered;
 use crate::rpc::messages::error_data;
 use crate::rpc::request::{RequestError, Terms};
 use crate::rpc::sent::MethodCall;
@@ -124,15 +123,10 @@ impl Connection {
         for (key, mut asked) in asked {
             let params = asked.get_mut("params").map(Value::take).unwrap_or_default();
             let method = asked.get("method").and_then(Value::as_str).unwrap_or_default();
-            let answer = self.answers.answer(method, params).await.map_err(|reason| {
-                let what = match reason {
-                    Unanswered::Unknown => "which this client does not support",
-                    Unanswered::Declined => "which was declined",
-                    Unanswered::TooMany => "too often within a minute",
-                    Unanswered::Error(..) => "which the program answered with an error",
-                };
-                RequestError::invalid(format!("the server asks for `{method}`, {what}"))
-            })?;
+            let answer =
+                self.answers.answer(method, params).await.map_err(|error| {
+                    RequestError::invalid(format!("the server asks for `{method}`: {}", error.message))
+                })?;
             answers.insert(key, answer);
         }
         Ok(answers)

@@ -1,10 +1,10 @@
 //! Requests of a server to the program and its user, and their handlers.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rmcp::model::{ErrorCode, ErrorData};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use super::messages::is_of_protocol;
 use crate::ground::recent::Moments;
+use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
 use crate::ground::task::{Boxed, task};
 
@@ -20,6 +21,9 @@ const DEFAULT_PATIENCE: Duration = Duration::from_secs(300);
 /// The default limit on answers to one server within a minute.
 const DEFAULT_PER_MINUTE: usize = 60;
 const MINUTE: Duration = Duration::from_secs(60);
+/// The user rejected the request, in the words of the protocol.
+const REJECTED: ErrorCode = ErrorCode(-1);
+pub(super) const TOO_MANY: ErrorCode = ErrorCode(-32000);
 
 /// A question that a server puts to the user in the middle of a call (`elicitation/create`).
 #[derive(Clone, Debug, PartialEq)]
@@ -126,29 +130,16 @@ pub(crate) struct Handlers {
     pub(crate) per_minute: Option<usize>,
     /// The times of the server's latest `elicitation/create` and `sampling/createMessage` requests, over all
     /// connections.
-    asked: Arc<Mutex<[Moments; 2]>>,
-}
-
-/// The kinds of questions that cannot be answered.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Unanswered {
-    /// The method has no handler.
-    Unknown,
-    /// The program declined.
-    Declined,
-    /// The server exceeded its limit.
-    TooMany,
-    /// The program's own error: code and message.
-    Error(i32, String),
+    admitted: Arc<Mutex<[Moments; 2]>>,
 }
 
 impl Handlers {
     /// Counts a request that may disturb a user or cost money.
-    fn admit(&self, method: &str) -> Result<(), Unanswered> {
-        let mut asked = lock(&self.asked);
-        let [elicitations, samplings] = &mut *asked;
-        let asked = if method == "elicitation/create" { elicitations } else { samplings };
-        asked.note_within(self.per_minute.unwrap_or(DEFAULT_PER_MINUTE), MINUTE).map_err(|_| Unanswered::TooMany)
+    fn admit(&self, method: &str) -> Result<(), ErrorData> {
+        let [elicitations, samplings] = &mut *lock(&self.admitted);
+        let admitted = if method == "elicitation/create" { elicitations } else { samplings };
+        let outcome = admitted.note_within(self.per_minute.unwrap_or(DEFAULT_PER_MINUTE), MINUTE);
+        outcome.map_err(|_| refusal(TOO_MANY, format!("too many {method} requests within a minute")))
     }
 
     /// Returns the maximum time for one answer.
@@ -168,37 +159,36 @@ impl Handlers {
         }
     }
 
-    /// Returns the result of a server's request, or the reason why it is missing. A request whose handler panics or
-    /// takes too long is declined. Dropping the future aborts the handler; the request still counts for the limit of
-    /// its minute.
-    pub(crate) async fn answer(&self, method: &str, params: Value) -> Result<Value, Unanswered> {
+    /// Returns the result of a server's request, or its error. A request whose handler panics or takes too long is
+    /// declined. Dropping the future aborts the handler; the request still counts for the limit of its minute.
+    pub(crate) async fn answer(&self, method: &str, params: Value) -> Result<Value, ErrorData> {
+        let unsupported = || refusal(ErrorCode::METHOD_NOT_FOUND, format!("this client does not support {method}"));
+        let declined = || refusal(REJECTED, "the user declined".to_owned());
         match method {
             "elicitation/create" => {
                 self.admit(method)?;
                 Ok(self.elicit(params).await)
             }
             "sampling/createMessage" => {
-                let Some(answer) = &self.sampling else { return Err(Unanswered::Unknown) };
+                let answer = self.sampling.as_ref().ok_or_else(unsupported)?;
                 self.admit(method)?;
                 match self.in_time(answer, SamplingRequest { params }).await {
                     Some(SamplingAnswer::Message(message)) => Ok(Value::Object(message)),
-                    Some(SamplingAnswer::Decline) | None => Err(Unanswered::Declined),
+                    Some(SamplingAnswer::Decline) | None => Err(declined()),
                 }
             }
-            "roots/list" => match &self.roots {
-                Some(answer) => match self.in_time(answer, ()).await {
-                    Some(roots) => Ok(json!({ "roots": roots })),
-                    None => Err(Unanswered::Declined),
-                },
-                None => Ok(json!({ "roots": [] })),
-            },
-            _ => match &self.own {
-                Some(answer) if !is_of_protocol(method) => {
-                    let answer = self.in_time(answer, (method.to_owned(), params)).await;
-                    answer.ok_or(Unanswered::Declined)?.map_err(|(code, message)| Unanswered::Error(code, message))
-                }
-                _ => Err(Unanswered::Unknown),
-            },
+            "roots/list" => {
+                let roots = match &self.roots {
+                    Some(answer) => self.in_time(answer, ()).await.ok_or_else(declined)?,
+                    None => Vec::new(),
+                };
+                Ok(json!({ "roots": roots }))
+            }
+            _ => {
+                let answer = self.own.as_ref().filter(|_| !is_of_protocol(method)).ok_or_else(unsupported)?;
+                let answer = self.in_time(answer, (method.to_owned(), params)).await.ok_or_else(declined)?;
+                answer.map_err(|(code, message)| refusal(ErrorCode(code), message))
+            }
         }
     }
 
@@ -234,17 +224,10 @@ impl Handlers {
     }
 }
 
-impl fmt::Debug for Handlers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handlers")
-            .field("on_elicitation", &self.elicitation.is_some())
-            .field("on_sampling", &self.sampling.is_some())
-            .field("roots", &self.roots.is_some())
-            .field("on_request", &self.own.is_some())
-            .field("answer_timeout", &self.patience)
-            .field("answers_per_minute", &self.per_minute)
-            .finish()
-    }
+debug_as!(Handlers, "Handlers(..)");
+
+fn refusal(code: ErrorCode, message: String) -> ErrorData {
+    ErrorData::new(code, message, None)
 }
 
 #[cfg(test)]
@@ -255,9 +238,15 @@ mod tests {
     async fn default_handlers_decline_all_requests() {
         let handlers = Handlers::default();
         assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(json!({ "action": "decline" })));
-        assert_eq!(handlers.answer("sampling/createMessage", json!({})).await, Err(Unanswered::Unknown));
+        assert_eq!(
+            handlers.answer("sampling/createMessage", json!({})).await.map_err(|error| error.code),
+            Err(ErrorCode::METHOD_NOT_FOUND)
+        );
         assert_eq!(handlers.answer("roots/list", json!({})).await, Ok(json!({ "roots": [] })));
-        assert_eq!(handlers.answer("wallet/open", json!({})).await, Err(Unanswered::Unknown));
+        assert_eq!(
+            handlers.answer("wallet/open", json!({})).await.map_err(|error| error.code),
+            Err(ErrorCode::METHOD_NOT_FOUND)
+        );
         let mut declared = Map::new();
         handlers.declare(&mut declared);
         assert!(declared.is_empty());
@@ -272,7 +261,10 @@ mod tests {
             ..Handlers::default()
         };
         assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(json!({ "action": "cancel" })));
-        assert_eq!(handlers.answer("sampling/createMessage", json!({})).await, Err(Unanswered::Declined));
+        assert_eq!(
+            handlers.answer("sampling/createMessage", json!({})).await.map_err(|error| error.code),
+            Err(REJECTED)
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -287,8 +279,11 @@ mod tests {
         assert!(elicited().await);
         tokio::time::advance(MINUTE / 2).await;
         assert!(elicited().await && !elicited().await);
-        for expected in [Unanswered::Declined, Unanswered::Declined, Unanswered::TooMany] {
-            assert_eq!(handlers.answer("sampling/createMessage", json!({})).await, Err(expected));
+        for expected in [REJECTED, REJECTED, TOO_MANY] {
+            assert_eq!(
+                handlers.answer("sampling/createMessage", json!({})).await.map_err(|error| error.code),
+                Err(expected)
+            );
         }
         tokio::time::advance(MINUTE / 2).await;
         assert!(elicited().await && !elicited().await, "the second answer is less than a minute old");
@@ -302,7 +297,10 @@ mod tests {
             ..Handlers::default()
         };
         assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(json!({ "action": "cancel" })));
-        assert_eq!(handlers.answer("sampling/createMessage", json!({})).await, Err(Unanswered::Declined));
+        assert_eq!(
+            handlers.answer("sampling/createMessage", json!({})).await.map_err(|error| error.code),
+            Err(REJECTED)
+        );
     }
 
     #[tokio::test]
@@ -318,7 +316,7 @@ mod tests {
             assert_eq!(handlers.answer("roots/list", json!({})).await, Ok(roots));
         }
         handlers.roots = answerer(async |()| panic!("broken"));
-        assert_eq!(handlers.answer("roots/list", json!({})).await, Err(Unanswered::Declined));
+        assert_eq!(handlers.answer("roots/list", json!({})).await.map_err(|error| error.code), Err(REJECTED));
     }
 
     #[tokio::test]

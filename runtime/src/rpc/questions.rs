@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
+use super::handlers::TOO_MANY;
 use super::messages::Question;
 use super::sent::Message;
 use super::session::Session;
@@ -28,7 +29,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes that a waiting answer takes besides its content.
 const ENVELOPE: usize = 2048;
 
-const TOO_MANY: i32 = -32000;
 /// The error for a request whose id another one has that is open.
 pub const IN_USE: &str = "duplicate request id: a request with this id is pending";
 
@@ -106,7 +106,7 @@ impl Questions {
         let limits = self.responder.limits();
         if self.open.len() >= limits.requests || !self.open.is_empty() && bytes.saturating_add(size) > limits.bytes {
             let message = format!("too many concurrent requests: {} are already open", self.open.len());
-            return self.answered(id, Err(ErrorData::new(ErrorCode(TOO_MANY), message, None)), 0);
+            return self.answered(id, Err(ErrorData::new(TOO_MANY, message, None)), 0);
         }
         let responding = self.responder.clone().respond(session.clone(), question);
         let answer: Boxed<_> = Box::pin(async move { Done::Answered(responding.await) });

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{ErrorCode, ErrorData};
+use rmcp::model::ErrorData;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::ground::task::Boxed;
 use crate::rpc::clock::{Open, Questions};
-use crate::rpc::handlers::{Handlers, Unanswered};
+use crate::rpc::handlers::Handlers;
 use crate::rpc::messages::Question;
 use crate::rpc::questions::{OpenLimits, Respond};
 use crate::rpc::session::Session;
@@ -18,10 +18,6 @@ use crate::rpc::session::Session;
 const ANSWERS_IN_ALL: u32 = 10;
 /// Requests that may wait for the program at once, and about how many bytes they may hold.
 const MOST_OPEN: OpenLimits = OpenLimits { requests: 64, bytes: 4 * 1024 * 1024, at_the_end: Duration::ZERO };
-
-/// The user rejected the request, in the words of the protocol.
-const REJECTED: i32 = -1;
-const TOO_MANY: i32 = -32000;
 
 /// Answers the server's requests and tracks the open ones, which stop the clock of the related calls.
 pub(crate) struct Answers {
@@ -45,7 +41,7 @@ impl Answers {
     }
 
     /// Answers a question. Dropping the future aborts the handler and closes the question.
-    pub(crate) async fn answer(&self, method: &str, params: Value) -> Result<Value, Unanswered> {
+    pub(crate) async fn answer(&self, method: &str, params: Value) -> Result<Value, ErrorData> {
         let _open = Asked::new(&self.open);
         self.handlers.answer(method, params).await
     }
@@ -60,23 +56,9 @@ impl Respond for Answers {
         (question.method == "ping").then(|| Ok(json!({})))
     }
 
-    fn respond(
-        self: Arc<Self>,
-        _: Session,
-        Question { method, params, .. }: Question,
-    ) -> Boxed<Result<Value, ErrorData>> {
-        Box::pin(async move { self.answer(&method, params).await.map_err(|reason| refusal(&method, &reason)) })
+    fn respond(self: Arc<Self>, _: Session, question: Question) -> Boxed<Result<Value, ErrorData>> {
+        Box::pin(async move { self.answer(&question.method, question.params).await })
     }
-}
-
-fn refusal(method: &str, reason: &Unanswered) -> ErrorData {
-    let (code, message) = match reason {
-        Unanswered::Unknown => (ErrorCode::METHOD_NOT_FOUND, format!("this client does not support {method}")),
-        Unanswered::Declined => (ErrorCode(REJECTED), "the user declined".to_owned()),
-        Unanswered::Error(code, message) => (ErrorCode(*code), message.clone()),
-        Unanswered::TooMany => (ErrorCode(TOO_MANY), format!("too many {method} requests within a minute")),
-    };
-    ErrorData::new(code, message, None)
 }
 
 /// A question until it is answered, or given up.

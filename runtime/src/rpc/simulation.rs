@@ -17,8 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinHandle, yield_now};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::pipes::SimulatedSink;
-use self::pipes::{Pipes, SimulatedReader};
+use self::pipes::{Pipes, SimulatedReader, SimulatedSink};
 use self::server::Server;
 use super::handlers::Handlers;
 use super::ledger::{Ledger, Limits};
@@ -28,7 +27,6 @@ use super::sent::MethodCall;
 use super::server_requests::Answers;
 use super::transports::duplex::Stranger;
 use super::transports::lines::LineTransport;
-use super::transports::pipe::Sink;
 use super::transports::writer::Writer;
 use super::{receiving, session::Session};
 use crate::Dispatched;
@@ -170,7 +168,7 @@ fn simulate(runtime: &Runtime, seed: u64, sums: &mut Sums) {
         let pipes = Pipes::new(chance.next());
         let ledger = Ledger::new(Limits::default(), Duration::from_secs(3600), Redactor::default());
         let notes = Notes::new("simulated", Redactor::default());
-        let sink = Sink::Simulated(SimulatedSink(pipes.clone()));
+        let sink = SimulatedSink(pipes.clone()).into();
         let writer = Arc::new(Writer::new(sink, ledger.clone()).unwrap());
         let reader = SimulatedReader(pipes.clone());
         let transport = LineTransport::new(Stranger, reader, writer.clone(), ledger.clone(), notes);

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::Program;
 use super::environment::Manager;
 use super::find::is_path;
-use super::isolation::Sandbox;
+use super::isolation::Refusal;
 use super::stdio::note_stderr;
 use super::tree::{Pipes, ProcessTree};
 use crate::ConnectErrorKind as Kind;
@@ -58,15 +58,11 @@ impl<'c> Download<'c> {
     /// # Errors
     /// If the package manager cannot be started or fails; `notes` has its stderr. If the server's program is
     /// not found and cannot be started without the variables either.
-    pub(crate) async fn run(&self, notes: &Notes) -> Result<ServerConfig, (Kind, String)> {
-        let Transport::Stdio { command, cwd, .. } = &self.config.transport else { return Ok(self.config.clone()) };
+    pub(crate) async fn run(&self, notes: &Notes) -> Result<ServerConfig, Refusal> {
+        let Some(program) = Program::of(self.config) else { return Ok(self.config.clone()) };
         let (args, inherit_env) = (self.step(), [&*self.config.inherit_env, &*self.variables].concat());
-        let program =
-            Program { command, args: &args, cwd: cwd.as_deref(), env: &self.config.env, inherit_env: &inherit_env };
-        let sandbox = self.config.isolation.as_ref().map(|isolation| Sandbox::new(isolation, &program)).transpose()?;
-        let started = ProcessTree::start(&program, sandbox.as_ref());
-        let (mut process, Pipes { stdin, stdout, stderr }) = started
-            .map_err(|error| (Kind::Spawn, crate::connect::open::cannot_start(command, cwd.as_deref(), &error)))?;
+        let program = Program { args: &args, inherit_env: &inherit_env, ..program };
+        let (mut process, Pipes { stdin, stdout, stderr }) = ProcessTree::start(&program)?;
         drop(stdin);
         let mut printed = Vec::new();
         let status = {
@@ -82,8 +78,9 @@ impl<'c> Download<'c> {
                 }
             }
         };
+        let sandbox = process.sandbox.clone();
         drop(process);
-        if let (false, Some(sandbox)) = (status.as_ref().is_ok_and(ExitStatus::success), &sandbox)
+        if let (false, Some(sandbox)) = (status.as_ref().is_ok_and(ExitStatus::success), sandbox)
             && let Some(refusal) = sandbox.refusal().await
         {
             return Err(refusal);
@@ -124,7 +121,7 @@ impl<'c> Download<'c> {
 
     /// Returns the configuration that starts the server's own program, if it is found. Otherwise the package manager
     /// starts it from its cache. Only the variables that name the index let it find the cache of another index.
-    fn started_as(&self, printed: &str) -> Result<ServerConfig, (Kind, String)> {
+    fn started_as(&self, printed: &str) -> Result<ServerConfig, Refusal> {
         let mut config = self.config.clone();
         let path = printed.lines().next_back().unwrap_or_default().trim();
         let programs = std::env::split_paths(path).next();

@@ -97,8 +97,9 @@ impl Manager {
 }
 
 /// Returns the variables of this process that a child inherits.
-pub(super) fn inherited<'p>(program: &'p Program<'_>, is_isolated: bool) -> impl Iterator<Item = (&'p str, OsString)> {
-    let folders = FOLDERS.into_iter().filter(move |_| !is_isolated && !cfg!(windows));
+pub(super) fn inherited<'p>(program: &'p Program<'_>) -> impl Iterator<Item = (&'p str, OsString)> {
+    let has_folders = program.isolation.is_none() && !cfg!(windows);
+    let folders = FOLDERS.into_iter().filter(move |_| has_folders);
     let names = INHERITED.split(',').chain(CERTIFICATES).chain(folders);
     let names = names.chain(program.inherit_env.iter().map(String::as_str));
     names.filter_map(|name| env::var_os(name).map(|value| (name, value)))

@@ -1,7 +1,6 @@
 //! A server as a child process that speaks JSON-RPC on its stdin and stdout.
 
 use std::convert::Infallible;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,11 +8,12 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{ChildStderr, ChildStdout};
 
 use super::Program;
-use super::isolation::Sandbox;
+use super::isolation::{Refusal, Sandbox};
 use super::tree::{Pipes, ProcessTree};
 use crate::ground::task::task;
 use crate::rpc::ledger::Ledger;
 use crate::rpc::notes::Notes;
+use crate::rpc::transports::Sides;
 use crate::rpc::transports::lines::{FarEnd, LineTransport};
 use crate::rpc::transports::pipe::Sink;
 use crate::rpc::transports::writer::Writer;
@@ -32,16 +32,19 @@ pub(crate) struct Child {
 }
 
 impl StdioTransport {
+    /// Starts a program, and returns both sides of a transport to it, and its sandbox.
     pub(crate) fn start(
         program: &Program<'_>,
-        sandbox: Option<&Sandbox>,
         ledger: Arc<Ledger>,
         notes: Notes,
-    ) -> io::Result<(Arc<Writer>, Self)> {
-        let (process, Pipes { stdin, stdout, stderr }) = ProcessTree::start(program, sandbox)?;
-        let writer = Arc::new(Writer::new(Sink::child(stdin)?, ledger.clone())?);
+    ) -> Result<(Sides, Option<Arc<Sandbox>>), Refusal> {
+        let (process, Pipes { stdin, stdout, stderr }) = ProcessTree::start(program)?;
+        let writer = Sink::child(stdin).and_then(|sink| Writer::new(sink, ledger.clone()));
+        let writer = Arc::new(writer.map_err(|error| program.not_started(&error))?);
         let stderr = Some(tokio::spawn(task(note_stderr(stderr, notes.clone()))));
-        Ok((writer.clone(), Self::new(Child { process, stderr }, stdout, writer, ledger, notes)))
+        let sandbox = process.sandbox.clone();
+        let transport = Self::new(Child { process, stderr }, stdout, writer.clone(), ledger, notes);
+        Ok(((writer, Box::new(transport)), sandbox))
     }
 }
 

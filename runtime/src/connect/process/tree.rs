@@ -17,7 +17,7 @@ use super::Program;
 #[cfg(unix)]
 use super::descendants::{self, Mark};
 use super::environment;
-use super::isolation::{Gate, Sandbox};
+use super::isolation::{Refusal, Sandbox};
 
 const GRACE_AFTER_EOF: Duration = Duration::from_secs(2);
 const GRACE_AFTER_TERM: Duration = Duration::from_secs(2);
@@ -59,27 +59,28 @@ pub(crate) struct ProcessTree {
     /// The mark of descendants that left the group; `None` once they were killed.
     #[cfg(unix)]
     mark: Option<Mark>,
-    /// `true` if the child is bubblewrap, which ends on a signal before its children do.
-    is_isolated: bool,
+    /// The sandbox of an isolated server. The child is then bubblewrap, which ends on a signal before its children do.
+    pub(super) sandbox: Option<Arc<Sandbox>>,
     is_over: bool,
-    /// The way of an isolated server to some domains.
-    _gate: Option<Arc<Gate>>,
     /// The guard, dropped after the group was killed. Windows ends the processes of a job with its owner.
     #[cfg(unix)]
     guard: Option<super::guard::Guard>,
 }
 
 impl ProcessTree {
-    /// Starts the program, inside the sandbox if there is one.
-    pub(crate) fn start(program: &Program<'_>, sandbox: Option<&Sandbox>) -> io::Result<(Self, Pipes)> {
-        let mut command = match sandbox {
+    /// Starts a program, inside a sandbox if it is isolated.
+    pub(crate) fn start(program: &Program<'_>) -> Result<(Self, Pipes), Refusal> {
+        let sandbox = program.isolation.map(|isolation| Sandbox::new(isolation, program)).transpose()?;
+        Self::start_in(sandbox.map(Arc::new), program).map_err(|error| program.not_started(&error))
+    }
+
+    fn start_in(sandbox: Option<Arc<Sandbox>>, program: &Program<'_>) -> io::Result<(Self, Pipes)> {
+        let mut command = match &sandbox {
             Some(sandbox) => sandbox.command(),
             None => Command::new(super::find::program(program.command, program.env, program.cwd)?),
         };
-        command.args(program.args).env_clear();
-        command.envs(environment::inherited(program, sandbox.is_some()));
-        command.envs(program.env);
-        if let Some(sandbox) = sandbox {
+        command.args(program.args).env_clear().envs(environment::inherited(program)).envs(program.env);
+        if let Some(sandbox) = &sandbox {
             sandbox.change_env(&mut command);
         }
         if let Some(cwd) = program.cwd {
@@ -100,9 +101,8 @@ impl ProcessTree {
             #[cfg(unix)]
             mark: Some(mark),
             child,
-            is_isolated: sandbox.is_some(),
+            sandbox,
             is_over: false,
-            _gate: sandbox.and_then(Sandbox::gate),
             #[cfg(unix)]
             guard,
         };
@@ -141,7 +141,7 @@ impl ProcessTree {
     /// Ends the remaining processes when an isolated server ends, because bubblewrap holds the pipes while any of them
     /// runs. It never returns; await it together with the end of a pipe. Cancel safe.
     pub(crate) async fn end_with_server(&mut self) -> Infallible {
-        if self.is_isolated && !self.is_over && self.child.wait().await.is_ok() {
+        if self.sandbox.is_some() && !self.is_over && self.child.wait().await.is_ok() {
             self.is_over = true;
             self.kill();
         }
@@ -154,7 +154,7 @@ impl ProcessTree {
         if self.ended_within(GRACE_AFTER_EOF).await.is_none() {
             self.ask_to_end();
             let _ = self.ended_within(GRACE_AFTER_TERM).await;
-            if self.is_isolated {
+            if self.sandbox.is_some() {
                 let _ = timeout(GRACE_AFTER_TERM, self.group_is_gone()).await;
             }
         }

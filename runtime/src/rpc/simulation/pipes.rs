@@ -6,10 +6,12 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use tokio::io::{AsyncRead, ReadBuf};
+use futures_util::future::BoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Chance;
 use crate::ground::sync::lock;
+use crate::rpc::transports::pipe::{Reading, Sink};
 
 /// Both pipes, as the session and the server see them.
 #[derive(Clone)]
@@ -62,31 +64,47 @@ impl Both {
 /// The end that the session writes to.
 pub(crate) struct SimulatedSink(pub(super) Pipes);
 
-impl SimulatedSink {
-    fn both<T>(&self, act: impl FnOnce(&mut Both) -> T) -> T {
-        act(&mut lock(&self.0.0))
+impl From<SimulatedSink> for Sink {
+    fn from(sink: SimulatedSink) -> Self {
+        Self { reading: Some(Box::new(SimulatedSink(sink.0.clone()))), stream: Box::new(sink) }
+    }
+}
+
+impl AsyncWrite for SimulatedSink {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let is_ready = self.ready_if(context, |both| both.is_dead || both.written.len() < both.room);
+        is_ready.map(|()| self.both(|both| both.write(bytes)))
     }
 
-    pub(in crate::rpc) fn is_read(&self) -> bool {
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Reading for SimulatedSink {
+    fn make_room(&mut self, _: usize) {}
+
+    fn is_read(&mut self) -> bool {
         self.both(|both| both.written.is_empty() || both.is_dead)
     }
 
-    pub(in crate::rpc) async fn was_read(&self) {
-        std::future::poll_fn(|context| self.ready_if(context, |both| both.written.is_empty() || both.is_dead)).await;
+    fn was_read(&mut self) -> BoxFuture<'_, ()> {
+        let is_read = |both: &Both| both.written.is_empty() || both.is_dead;
+        Box::pin(std::future::poll_fn(move |context| self.ready_if(context, is_read)))
     }
 
-    pub(in crate::rpc) fn write_at_once(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.both(|both| both.write(bytes))
-    }
-
-    pub(in crate::rpc) async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        std::future::poll_fn(|context| self.ready_if(context, |both| both.is_dead || both.written.len() < both.room))
-            .await;
-        self.write_at_once(bytes)
-    }
-
-    pub(in crate::rpc) fn lost(&self) -> Option<u64> {
+    fn lost(&self) -> Option<u64> {
         self.both(|both| both.is_dead.then(|| u64::try_from(both.written.len()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl SimulatedSink {
+    fn both<T>(&self, act: impl FnOnce(&mut Both) -> T) -> T {
+        act(&mut lock(&self.0.0))
     }
 
     /// Waits for a condition, and sometimes waits although it holds.

@@ -1,6 +1,5 @@
 //! The other side at the other ends of a pair of streams, which may be in the same process.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -37,7 +36,7 @@ pub fn with_client(
     longest: usize,
     ledger: Arc<Ledger>,
 ) -> io::Result<Sides> {
-    let writer = Arc::new(Writer::new(Sink::Given(Box::new(writer)), ledger.clone())?);
+    let writer = Arc::new(Writer::new(Sink::stream(writer), ledger.clone())?);
     let transport = LineTransport::with_client(Stranger, reader, writer.clone(), ledger, longest);
     Ok((writer, Box::new(transport)))
 }
@@ -45,27 +44,14 @@ pub fn with_client(
 /// Nothing is known of who holds the other ends.
 pub(crate) struct Stranger;
 
-impl FarEnd for Stranger {
-    async fn end_with_server(&mut self) -> Infallible {
-        std::future::pending().await
-    }
-
-    async fn note_end(&mut self, _: &Notes) {}
-
-    async fn shut_down(&mut self) {}
-}
+impl FarEnd for Stranger {}
 
 impl DuplexTransport {
     /// Opens the streams, and creates a transport over them. If the future is dropped, opened streams are closed.
-    pub(crate) async fn over(
-        streams: &Streams,
-        ledger: Arc<Ledger>,
-        notes: Notes,
-    ) -> Result<(Arc<Writer>, Self), String> {
-        let (reader, writer) = streams.open().await.map_err(|error| error.to_string())?;
-        let writer = Writer::new(Sink::Given(writer), ledger.clone()).map_err(|error| error.to_string())?;
-        let writer = Arc::new(writer);
-        Ok((writer.clone(), Self::new(Stranger, reader, writer, ledger, notes)))
+    pub(crate) async fn over(streams: &Streams, ledger: Arc<Ledger>, notes: Notes) -> io::Result<Sides> {
+        let (reader, writer) = streams.open().await?;
+        let writer = Arc::new(Writer::new(Sink::stream(writer), ledger.clone())?);
+        Ok((writer.clone(), Box::new(Self::new(Stranger, reader, writer, ledger, notes))))
     }
 }
 

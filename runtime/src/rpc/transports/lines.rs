@@ -25,13 +25,19 @@ const READ_AT_ONCE: usize = 64 * 1024;
 pub(crate) trait FarEnd: Send + 'static {
     /// Ends the remaining processes once the server itself has ended. Waits until then, or forever if the end cannot be
     /// detected. Cancel safe.
-    fn end_with_server(&mut self) -> impl Future<Output = Infallible> + Send;
+    fn end_with_server(&mut self) -> impl Future<Output = Infallible> + Send {
+        std::future::pending()
+    }
 
     /// Records why the stream ended, as far as known. Cancel safe: another call records the rest.
-    fn note_end(&mut self, notes: &Notes) -> impl Future<Output = ()> + Send;
+    fn note_end(&mut self, _notes: &Notes) -> impl Future<Output = ()> + Send {
+        async {}
+    }
 
     /// Ends the far end, after its input was closed. If the future is dropped, dropping the far end kills the rest.
-    fn shut_down(&mut self) -> impl Future<Output = ()> + Send;
+    fn shut_down(&mut self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
 }
 
 /// The transport.

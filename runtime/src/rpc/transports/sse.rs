@@ -20,7 +20,7 @@ use crate::rpc::ledger::Outgoing;
 use crate::rpc::messages;
 use crate::rpc::messages::Incoming;
 use crate::rpc::sent::Message;
-use crate::rpc::transports::{Sender, Sending, Transport};
+use crate::rpc::transports::{Sender, Sending, Sides, Transport};
 
 /// The transport; dropping it ends its requests.
 pub(crate) struct SseTransport {
@@ -34,7 +34,7 @@ pub(crate) struct SseTransport {
 impl SseTransport {
     /// Opens the stream and waits for the endpoint.
     /// Dropped: the stream is closed, and the session with it.
-    pub(crate) async fn connect(url: &str, http: HttpClient) -> Result<(Arc<SseSender>, Self), Failure> {
+    pub(crate) async fn connect(url: Url, http: HttpClient) -> Result<Sides, Failure> {
         let response = http.send(http.client.get(url).header(ACCEPT, EVENT_STREAM), HeaderMap::new(), None).await?;
         let status = response.status();
         if !status.is_success() {
@@ -53,12 +53,11 @@ impl SseTransport {
         loop {
             match next(&mut events).await {
                 Ok(Event::Whole(Sse { event: Some(kind), data: Some(data), .. })) if kind == "endpoint" => {
-                    let endpoint = endpoint(&base, &data)
-                        .map_err(|problem| http.fail(Failure::not_sent(problem)))?;
+                    let endpoint = endpoint(&base, &data).map_err(|problem| http.fail(Failure::not_sent(problem)))?;
                     let sender = SseSender { http: http.clone(), endpoint, runtime: Handle::current() };
                     let life = Some(http.until.clone().drop_guard());
                     let transport = Self { http, events, arrived: VecDeque::new(), life };
-                    return Ok((Arc::new(sender), transport));
+                    return Ok((Arc::new(sender), Box::new(transport)));
                 }
                 Ok(_) => {}
                 Err(problem) => {
@@ -99,7 +98,7 @@ impl SseTransport {
 }
 
 /// The sending side.
-pub(crate) struct SseSender {
+struct SseSender {
     http: HttpClient,
     endpoint: Url,
     /// The one that drives the connection's sockets.

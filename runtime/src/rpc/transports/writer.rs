@@ -5,6 +5,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use tokio::io::AsyncWriteExt;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 use tokio::time::timeout;
@@ -67,15 +69,15 @@ impl Writer {
     pub(crate) async fn read_at_most(&self) -> Option<u64> {
         // A task that writes to a closed pipe fails soon.
         let stream = timeout(PATIENCE_WITH_WRITERS, self.stream.lock()).await.ok()?;
-        let lost = stream.sink.as_ref()?.lost()?;
+        let lost = stream.sink.as_ref()?.reading.as_ref()?.lost()?;
         Some(stream.position.saturating_sub(lost))
     }
 
     /// Returns the stream, once all earlier data was read. If the future is dropped, its place in the queue is lost.
     async fn turn(&self) -> OwnedMutexGuard<Stream> {
         let mut stream = self.stream.clone().lock_owned().await;
-        if let Some(sink) = &mut stream.sink {
-            sink.was_read().await;
+        if let Some(reading) = stream.sink.as_mut().and_then(|sink| sink.reading.as_mut()) {
+            reading.was_read().await;
         }
         stream
     }
@@ -83,7 +85,8 @@ impl Writer {
     /// Returns the stream, if it is free.
     fn turn_at_once(&self) -> Option<OwnedMutexGuard<Stream>> {
         let mut stream = self.stream.clone().try_lock_owned().ok()?;
-        let is_free = !self.closing.is_cancelled() && stream.sink.as_mut().is_some_and(Sink::is_read);
+        let sink = stream.sink.as_mut().filter(|_| !self.closing.is_cancelled())?;
+        let is_free = sink.reading.as_mut().is_none_or(|reading| reading.is_read());
         is_free.then_some(stream)
     }
 
@@ -190,25 +193,28 @@ impl Stream {
     /// Writes as much of a line as fits. Returns the number of bytes, and `true` if all written data was flushed.
     fn write_at_once(&mut self, line: &[u8]) -> io::Result<(usize, bool)> {
         let sink = self.sink.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        let written = sink.write_at_once(line)?;
+        // The task that writes the rest polls again, and is woken then.
+        let written = sink.stream.write(line).now_or_never().transpose()?.unwrap_or_default();
         self.position += u64::try_from(written).unwrap_or_default();
-        Ok((written, sink.flush_at_once()?))
+        Ok((written, sink.stream.flush().now_or_never().transpose()?.is_some()))
     }
 
     /// Writes all bytes. It is not cancel safe, because half a line may have been written. A task runs it, and drops it
     /// only when the pipe closes.
     async fn write_all(&mut self, mut rest: &[u8]) -> io::Result<()> {
         let sink = self.sink.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        sink.make_room(rest.len());
+        if let Some(reading) = &mut sink.reading {
+            reading.make_room(rest.len());
+        }
         while !rest.is_empty() {
-            let written = sink.write(rest).await?;
+            let written = sink.stream.write(rest).await?;
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
             self.position += u64::try_from(written).unwrap_or_default();
             rest = rest.get(written..).unwrap_or_default();
         }
-        sink.flush().await
+        sink.stream.flush().await
     }
 }
 
@@ -230,7 +236,7 @@ mod tests {
         let (ours, mut theirs) = tokio::io::duplex(4096);
         let limits = Limits { requests: usize::MAX, bytes: usize::MAX };
         let ledger = Ledger::new(limits, Duration::from_secs(30), Redactor::default());
-        let writer = Arc::new(Writer::new(Sink::Given(Box::new(ours)), ledger.clone()).expect("a runtime"));
+        let writer = Arc::new(Writer::new(Sink::stream(ours), ledger.clone()).expect("a runtime"));
         let message = Message::Notification(MethodCall::new("notifications/initialized", Map::new()));
         let outgoing = ledger.queued(&message);
         let mut sending = writer.send(message, outgoing);

@@ -5,8 +5,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::refusal::{Refusal, shown};
 use super::way::follow;
+use super::{Refusal, shown};
 use crate::ConnectErrorKind as Kind;
 
 const PATHS: [&str; 4] = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];

@@ -1,20 +1,16 @@
 //! Systems without isolation.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use mcp_bindgen_model::Isolation;
 use tokio::process::Command;
 
-use super::refusal::Refusal;
+use super::Refusal;
 use crate::ConnectErrorKind as Kind;
 use crate::connect::process::Program;
 
 /// A sandbox, which cannot exist on this system.
 pub(crate) enum Sandbox {}
-
-/// A gate, which cannot exist on this system.
-pub(crate) enum Gate {}
 
 impl Sandbox {
     pub(crate) fn new(_isolation: &Isolation, _program: &Program<'_>) -> Result<Self, Refusal> {
@@ -22,10 +18,6 @@ impl Sandbox {
     }
 
     pub(crate) fn command(&self) -> Command {
-        match *self {}
-    }
-
-    pub(crate) fn gate(&self) -> Option<Arc<Gate>> {
         match *self {}
     }
 

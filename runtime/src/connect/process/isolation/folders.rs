@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::Isolation;
 
-use super::refusal::{Refusal, shown};
 use super::view::{Place, View};
 use super::way::{Way, follow};
+use super::{Refusal, shown};
 use crate::ConnectErrorKind as Kind;
 use crate::connect::process::Program;
 use crate::connect::process::environment::CERTIFICATES;

@@ -15,7 +15,6 @@ mod folders;
 mod needs;
 #[cfg(target_os = "linux")]
 mod network;
-mod refusal;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]
@@ -23,21 +22,22 @@ mod view;
 #[cfg(target_os = "linux")]
 mod way;
 
+#[cfg(target_os = "linux")]
+use std::path::Path;
 use std::path::PathBuf;
 
-use mcp_bindgen_model::{ServerConfig, Transport};
+use mcp_bindgen_model::ServerConfig;
 
 #[cfg(not(target_os = "linux"))]
-use self::elsewhere::enforced_by;
+pub(crate) use self::elsewhere::Sandbox;
 #[cfg(not(target_os = "linux"))]
-pub(crate) use self::elsewhere::{Gate, Sandbox};
-#[cfg(target_os = "linux")]
-pub(crate) use self::network::Gate;
+use self::elsewhere::enforced_by;
 #[cfg(target_os = "linux")]
 pub(crate) use self::sandbox::Sandbox;
 #[cfg(target_os = "linux")]
 use self::sandbox::enforced_by;
 use super::Program;
+use crate::ConnectErrorKind;
 
 /// Returns the program that enforces a server's `isolation`: bubblewrap, from a system folder. Returns `None` for a
 /// server without isolation. Does not start anything.
@@ -46,9 +46,16 @@ use super::Program;
 /// Fails like connecting, with the next step after `; `: bubblewrap is not installed, a user other than root can
 /// replace it, or the isolation contradicts itself.
 pub fn bubblewrap(config: &ServerConfig) -> Result<Option<PathBuf>, String> {
-    let (Some(isolation), Transport::Stdio { command, args, cwd }) = (&config.isolation, &config.transport) else {
-        return Ok(None);
-    };
-    let program = Program { command, args, cwd: cwd.as_deref(), env: &config.env, inherit_env: &config.inherit_env };
-    enforced_by(isolation, &program).map(Some).map_err(|(_, message)| message)
+    let program = Program::of(config).and_then(|program| Some((program.isolation?, program)));
+    let enforced = program.map(|(isolation, program)| enforced_by(isolation, &program)).transpose();
+    enforced.map_err(|(_, message)| message)
+}
+
+/// The kind of error with which a server is not started, and the message.
+pub(crate) type Refusal = (ConnectErrorKind, String);
+
+/// Returns a path in a message.
+#[cfg(target_os = "linux")]
+fn shown(path: &Path) -> String {
+    mcp_bindgen_model::printable(&path.to_string_lossy())
 }

@@ -3,14 +3,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::Arc;
 
 use mcp_bindgen_model::Isolation;
 use tokio::process::Command;
 
 use super::network::Gate;
-use super::refusal::{Refusal, shown};
-use super::{bwrap, folders, needs};
+use super::{Refusal, bwrap, folders, needs, shown};
 use crate::ConnectErrorKind as Kind;
 use crate::connect::process::Program;
 use crate::connect::process::{environment, find};
@@ -31,7 +29,7 @@ pub(crate) struct Sandbox {
     /// Variables that bubblewrap sets for the child and does not get itself.
     withheld: Vec<String>,
     /// The way to some domains, while the server runs.
-    gate: Option<Arc<Gate>>,
+    gate: Option<Gate>,
 }
 
 impl Sandbox {
@@ -73,25 +71,20 @@ impl Sandbox {
         options.extend(gate.iter().flat_map(Gate::options));
         let configured = program.env.iter().map(|(name, value)| (name.as_str(), OsString::from(value)));
         let mut withheld = Vec::new();
-        for (name, value) in environment::inherited(program, true).chain(configured) {
+        for (name, value) in environment::inherited(program).chain(configured) {
             if name.starts_with(OF_LOADER) {
                 options.extend(["--setenv".into(), name.into(), value]);
                 withheld.push(name.to_owned());
             }
         }
         options.extend(["--chdir".into(), cwd.into_os_string(), "--".into()]);
-        Ok(Self { bwrap, options, program: found, env: plan.env, withheld, gate: gate.map(Arc::new) })
+        Ok(Self { bwrap, options, program: found, env: plan.env, withheld, gate })
     }
 
     /// Returns the command that starts it, without its arguments.
     pub(crate) fn command(&self) -> Command {
         let before = self.gate.iter().flat_map(|gate| gate.before_program());
         self.wrapping(before.chain([self.program.clone().into_os_string()]))
-    }
-
-    /// Returns the part that must live as long as the server.
-    pub(crate) fn gate(&self) -> Option<Arc<Gate>> {
-        self.gate.clone()
     }
 
     /// Sets the environment of the isolated command.
@@ -165,7 +158,14 @@ mod tests {
     /// Returns the options of bubblewrap for a shell in these bounds.
     fn sandbox(isolation: &Isolation, env: &[(&str, &str)], bwrap: &str) -> Sandbox {
         let env: BTreeMap<String, String> = env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        let program = Program { command: "/bin/sh", args: &[], cwd: None, env: &env, inherit_env: &[] };
+        let program = Program {
+            command: "/bin/sh",
+            args: &[],
+            cwd: None,
+            env: &env,
+            inherit_env: &[],
+            isolation: Some(isolation),
+        };
         Sandbox::with(isolation, &program, |_| Ok(bwrap.into())).unwrap()
     }
 

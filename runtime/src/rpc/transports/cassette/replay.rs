@@ -21,24 +21,20 @@ use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::{Ledger, Outgoing};
 use crate::rpc::messages::Incoming;
 use crate::rpc::sent::Message;
-use crate::rpc::transports::{Sender, Sending, Transport};
+use crate::rpc::transports::{Sender, Sending, Sides, Transport};
 
 /// Returns both sides of a transport that replays a cassette.
-pub(crate) fn replay(
-    player: Arc<Player>,
-    ledger: Arc<Ledger>,
-    redactor: Redactor,
-) -> (Arc<ReplaySender>, ReplayTransport) {
+pub(crate) fn replay(player: Arc<Player>, ledger: Arc<Ledger>, redactor: Redactor) -> Sides {
     let (arriving, arrived) = unbounded_channel();
     let stage = Stage { player, redactor, arriving, waiting: HashMap::new(), questions: 0 };
-    (Arc::new(ReplaySender(Mutex::new(stage))), ReplayTransport { ledger, arrived })
+    (Arc::new(ReplaySender(Mutex::new(stage))), Box::new(ReplayTransport { ledger, arrived }))
 }
 
 /// Takes requests.
-pub(crate) struct ReplaySender(Mutex<Stage>);
+struct ReplaySender(Mutex<Stage>);
 
 /// Gives recorded answers.
-pub(crate) struct ReplayTransport {
+struct ReplayTransport {
     ledger: Arc<Ledger>,
     arrived: UnboundedReceiver<Value>,
 }

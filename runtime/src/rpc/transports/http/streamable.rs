@@ -17,7 +17,7 @@ use crate::rpc::failure::{CLOSED, Failure};
 use crate::rpc::ledger::{Ledger, Outgoing};
 use crate::rpc::messages::Incoming;
 use crate::rpc::sent::Message;
-use crate::rpc::transports::{Sender, Sending, Transport};
+use crate::rpc::transports::{Sender, Sending, Sides, Transport};
 
 /// Messages beyond this many wait in their connections.
 const MESSAGES_UNDER_WAY: usize = 16;
@@ -26,7 +26,7 @@ const REQUESTS_UNDER_WAY: usize = 16;
 const PATIENCE_FOR_ACCEPTANCE: Duration = Duration::from_secs(30);
 
 /// The receiving side; dropping it ends all requests.
-pub(crate) struct StreamableTransport {
+struct StreamableTransport {
     requests: Requests,
     ledger: Arc<Ledger>,
     arrived: mpsc::Receiver<Incoming>,
@@ -36,7 +36,7 @@ pub(crate) struct StreamableTransport {
 }
 
 /// The sending side.
-pub(crate) struct StreamableSender {
+struct StreamableSender {
     requests: Requests,
     /// Cancelled when the server knows that the session has begun.
     begun: CancellationToken,
@@ -50,7 +50,7 @@ pub(crate) fn connect(
     http: HttpClient,
     param_headers: Arc<ParamHeaders>,
     max_concurrent_requests: Option<usize>,
-) -> (Arc<StreamableSender>, StreamableTransport) {
+) -> Sides {
     let (ledger, life) = (http.ledger.clone(), Some(http.until.clone().drop_guard()));
     let (arriving, arrived) = mpsc::channel(MESSAGES_UNDER_WAY);
     let slots = max_concurrent_requests.unwrap_or(REQUESTS_UNDER_WAY);
@@ -64,7 +64,7 @@ pub(crate) fn connect(
         })
     };
     let sender = StreamableSender { requests: requests.clone(), begun, runtime: Handle::current() };
-    (Arc::new(sender), StreamableTransport { requests, ledger, arrived, listening, life })
+    (Arc::new(sender), Box::new(StreamableTransport { requests, ledger, arrived, listening, life }))
 }
 
 impl Sender for StreamableSender {

@@ -23,8 +23,7 @@ use tokio::net::UnixListener;
 use tokio::task::AbortHandle;
 
 use self::proxy::Proxy;
-use super::refusal::{Refusal, shown};
-use super::{bwrap, needs};
+use super::{Refusal, bwrap, needs, shown};
 use crate::ConnectErrorKind as Kind;
 use crate::ground::task::task;
 
