@@ -30,8 +30,6 @@ use crate::rpc::notices::Notices;
 use crate::rpc::receiving;
 use crate::rpc::request::RequestError;
 use crate::rpc::server_requests::Answers;
-#[cfg(feature = "stdio")]
-use crate::rpc::transports::duplex::{SPENT, Streams};
 use crate::{ConnectError, ConnectErrorKind as Kind, Dispatched, Evidence};
 
 /// The `clientInfo` of programs that set none.
@@ -59,10 +57,6 @@ pub(crate) async fn establish(
     patience: Duration,
 ) -> Result<Connection, ConnectError> {
     let deadline = Deadline::after(patience);
-    #[cfg(feature = "stdio")]
-    if options.streams.as_ref().is_some_and(Streams::are_spent) {
-        return Err(ConnectError::new(&config.name, Kind::Transport, SPENT));
-    }
     let hint = options.protocol_version.as_deref().and_then(known_version);
     let modern = hint.as_ref().is_some_and(|version| !version.has_initialize());
     let source = options.secrets.clone().unwrap_or_default();

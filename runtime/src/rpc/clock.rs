@@ -108,12 +108,10 @@ pub(super) async fn run_out(ticket: &Ticket, mut patience: Patience, mut questio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ground::redact::Redactor;
-    use crate::rpc::ledger::{Ledger, Limits};
+    use crate::rpc::ticket::TicketTerms;
 
     async fn runs_out(questions: Questions) -> Duration {
-        let ledger = Ledger::new(Limits::default(), Duration::from_secs(1), Redactor::default());
-        let ticket = ledger.admit(0, crate::rpc::ticket::TicketTerms::default()).expect("it is admitted");
+        let ticket = Ticket::new(0, 1, 0, TicketTerms::default());
         let start = Instant::now();
         let time = run_out(&ticket, Patience::strictly(Duration::from_millis(10)), Some(questions));
         tokio::time::timeout(Duration::from_secs(20), time).await.expect("time does not stand still for ever");

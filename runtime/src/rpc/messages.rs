@@ -3,6 +3,8 @@
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use serde_json::{Value, json};
 
+/// The maximum length of a message.
+pub(crate) const MAX_MESSAGE: usize = 64 * 1024 * 1024;
 /// Says in a response why its result cannot be read.
 pub(super) const UNREADABLE: &str = "mcp-bindgen/unreadable";
 
@@ -51,6 +53,11 @@ fn without_lies(mut message: Value) -> Value {
 pub(crate) fn is_message(message: &Value) -> bool {
     let has = |key| message.get(key).is_some();
     ["method", "result", "error", UNREADABLE].into_iter().any(has) || (has("jsonrpc") && has("id"))
+}
+
+/// Returns the error for a message of the server that is longer than a limit.
+pub(crate) fn too_large(limit: usize) -> String {
+    format!("the server sent a message of more than {} MiB", limit / (1024 * 1024))
 }
 
 /// Creates a placeholder for an unreadable response.

@@ -1,6 +1,5 @@
 //! Facts about a server besides its messages, for errors.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use crate::Evidence;
@@ -20,9 +19,7 @@ pub(crate) struct Notes {
 
 #[derive(Default)]
 struct Inner {
-    stderr: VecDeque<String>,
-    noise: VecDeque<String>,
-    exit: Option<String>,
+    evidence: Evidence,
     problem: Option<String>,
 }
 
@@ -46,19 +43,19 @@ impl Notes {
     pub(crate) fn stderr_line(&self, line: &str) {
         let line = self.redactor.shown_line(line, LINE_LENGTH_KEPT);
         tracing::debug!(target: "mcp_bindgen::server_stderr", server = &*self.server, "{line}");
-        keep(&mut lock(&self.inner).stderr, line);
+        keep(&mut lock(&self.inner).evidence.stderr, line);
     }
 
     /// Records a line on stdout that is not a protocol message.
     pub(crate) fn noise_line(&self, line: &str) {
         let line = self.redactor.shown_line(line, LINE_LENGTH_KEPT);
         tracing::debug!(server = &*self.server, "ignoring a line on stdout that is not JSON-RPC: {line}");
-        keep(&mut lock(&self.inner).noise, line);
+        keep(&mut lock(&self.inner).evidence.stray_output, line);
     }
 
     /// Records how the server's process ended.
     pub(crate) fn exited(&self, status: String) {
-        lock(&self.inner).exit = Some(status);
+        lock(&self.inner).evidence.exit_status = Some(status);
     }
 
     /// Records why the connection cannot continue.
@@ -74,12 +71,12 @@ impl Notes {
 
     /// Returns `true` if the server's process is known to have ended.
     pub(crate) fn has_exited(&self) -> bool {
-        lock(&self.inner).exit.is_some()
+        lock(&self.inner).evidence.exit_status.is_some()
     }
 
     /// Returns the last lines that the server wrote to stderr.
     pub(crate) fn stderr(&self) -> String {
-        lock(&self.inner).stderr.iter().fold(String::new(), |text, line| text + line + "\n")
+        lock(&self.inner).evidence.stderr.iter().fold(String::new(), |text, line| text + line + "\n")
     }
 
     /// Returns `message` without secrets, followed by the notes.
@@ -90,39 +87,33 @@ impl Notes {
             text.push_str(": ");
             text.push_str(problem);
         }
-        if let Some(exit) = &inner.exit {
+        if let Some(exit) = &inner.evidence.exit_status {
             text.push_str("; the server's process ended (");
             text.push_str(exit);
             text.push(')');
         }
-        append(&mut text, "its last lines on stderr", &inner.stderr);
-        append(&mut text, "lines on its stdout that are not JSON-RPC", &inner.noise);
+        append(&mut text, "its last lines on stderr", &inner.evidence.stderr);
+        append(&mut text, "lines on its stdout that are not JSON-RPC", &inner.evidence.stray_output);
         text
     }
 
     /// Returns the notes about the server, without secrets.
     pub(crate) fn evidence(&self) -> Evidence {
-        let inner = lock(&self.inner);
-        Evidence {
-            exit_status: inner.exit.clone(),
-            stderr: inner.stderr.iter().cloned().collect(),
-            stray_output: inner.noise.iter().cloned().collect(),
-            http_status: None,
-        }
+        lock(&self.inner).evidence.clone()
     }
 }
 
-fn keep(lines: &mut VecDeque<String>, line: String) {
+fn keep(lines: &mut Vec<String>, line: String) {
     if line.trim().is_empty() {
         return;
     }
     if lines.len() == LINES_KEPT {
-        lines.pop_front();
+        lines.remove(0);
     }
-    lines.push_back(line);
+    lines.push(line);
 }
 
-fn append(text: &mut String, heading: &str, lines: &VecDeque<String>) {
+fn append(text: &mut String, heading: &str, lines: &[String]) {
     if lines.is_empty() {
         return;
     }

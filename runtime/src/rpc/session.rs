@@ -1,13 +1,13 @@
 //! Requests to the other side, from the caller to the transport and back.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{RequestId, RequestMetaObject, SubscriptionFilter};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::clock::run_out;
 use super::failure::{CLOSED, Failure};
@@ -19,8 +19,7 @@ use super::transports::{Sender, Sending};
 use crate::Dispatched;
 use crate::call::events::note_request;
 use crate::ground::deadline::Patience;
-use crate::ground::sync::lock;
-use crate::ground::task::{Boxed, cancelled, task};
+use crate::ground::task::{cancelled, task};
 
 /// The request that a session begins with, before anything is agreed on: it is not cancelled.
 const HANDSHAKE: &str = "initialize";
@@ -30,7 +29,9 @@ const HANDSHAKE: &str = "initialize";
 pub struct Session {
     pub(crate) ledger: Arc<Ledger>,
     sender: Arc<dyn Sender>,
-    background: Arc<Background>,
+    /// Cancelled when the connection ends, which ends what runs in the background.
+    ended: CancellationToken,
+    runtime: Handle,
     /// The `_meta` of every request, in protocol versions without a handshake; `None` if requests are sent unchanged.
     stamp: Option<Arc<RequestMetaObject>>,
 }
@@ -38,8 +39,8 @@ pub struct Session {
 impl Session {
     /// Creates the sending side of a session, in the runtime of its receiving side.
     pub(super) fn new(sender: Arc<dyn Sender>, ledger: Arc<Ledger>, stamp: Option<RequestMetaObject>) -> Self {
-        let background = Arc::new(Background::new(Handle::current()));
-        Self { ledger, sender, background, stamp: stamp.map(Arc::new) }
+        let (ended, runtime) = (CancellationToken::new(), Handle::current());
+        Self { ledger, sender, ended, runtime, stamp: stamp.map(Arc::new) }
     }
 
     /// Puts this into the `_meta` of every request from now on.
@@ -81,13 +82,13 @@ impl Session {
 
     /// Opens a subscription, which lasts until it is dropped or the server ends it. Cancel safe.
     pub(crate) async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, RequestError> {
-        let (acknowledged, mut told) = oneshot::channel();
+        let (acknowledged, mut covered) = oneshot::channel();
         let terms = TicketTerms { acknowledged: Some(acknowledged), ..TicketTerms::default() };
         let mut sent =
             self.send(MethodCall::with("subscriptions/listen", json!({ "notifications": filter })), None, terms)?;
         tokio::select! {
             biased;
-            Ok(told) = &mut told => Ok(Subscription { sent, told }),
+            Ok(covered) = &mut covered => Ok(Subscription { sent, covered }),
             answer = sent.answer() => Err(answer.map_or_else(
                 |error| error,
                 |_| RequestError::invalid("the server ended the subscription before acknowledging it"),
@@ -113,12 +114,15 @@ impl Session {
 
     /// Ends what runs in the background.
     pub(super) fn end_background(&self) {
-        self.background.end();
+        self.ended.cancel();
     }
 
     /// Runs a future in the background until the connection ends.
     pub(crate) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.background.begin(task(work));
+        let (ended, work) = (self.ended.clone(), task(work));
+        self.runtime.spawn(task(async move {
+            ended.run_until_cancelled(work).await;
+        }));
     }
 
     fn send(
@@ -127,16 +131,16 @@ impl Session {
         stamp: Option<RequestMetaObject>,
         terms: TicketTerms,
     ) -> Result<Sent, RequestError> {
-        let ticket = self.ledger.admit(request.size(), terms).map_err(RequestError::Failed)?;
+        let (id, size) = (self.ledger.next_id(), request.size());
         let about = request.about.clone();
         let is_handshake = request.method == HANDSHAKE;
         if let Some(common) = self.stamp.as_ref().filter(|_| !is_handshake) {
             request.stamp((**common).clone());
             request.stamp(stamp.unwrap_or_default());
-            request.set_progress_token(ticket.id());
+            request.set_progress_token(RequestId::Number(id));
         }
-        let message = Message::Request { id: ticket.id(), call: request };
-        let outgoing = self.ledger.queued_request(&message, &ticket);
+        let message = Message::Request { id: RequestId::Number(id), call: request };
+        let (ticket, outgoing) = self.ledger.admit((id, &message), size, terms).map_err(RequestError::Failed)?;
         let sending = self.sender.clone().send(message, outgoing);
         Ok(Sent { pending: Pending { session: self.clone(), ticket, is_handshake, about }, sending: Some(sending) })
     }
@@ -145,14 +149,15 @@ impl Session {
 /// A subscription to changes on a server. Dropping it ends it.
 pub(crate) struct Subscription {
     sent: Sent,
-    told: Value,
+    /// What the server reports, in its own words.
+    covered: Value,
 }
 
 impl Subscription {
     /// Returns `true` if the subscription covers this resource.
     pub(crate) fn has_resource(&self, uri: &str) -> bool {
-        let told = self.told.get("resourceSubscriptions").and_then(Value::as_array);
-        told.is_some_and(|told| told.iter().any(|told| told == uri))
+        let resources = self.covered.get("resourceSubscriptions").and_then(Value::as_array);
+        resources.is_some_and(|resources| resources.iter().any(|resource| resource == uri))
     }
 
     /// Waits until the subscription ends. Cancel safe.
@@ -208,18 +213,18 @@ impl Pending {
 
     fn late(&self) -> RequestError {
         let dispatched = self.session.ledger.time_out(&self.ticket);
-        self.tell_the_server();
+        self.notify_of_cancellation();
         RequestError::Timeout(dispatched)
     }
 
     fn give_up(&self) -> Dispatched {
         let dispatched = self.session.ledger.give_up(&self.ticket);
-        self.tell_the_server();
+        self.notify_of_cancellation();
         dispatched
     }
 
     /// Sends `notifications/cancelled` if the request has left.
-    fn tell_the_server(&self) {
+    fn notify_of_cancellation(&self) {
         if matches!(self.ticket.state(), State::GivenUp(Dispatched::Unknown)) && !self.is_handshake {
             let params = json!({ "requestId": self.ticket.id(), "reason": "the caller no longer waits" });
             let cancelled = MethodCall::with("notifications/cancelled", params).about(self.about.clone());
@@ -237,32 +242,5 @@ impl Drop for Pending {
         if !self.ticket.is_settled() {
             self.give_up();
         }
-    }
-}
-
-/// Background tasks of a connection; it takes none after the connection has ended.
-struct Background {
-    tasks: Mutex<Option<JoinSet<()>>>,
-    runtime: Handle,
-}
-
-impl Background {
-    /// Tasks of this runtime.
-    fn new(runtime: Handle) -> Self {
-        Self { tasks: Mutex::new(Some(JoinSet::new())), runtime }
-    }
-
-    /// Begins a task, unless the connection has ended.
-    fn begin(&self, work: Boxed<()>) {
-        if let Some(tasks) = &mut *lock(&self.tasks) {
-            while tasks.try_join_next().is_some() {}
-            tasks.spawn_on(work, &self.runtime);
-        }
-    }
-
-    /// Ends those that are under way, and begins no others.
-    fn end(&self) {
-        let tasks = lock(&self.tasks).take();
-        drop(tasks);
     }
 }

@@ -63,6 +63,8 @@ pub(crate) struct Ticket(Arc<Slip>);
 
 pub(crate) struct Slip {
     pub(super) serial: i64,
+    /// How many messages were handed to the transport before it.
+    pub(super) place: u64,
     pub(super) size: usize,
     deadline: Deadline,
     pub(super) admitted: Instant,
@@ -86,10 +88,11 @@ impl Deref for Ticket {
 }
 
 impl Ticket {
-    pub(super) fn new(serial: i64, size: usize, terms: TicketTerms) -> Self {
+    pub(super) fn new(serial: i64, place: u64, size: usize, terms: TicketTerms) -> Self {
         let TicketTerms { deadline, listener, list, acknowledged } = terms;
         Self(Arc::new(Slip {
             serial,
+            place,
             size,
             deadline,
             admitted: Instant::now(),
@@ -122,6 +125,11 @@ impl Ticket {
         self.state.borrow().is_final()
     }
 
+    /// Returns `true` if nothing of it has left.
+    pub(super) fn is_queued(&self) -> bool {
+        matches!(*self.state.borrow(), State::Queued)
+    }
+
     /// Waits until it was given up, or failed.
     /// Cancel safe.
     pub(super) async fn abandoned(&self) {
@@ -134,10 +142,10 @@ impl Ticket {
     }
 
     /// Records the subscriptions that the server acknowledged.
-    pub(super) fn acknowledge(&self, told: Value) {
+    pub(super) fn acknowledge(&self, covered: Value) {
         let acknowledged = lock(&self.acknowledged).take();
         // The receiver may be gone.
-        let _ = acknowledged.map(|acknowledged| acknowledged.send(told));
+        let _ = acknowledged.map(|acknowledged| acknowledged.send(covered));
     }
 
     /// Returns `true` if the server cannot have acted on it.

@@ -11,10 +11,10 @@ use super::authorization_code::{AuthorizationRequest, code};
 use super::client::Client;
 use super::discovery::Found;
 use super::entry::{Issued, Tokens};
-use super::error::{AuthError, quoted};
-use super::grant::{self, TokenRequest};
+use super::fetch::quoted;
+use super::grant::{self, GrantError, TokenRequest};
 use super::loopback::Loopback;
-use super::metadata::text;
+use super::metadata::{AuthorizationServer, text};
 use super::obtain::Core;
 use super::registration::{self, proof};
 use super::secret::{Pkce, random};
@@ -43,43 +43,33 @@ impl Inbox<'_> {
 
 impl Core {
     /// Requests new tokens with the grant that the program chose.
-    pub(super) async fn ask(&self, issued: &mut Issued, found: &Found, scopes: &[String]) -> Result<Tokens, AuthError> {
+    pub(super) async fn ask(&self, issued: &mut Issued, found: &Found, scopes: &[String]) -> Result<Tokens, String> {
         let grant = match &self.settings.grant {
             Grant::User => return self.ask_user(issued, found, scopes).await,
             Grant::Client => vec![("grant_type", "client_credentials".to_owned())],
             Grant::Workload(token) => assertion(self.given("the workload's token", token, &found.server.issuer).await?),
             Grant::Enterprise(provider) => assertion(self.exchange(provider, found, scopes).await?),
         };
-        let client = registration::configured(&self.settings, &found.server)
-            .ok_or_else(|| AuthError::new("the client is not set (`OAuth::client`)"))?;
-        self.tokens(&client, found, scopes, grant.into_iter().chain(grant::scope(scopes)).collect()).await
+        let client =
+            registration::configured(&self.settings, &found.server).ok_or("the client is not set (`OAuth::client`)")?;
+        let grant = grant.into_iter().chain(grant::scope(scopes)).collect();
+        Ok(self.tokens(&client, &found.server, (&found.resource, scopes), grant).await?)
     }
 
-    async fn tokens(
+    /// Requests tokens for a resource with a grant.
+    pub(super) async fn tokens(
         &self,
         client: &Client,
-        found: &Found,
-        scopes: &[String],
+        server: &AuthorizationServer,
+        (resource, scopes): (&str, &[String]),
         grant: Vec<(&'static str, String)>,
-    ) -> Result<Tokens, AuthError> {
-        let request = TokenRequest {
-            endpoint: &found.server.token_endpoint,
-            client_id: &client.id,
-            proof: proof(&self.settings, client, &found.server)?,
-            resource: &found.resource,
-            scopes,
-            grant,
-        };
-        Ok(grant::tokens(&self.fetch, &request).await?)
+    ) -> Result<Tokens, GrantError> {
+        let (endpoint, client_id, proof) = (&*server.token_endpoint, &*client.id, proof(client, server)?);
+        grant::tokens(&self.fetch, &TokenRequest { endpoint, client_id, proof, resource, scopes, grant }).await
     }
 
     /// Returns the identity provider's word that the user may reach the server (an ID-JAG).
-    async fn exchange(
-        &self,
-        provider: &IdentityProvider,
-        found: &Found,
-        scopes: &[String],
-    ) -> Result<String, AuthError> {
+    async fn exchange(&self, provider: &IdentityProvider, found: &Found, scopes: &[String]) -> Result<String, String> {
         let id_token = self.given("the user's ID token", &provider.id_token, "").await?;
         let exchange = [
             ("grant_type", TOKEN_EXCHANGE.to_owned()),
@@ -96,23 +86,23 @@ impl Core {
             scopes,
             grant: exchange.into_iter().chain(grant::scope(scopes)).collect(),
         };
-        let answer = grant::answer(&self.fetch, &request).await.map_err(AuthError::from)?;
+        let answer = grant::answer(&self.fetch, &request).await?;
         match (text(&answer, "issued_token_type").as_deref(), text(&answer, "access_token")) {
             (Some(ID_JAG), Some(token)) => Ok(token),
-            _ => Err(AuthError::new("the identity provider's response has no ID-JAG")),
+            _ => Err("the identity provider's response has no ID-JAG".to_owned()),
         }
     }
 
-    async fn ask_user(&self, issued: &mut Issued, found: &Found, scopes: &[String]) -> Result<Tokens, AuthError> {
+    async fn ask_user(&self, issued: &mut Issued, found: &Found, scopes: &[String]) -> Result<Tokens, String> {
         let settings = &self.settings;
         let server = &found.server;
         if !settings.opens_browser && settings.show.is_none() && settings.redirect.is_none() {
-            return Err(AuthError::new(format!(
+            return Err(format!(
                 "the server requires a user to authorize this program at {}: set `OAuth::on_url`, \
                  `OAuth::open_browser` or `OAuth::on_redirect`, reuse stored tokens with `OAuth::store`, or use \
                  `OAuth::client_credentials`",
                 quoted(&server.issuer, &self.fetch.redactor)
-            )));
+            ));
         }
         let inbox = match &settings.redirect {
             Some((redirect, program)) => Inbox::Program(redirect, program),
@@ -144,19 +134,17 @@ impl Core {
             ("redirect_uri", redirect),
             ("code_verifier", pkce.verifier.expose().to_owned()),
         ];
-        self.tokens(&client, found, scopes, grant).await
+        Ok(self.tokens(&client, server, (&found.resource, scopes), grant).await?)
     }
 
     /// Asks the program.
-    async fn given(&self, what: &str, source: &Source, argument: &str) -> Result<String, AuthError> {
+    async fn given(&self, what: &str, source: &Source, argument: &str) -> Result<String, String> {
         let given = source(argument.to_owned()).await;
-        given.map_err(|why| {
-            AuthError::new(format!("failed to get {what} from the program: {}", quoted(&why, &self.fetch.redactor)))
-        })
+        given.map_err(|why| format!("failed to get {what} from the program: {}", quoted(&why, &self.fetch.redactor)))
     }
 
     /// Sends the user to the URL, and waits for the redirect.
-    async fn redirected(&self, inbox: Inbox<'_>, url: &Url, state: &str) -> Result<String, AuthError> {
+    async fn redirected(&self, inbox: Inbox<'_>, url: &Url, state: &str) -> Result<String, String> {
         let patience = self.settings.patience;
         let host = url.host_str().unwrap_or_default();
         let _waiting = Waiting::begin(self, format!("waiting for a user to authorize this program at {host}"));
@@ -171,22 +159,18 @@ impl Core {
         };
         let answer = timeout(patience, answer).await;
         answer.unwrap_or_else(|_| {
-            Err(AuthError::new(format!(
-                "this program was not authorized at {host} within {patience:?}; connect again to retry"
-            )))
+            Err(format!("this program was not authorized at {host} within {patience:?}; connect again to retry"))
         })
     }
 
-    async fn show(&self, url: &Url) -> Result<(), AuthError> {
+    async fn show(&self, url: &Url) -> Result<(), String> {
         if self.settings.opens_browser {
             let url = url.to_string();
             let opened = tokio::task::spawn_blocking(move || open::that_detached(url)).await;
             match opened.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
                 Ok(()) => {}
                 Err(error) if self.settings.show.is_none() => {
-                    return Err(AuthError::new(format!(
-                        "failed to open a browser ({error}); show the URL with `OAuth::on_url`"
-                    )));
+                    return Err(format!("failed to open a browser ({error}); show the URL with `OAuth::on_url`"));
                 }
                 Err(error) => tracing::debug!("failed to open a browser: {error}"),
             }

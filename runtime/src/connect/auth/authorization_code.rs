@@ -2,8 +2,7 @@
 
 use url::Url;
 
-use super::error::{AuthError, quoted};
-use super::fetch::Fetch;
+use super::fetch::{Fetch, quoted};
 use super::metadata::AuthorizationServer;
 use super::secret::Secret;
 use crate::ground::redact::Redactor;
@@ -20,21 +19,21 @@ pub(super) struct AuthorizationRequest<'a> {
 
 impl AuthorizationRequest<'_> {
     /// Returns the URL at which the user grants or denies access.
-    pub(super) fn url(&self, fetch: &Fetch, server: &AuthorizationServer) -> Result<Url, AuthError> {
+    pub(super) fn url(&self, fetch: &Fetch, server: &AuthorizationServer) -> Result<Url, String> {
         let endpoint = server.authorization_endpoint.as_deref();
         let endpoint = endpoint.ok_or_else(|| {
-            AuthError::new(format!(
+            format!(
                 "the authorization server {} has no `authorization_endpoint`; without a user, use \
                  `OAuth::client_credentials`",
                 quoted(&server.issuer, &fetch.redactor)
-            ))
+            )
         })?;
         if !server.has_s256 {
-            return Err(AuthError::new(format!(
+            return Err(format!(
                 "the authorization server {} does not support PKCE (`code_challenge_methods_supported` with S256), \
                  which the protocol requires",
                 quoted(&server.issuer, &fetch.redactor)
-            )));
+            ));
         }
         let mut url = fetch.allowed(endpoint, "the authorization endpoint")?;
         url.query_pairs_mut()
@@ -62,38 +61,38 @@ pub(super) fn code(
     state: &str,
     server: &AuthorizationServer,
     redactor: &Redactor,
-) -> Result<Secret, AuthError> {
+) -> Result<Secret, String> {
     let quoted = |text: &str| quoted(text, redactor);
-    let url = Url::parse(redirected).map_err(|_| AuthError::new("the redirect is not a URL"))?;
+    let url = Url::parse(redirected).map_err(|_| "the redirect is not a URL")?;
     let parameter = |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
     if parameter("state").as_deref() != Some(state) {
-        return Err(AuthError::new("the redirect does not belong to this authorization (`state`); try again"));
+        return Err("the redirect does not belong to this authorization (`state`); try again".to_owned());
     }
     let code = parameter("code").filter(|code| !code.is_empty());
     code.iter().for_each(|code| redactor.learn(code));
     match parameter("iss") {
         // The issuer is compared exactly (RFC 9207): a similar one is another server.
         Some(issuer) if issuer != server.issuer => {
-            return Err(AuthError::new(format!(
+            return Err(format!(
                 "the redirect is from another authorization server, {}, and not from {}; it may be an attack, and its \
                  code is not used",
                 quoted(&issuer),
                 quoted(&server.issuer)
-            )));
+            ));
         }
         None if server.names_issuer_in_redirects => {
-            return Err(AuthError::new(format!(
+            return Err(format!(
                 "the redirect has no `iss` of {}, which that server always sends; its code is not used",
                 quoted(&server.issuer)
-            )));
+            ));
         }
         _ => {}
     }
     if let Some(error) = parameter("error") {
         let why = parameter("error_description").map(|why| format!(": {}", quoted(&why))).unwrap_or_default();
-        return Err(AuthError::new(format!("the authorization was refused: {}{why}", quoted(&error))));
+        return Err(format!("the authorization was refused: {}{why}", quoted(&error)));
     }
-    code.map(Secret::new).ok_or_else(|| AuthError::new("the redirect has no code"))
+    Ok(code.map(Secret::new).ok_or("the redirect has no code")?)
 }
 
 #[cfg(test)]
@@ -113,7 +112,7 @@ mod tests {
         AuthorizationServer::parse(&document, "https://auth.example", &Redactor::default()).expect("metadata")
     }
 
-    fn code(redirected: &str, state: &str, server: &AuthorizationServer) -> Result<Secret, AuthError> {
+    fn code(redirected: &str, state: &str, server: &AuthorizationServer) -> Result<Secret, String> {
         super::code(redirected, state, server, &Redactor::default())
     }
 

@@ -44,12 +44,20 @@ impl AuthMethod {
 pub(super) struct Client {
     pub(super) id: String,
     pub(super) secret: Option<Secret>,
+    /// PKCS #8 in PEM, which proves who the client is in place of a secret.
+    #[serde(skip)]
+    pub(super) key: Option<Secret>,
     pub(super) method: AuthMethod,
     /// The registered redirect URL.
     pub(super) redirect: Option<String>,
 }
 
 impl Client {
+    /// Creates a client that is not registered for a redirect URL.
+    pub(super) fn new(id: impl Into<String>, secret: Option<Secret>) -> Self {
+        Self { id: id.into(), secret, key: None, method: AuthMethod::None, redirect: None }
+    }
+
     /// Returns the parameters and the header that prove who the client is.
     pub(super) fn proof(&self) -> (Vec<(&'static str, String)>, Option<String>) {
         let secret = self.secret.as_ref().map(Secret::expose).unwrap_or_default();
@@ -72,7 +80,7 @@ mod tests {
     use super::*;
 
     fn client(method: AuthMethod) -> Client {
-        Client { id: "a:b".to_owned(), secret: Some(Secret::new("p w/")), method, redirect: None }
+        Client { method, ..Client::new("a:b", Some(Secret::new("p w/"))) }
     }
 
     #[test]

@@ -5,8 +5,7 @@
 use url::Url;
 
 use super::challenge::BearerChallenge;
-use super::error::{AuthError, quoted};
-use super::fetch::Fetch;
+use super::fetch::{Fetch, quoted};
 use super::metadata::{AuthorizationServer, Resource, is_same_issuer};
 use crate::ground::redact::Redactor;
 
@@ -23,49 +22,47 @@ pub(super) async fn discover(
     fetch: &Fetch,
     challenge: &BearerChallenge,
     pinned: Option<&str>,
-) -> Result<Found, AuthError> {
+) -> Result<Found, String> {
     let Some(resource) = resource(fetch, challenge).await? else {
         // Protocol 2025-03-26: the server is its own authorization server.
         let issuer = fetch.server.origin().ascii_serialization();
         pinned_or(pinned, std::slice::from_ref(&issuer), &fetch.redactor)?;
         let help = "if it takes a key, set `headers.Authorization`";
         let none = "the server requires authorization and publishes no OAuth metadata (RFC 9728, RFC 8414)";
-        let server =
-            published(fetch, &issuer).await.map_err(|error| AuthError::new(format!("{none}: {error}; {help}")))?;
-        let server = server.ok_or_else(|| AuthError::new(format!("{none}; {help}")))?;
+        let server = published(fetch, &issuer).await.map_err(|error| format!("{none}: {error}; {help}"))?;
+        let server = server.ok_or_else(|| format!("{none}; {help}"))?;
         return Ok(Found { resource: fetch.identifier(), scopes: None, server });
     };
     if !covers(&resource.identifier, &fetch.server) {
-        return Err(AuthError::new(format!(
+        return Err(format!(
             "the server's metadata is for another resource, {}; it may be an attack, and is not used",
             quoted(&resource.identifier, &fetch.redactor)
-        )));
+        ));
     }
     let issuer = pinned_or(pinned, &resource.issuers, &fetch.redactor)?;
     let server = authorization_server(fetch, &issuer).await?;
     Ok(Found { resource: resource.identifier, scopes: resource.scopes, server })
 }
 
-fn pinned_or(pinned: Option<&str>, issuers: &[String], redactor: &Redactor) -> Result<String, AuthError> {
-    let first = issuers.first().ok_or_else(|| AuthError::new("the server's metadata has no authorization server"))?;
+fn pinned_or(pinned: Option<&str>, issuers: &[String], redactor: &Redactor) -> Result<String, String> {
+    let first = issuers.first().ok_or("the server's metadata has no authorization server")?;
     match pinned {
         None => Ok(first.clone()),
         Some(pinned) => issuers.iter().find(|issuer| is_same_issuer(issuer, pinned)).cloned().ok_or_else(|| {
-            AuthError::new(format!(
+            format!(
                 "the server's authorization server is {}, and `OAuth::issuer` only allows {}; if it has moved, \
                  register the client there",
                 quoted(first, redactor),
                 quoted(pinned, redactor)
-            ))
+            )
         }),
     }
 }
 
-async fn resource(fetch: &Fetch, challenge: &BearerChallenge) -> Result<Option<Resource>, AuthError> {
+async fn resource(fetch: &Fetch, challenge: &BearerChallenge) -> Result<Option<Resource>, String> {
     let mut places = Vec::new();
     if let Some(named) = &challenge.resource_metadata {
-        let url =
-            fetch.server.join(named).map_err(|_| AuthError::new("`resource_metadata` of the server is not a URL"))?;
+        let url = fetch.server.join(named).map_err(|_| "`resource_metadata` of the server is not a URL")?;
         places.push(fetch.allowed(url.as_str(), "the server's metadata")?);
     }
     places.extend(resource_places(&fetch.server));
@@ -74,15 +71,15 @@ async fn resource(fetch: &Fetch, challenge: &BearerChallenge) -> Result<Option<R
 }
 
 /// Returns the metadata of an issuer, at the URLs of RFC 8414 and OpenID Connect.
-pub(super) async fn authorization_server(fetch: &Fetch, issuer: &str) -> Result<AuthorizationServer, AuthError> {
+pub(super) async fn authorization_server(fetch: &Fetch, issuer: &str) -> Result<AuthorizationServer, String> {
     published(fetch, issuer).await?.ok_or_else(|| {
         let issuer = quoted(issuer, &fetch.redactor);
-        AuthError::new(format!("the authorization server {issuer} publishes no metadata (RFC 8414, OpenID Connect)"))
+        format!("the authorization server {issuer} publishes no metadata (RFC 8414, OpenID Connect)")
     })
 }
 
 /// Returns the metadata of an issuer, if it is published.
-async fn published(fetch: &Fetch, issuer: &str) -> Result<Option<AuthorizationServer>, AuthError> {
+async fn published(fetch: &Fetch, issuer: &str) -> Result<Option<AuthorizationServer>, String> {
     let base = fetch.allowed(issuer, "the authorization server")?;
     let Some(document) = fetch.document(&issuer_places(&base)).await? else { return Ok(None) };
     let server = AuthorizationServer::parse(&document, issuer, &fetch.redactor)?;

@@ -127,10 +127,9 @@ mod tests {
         let mut entry = Entry { current: Some("https://auth.example".to_owned()), ..Entry::default() };
         *entry.issued("https://auth.example") = Issued {
             client: Some(Client {
-                id: "me".to_owned(),
-                secret: Some(Secret::new("hunter22")),
                 method: AuthMethod::Basic,
                 redirect: Some("http://127.0.0.1:1/callback".to_owned()),
+                ..Client::new("me", Some(Secret::new("hunter22")))
             }),
             tokens: Some(tokens(Some(7))),
         };

@@ -10,13 +10,13 @@ use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::Value;
 use url::{Host, Url};
 
-use super::error::{AuthError, quoted};
 use crate::ground::redact::Redactor;
 use crate::rpc::transports::http::client;
 use crate::rpc::transports::http::documents::exchange;
 use crate::rpc::transports::http::network::Network;
 use crate::rpc::transports::http::refusals::describe;
 
+const LONGEST_QUOTE: usize = 200;
 const LONGEST_BODY: usize = 128 * 1024;
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -38,15 +38,15 @@ enum Nearness {
 }
 
 impl Fetch {
-    pub(super) fn new(server: &str, redactor: Redactor, network: Network) -> Result<Self, AuthError> {
-        let mut server = Url::parse(server).map_err(|error| AuthError::new(format!("`url` is not a URL: {error}")))?;
+    pub(super) fn new(server: &str, redactor: Redactor, network: Network) -> Result<Self, String> {
+        let mut server = Url::parse(server).map_err(|error| format!("`url` is not a URL: {error}"))?;
         server.set_fragment(None);
         if !server.username().is_empty() || server.password().is_some() {
-            return Err(AuthError::new("`url` contains a user or a password, which OAuth replaces; remove them"));
+            return Err("`url` contains a user or a password, which OAuth replaces; remove them".to_owned());
         }
         let is_safe = server.scheme() == "https" || server.host().map(near) == Some(Nearness::Loopback);
         if !is_safe {
-            return Err(AuthError::new("OAuth requires https; change `url`"));
+            return Err("OAuth requires https; change `url`".to_owned());
         }
         Ok(Self { server, redactor, network })
     }
@@ -60,8 +60,8 @@ impl Fetch {
 
     /// Parses `url` and checks that requests may go there. It must use https, or stay on this machine. A distant server
     /// must not name a nearer one.
-    pub(super) fn allowed(&self, url: &str, what: &str) -> Result<Url, AuthError> {
-        let refused = |why: &str| AuthError::new(format!("{what} is at {}, {why}", quoted(url, &self.redactor)));
+    pub(super) fn allowed(&self, url: &str, what: &str) -> Result<Url, String> {
+        let refused = |why: &str| format!("{what} is at {}, {why}", quoted(url, &self.redactor));
         let parsed = Url::parse(url).map_err(|_| refused("which is not a URL"))?;
         let (Some(host), Some(from)) = (parsed.host().map(near), self.server.host().map(near)) else {
             return Err(refused("which is not a URL with a host"));
@@ -81,7 +81,7 @@ impl Fetch {
     ///
     /// # Errors
     /// Fails with the error of the first unreadable URL, if none has a document.
-    pub(super) async fn document(&self, places: &[Url]) -> Result<Option<Value>, AuthError> {
+    pub(super) async fn document(&self, places: &[Url]) -> Result<Option<Value>, String> {
         let mut failure = None;
         for place in places {
             match self.document_at(place).await {
@@ -93,8 +93,8 @@ impl Fetch {
         failure.map_or(Ok(None), Err)
     }
 
-    async fn document_at(&self, url: &Url) -> Result<Option<Value>, AuthError> {
-        let failed = |why: String| AuthError::new(format!("failed to read {url}: {why}"));
+    async fn document_at(&self, url: &Url) -> Result<Option<Value>, String> {
+        let failed = |why: String| format!("failed to read {url}: {why}");
         let request = self.request(Method::GET, url)?;
         let (status, body) = self.send(request).await.map_err(failed)?;
         if status.is_client_error() {
@@ -114,8 +114,8 @@ impl Fetch {
     }
 
     /// Creates a request for JSON, with the HTTP client of the transport.
-    pub(super) fn request(&self, method: Method, url: &Url) -> Result<RequestBuilder, AuthError> {
-        let client = client::shared(url.as_str(), &self.network).map_err(AuthError::new)?;
+    pub(super) fn request(&self, method: Method, url: &Url) -> Result<RequestBuilder, String> {
+        let client = client::shared(url.as_str(), &self.network)?;
         Ok(client.request(method, url.clone()).header(ACCEPT, "application/json"))
     }
 
@@ -126,6 +126,11 @@ impl Fetch {
         };
         exchange(request, LONGEST_BODY, PATIENCE, |_| true, failed).await
     }
+}
+
+/// Returns untrusted text for a message, without secrets.
+pub(super) fn quoted(text: &str, redactor: &Redactor) -> String {
+    redactor.shown_line(text, LONGEST_QUOTE)
 }
 
 fn near(host: Host<&str>) -> Nearness {
@@ -161,7 +166,7 @@ fn is_private_v4(address: Ipv4Addr) -> bool {
 mod tests {
     use super::*;
 
-    fn fetch(server: &str) -> Result<Fetch, AuthError> {
+    fn fetch(server: &str) -> Result<Fetch, String> {
         Fetch::new(server, Redactor::default(), Network::default())
     }
 

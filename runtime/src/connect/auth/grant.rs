@@ -9,8 +9,7 @@ use serde_json::Value;
 use url::form_urlencoded::Serializer;
 
 use super::entry::{Tokens, now};
-use super::error::{AuthError, quoted};
-use super::fetch::Fetch;
+use super::fetch::{Fetch, quoted};
 use super::metadata::text;
 use super::secret::Secret;
 use crate::ground::redact::Redactor;
@@ -33,16 +32,22 @@ pub(super) struct TokenRequest<'a> {
 /// Why there are no tokens.
 pub(super) enum GrantError {
     /// The server refused, and would refuse again.
-    Refused { code: String, error: AuthError },
+    Refused { code: String, error: String },
     /// No definite refusal arrived.
-    Failed(AuthError),
+    Failed(String),
 }
 
-impl From<GrantError> for AuthError {
+impl From<GrantError> for String {
     fn from(error: GrantError) -> Self {
         match error {
             GrantError::Refused { error, .. } | GrantError::Failed(error) => error,
         }
+    }
+}
+
+impl From<String> for GrantError {
+    fn from(error: String) -> Self {
+        Self::Failed(error)
     }
 }
 
@@ -52,7 +57,7 @@ const SECRET: [&str; 7] =
 
 /// Returns the whole answer to a request for tokens.
 pub(super) async fn answer(fetch: &Fetch, request: &TokenRequest<'_>) -> Result<Value, GrantError> {
-    let endpoint = fetch.allowed(request.endpoint, "the token endpoint").map_err(GrantError::Failed)?;
+    let endpoint = fetch.allowed(request.endpoint, "the token endpoint")?;
     let (parameters, header) = &request.proof;
     let secrets = request.grant.iter().chain(parameters).filter(|(name, _)| SECRET.contains(name));
     secrets.for_each(|(_, value)| fetch.redactor.learn(value));
@@ -62,49 +67,46 @@ pub(super) async fn answer(fetch: &Fetch, request: &TokenRequest<'_>) -> Result<
         .extend_pairs(parameters)
         .append_pair("resource", request.resource)
         .finish();
-    let mut post = fetch
-        .request(Method::POST, &endpoint)
-        .map_err(GrantError::Failed)?
-        .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-        .body(form);
+    let mut post =
+        fetch.request(Method::POST, &endpoint)?.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form);
     if let Some(header) = header {
         post = post.header(AUTHORIZATION, header);
     }
     let host = endpoint.host_str().unwrap_or_default();
-    let (status, body) = fetch.answer(post).await.map_err(|why| {
-        GrantError::Failed(AuthError::new(format!("failed to reach the token endpoint at {host}: {why}")))
-    })?;
+    let (status, body) = fetch
+        .answer(post)
+        .await
+        .map_err(|why| GrantError::Failed(format!("failed to reach the token endpoint at {host}: {why}")))?;
     if status.is_success() {
         return Ok(body);
     }
     let code = text(&body, "error").unwrap_or_default();
     let mut message = format!("the authorization server at {host} returned no token: HTTP {}", status.as_u16());
-    for said in [Some(code.as_str()), body.get("error_description").and_then(Value::as_str)].into_iter().flatten() {
+    for reason in [Some(code.as_str()), body.get("error_description").and_then(Value::as_str)].into_iter().flatten() {
         message.push_str(": ");
-        message.push_str(&quoted(said, &fetch.redactor));
+        message.push_str(&quoted(reason, &fetch.redactor));
     }
-    let error = AuthError::new(message);
     let is_final = status.is_client_error() && !code.is_empty() && code != "temporarily_unavailable";
-    Err(if is_final { GrantError::Refused { code, error } } else { GrantError::Failed(error) })
+    Err(if is_final { GrantError::Refused { code, error: message } } else { GrantError::Failed(message) })
 }
 
 /// Tokens for a grant.
 pub(super) async fn tokens(fetch: &Fetch, request: &TokenRequest<'_>) -> Result<Tokens, GrantError> {
     let body = answer(fetch, request).await?;
-    read(&body, request, &fetch.redactor).map_err(GrantError::Failed)
+    Ok(read(&body, request, &fetch.redactor)?)
 }
 
-fn read(body: &Value, request: &TokenRequest<'_>, redactor: &Redactor) -> Result<Tokens, AuthError> {
+fn read(body: &Value, request: &TokenRequest<'_>, redactor: &Redactor) -> Result<Tokens, String> {
     let kind = text(body, "token_type").unwrap_or_default();
     let access = text(body, "access_token").filter(|token| token.bytes().all(|byte| byte.is_ascii_graphic()));
     let Some(access) = access else {
-        return Err(AuthError::new("the authorization server's response has no access token"));
+        return Err("the authorization server's response has no access token".to_owned());
     };
     if !kind.eq_ignore_ascii_case("bearer") {
-        return Err(AuthError::new(format!(
+        return Err(format!(
             "the authorization server returned a token of type `{}`; only `Bearer` is supported",
             quoted(&kind, redactor)
-        )));
+        ));
     }
     let lifetime = body.get("expires_in");
     // Some write it as text.
@@ -130,7 +132,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(body: Value) -> Result<Tokens, AuthError> {
+    fn read(body: Value) -> Result<Tokens, String> {
         let asked = ["read".to_owned()];
         let request = TokenRequest {
             endpoint: "https://a.example/token",

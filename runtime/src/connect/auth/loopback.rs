@@ -7,8 +7,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use url::Url;
 
-use super::error::AuthError;
-
 const PATH: &str = "/callback";
 const LONGEST_REQUEST: usize = 16 * 1024;
 /// Browsers open connections that they do not use.
@@ -25,17 +23,14 @@ pub(super) struct Loopback {
 impl Loopback {
     /// Listens, on the port of `registered` if it is free, so that the client need not register again. Dropping it
     /// closes the port.
-    pub(super) async fn open(port: Option<u16>, registered: Option<&str>) -> Result<Self, AuthError> {
+    pub(super) async fn open(port: Option<u16>, registered: Option<&str>) -> Result<Self, String> {
         let before = registered.and_then(|redirect| Url::parse(redirect).ok()?.port());
-        let listener = match (port, before) {
-            (Some(port), _) => TcpListener::bind(("127.0.0.1", port)).await,
-            (None, Some(before)) => match TcpListener::bind(("127.0.0.1", before)).await {
-                Ok(listener) => Ok(listener),
-                Err(_) => TcpListener::bind(("127.0.0.1", 0)).await,
-            },
-            (None, None) => TcpListener::bind(("127.0.0.1", 0)).await,
-        };
-        let failed = |error| AuthError::new(format!("failed to listen on 127.0.0.1 for the redirect: {error}"));
+        let bind = |port| TcpListener::bind(("127.0.0.1", port));
+        let mut listener = bind(port.or(before).unwrap_or_default()).await;
+        if listener.is_err() && port.is_none() {
+            listener = bind(0).await;
+        }
+        let failed = |error| format!("failed to listen on 127.0.0.1 for the redirect: {error}");
         let listener = listener.map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
         Ok(Self { listener, redirect: format!("http://127.0.0.1:{port}{PATH}") })
@@ -43,7 +38,7 @@ impl Loopback {
 
     /// Returns the URL of the redirect with this `state`; any other request is turned away. Dropping the future closes
     /// the port and its connections.
-    pub(super) async fn receive(self, state: &str) -> Result<String, AuthError> {
+    pub(super) async fn receive(self, state: &str) -> Result<String, String> {
         let mut conversations = JoinSet::new();
         loop {
             tokio::select! {

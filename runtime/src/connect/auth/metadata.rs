@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::error::{AuthError, quoted};
+use super::fetch::quoted;
 use crate::ground::redact::Redactor;
 
 /// A protected resource (RFC 9728).
@@ -16,11 +16,10 @@ pub(super) struct Resource {
 
 impl Resource {
     /// Parses published metadata. Without `resource` it may belong to another server (RFC 9728, 3.3).
-    pub(super) fn parse(document: &Value) -> Result<Self, AuthError> {
+    pub(super) fn parse(document: &Value) -> Result<Self, String> {
         let identifier = text(document, "resource").ok_or_else(|| {
-            AuthError::new(
-                "the server's metadata has no `resource` and is not used (RFC 9728, 3.3); its operator must add it",
-            )
+            "the server's metadata has no `resource` and is not used (RFC 9728, 3.3); its operator must add it"
+                .to_owned()
         })?;
         Ok(Self {
             identifier,
@@ -47,22 +46,20 @@ pub(super) struct AuthorizationServer {
 
 impl AuthorizationServer {
     /// Parses the metadata of `issuer`, which must name the same issuer.
-    pub(super) fn parse(document: &Value, issuer: &str, redactor: &Redactor) -> Result<Self, AuthError> {
+    pub(super) fn parse(document: &Value, issuer: &str, redactor: &Redactor) -> Result<Self, String> {
         let quoted = |text: &str| quoted(text, redactor);
-        let named = text(document, "issuer").ok_or_else(|| {
-            AuthError::new(format!("the metadata of the authorization server {} has no issuer", quoted(issuer)))
-        })?;
+        let named = text(document, "issuer")
+            .ok_or_else(|| format!("the metadata of the authorization server {} has no issuer", quoted(issuer)))?;
         if !is_same_issuer(&named, issuer) {
-            return Err(AuthError::new(format!(
+            return Err(format!(
                 "the metadata of the authorization server {} has another issuer, {}; it may be an attack, and is not \
                  used",
                 quoted(issuer),
                 quoted(&named)
-            )));
+            ));
         }
-        let token_endpoint = text(document, "token_endpoint").ok_or_else(|| {
-            AuthError::new(format!("the authorization server {} has no token endpoint", quoted(issuer)))
-        })?;
+        let token_endpoint = text(document, "token_endpoint")
+            .ok_or_else(|| format!("the authorization server {} has no token endpoint", quoted(issuer)))?;
         let has = |key, value: &str| texts(document, key).is_some_and(|all| all.iter().any(|one| one == value));
         let is = |key| document.get(key).and_then(Value::as_bool).unwrap_or_default();
         Ok(Self {

@@ -12,7 +12,6 @@ mod challenge;
 mod client;
 mod discovery;
 mod entry;
-mod error;
 mod fetch;
 mod grant;
 mod loopback;

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use mcp_bindgen_model::{AuthConfig, ServerConfig, Transport};
 
+use super::client::Client;
 use super::entry::StoredAuthorization;
 use super::secret::Secret;
 use super::session::Session;
-use super::settings::{Grant, IdentityProvider, Registered, Settings, source};
+use super::settings::{Grant, IdentityProvider, Settings, source};
 use super::store::TokenStore;
 use crate::ground::sync::lock;
 use crate::rpc::transports::http::network::Network;
@@ -76,7 +77,7 @@ impl OAuth {
     /// Authenticates the program itself with a private key: PKCS #8 in PEM, for ES256, ES384, EdDSA or RS256. Also
     /// set the authorization server that knows the key: [`issuer`](Self::issuer).
     pub fn client_credentials_with_key(id: impl Into<String>, key: impl Into<String>) -> Self {
-        let client = Registered { id: id.into(), secret: None, key: Some(Secret::new(key)) };
+        let client = Client { key: Some(Secret::new(key)), ..Client::new(id, None) };
         Self::of(Grant::Client).set(|settings| settings.client = Some(client))
     }
 
@@ -101,14 +102,12 @@ impl OAuth {
     /// Uses a client id without a secret, for programs that are already registered. Also set where:
     /// [`issuer`](Self::issuer).
     pub fn client(self, id: impl Into<String>) -> Self {
-        let client = Registered { id: id.into(), secret: None, key: None };
-        self.set(|settings| settings.client = Some(client))
+        self.set(|settings| settings.client = Some(Client::new(id, None)))
     }
 
     /// Sets the registered client ID and secret of the program. They require an [`issuer`](Self::issuer).
     pub fn confidential_client(self, id: impl Into<String>, secret: impl Into<String>) -> Self {
-        let client = Registered { id: id.into(), secret: Some(Secret::new(secret)), key: None };
-        self.set(|settings| settings.client = Some(client))
+        self.set(|settings| settings.client = Some(Client::new(id, Some(Secret::new(secret)))))
     }
 
     /// Sets the only authorization server to use, whatever the MCP server announces. Required for clients with a
@@ -210,7 +209,7 @@ impl OAuth {
     /// Fails if the configuration cannot be used with OAuth, or the store cannot be read.
     pub async fn stored(&self, server: &ServerConfig) -> Result<Option<StoredAuthorization>, ConnectError> {
         let session = self.session_of(server)?;
-        session.stored().await.map_err(|error| wrong(server, error.to_string()))
+        session.stored().await.map_err(|error| wrong(server, error))
     }
 
     /// Removes the stored authorization of a server. Returns `true` if there was any. The tokens are not revoked.
@@ -219,7 +218,7 @@ impl OAuth {
     /// Fails if the configuration cannot be used with OAuth, or the store cannot be changed.
     pub async fn forget(&self, server: &ServerConfig) -> Result<bool, ConnectError> {
         let session = self.session_of(server)?;
-        let forgotten = session.forget().await.map_err(|error| wrong(server, error.to_string()))?;
+        let forgotten = session.forget().await.map_err(|error| wrong(server, error))?;
         // The sessions in memory hold tokens too.
         lock(&self.sessions).retain(|kept| !Arc::ptr_eq(&kept.session, &session));
         Ok(forgotten)
@@ -258,8 +257,7 @@ impl OAuth {
         }
         let settings = auth.map_or_else(|| self.settings.clone(), |auth| self.settings.with(auth));
         settings.check()?;
-        let session = Session::new(url, settings, network.clone()).map_err(|error| error.to_string())?;
-        let session = Arc::new(session);
+        let session = Arc::new(Session::new(url, settings, network.clone())?);
         // Drops unused sessions of earlier configurations.
         sessions.retain(|kept| kept.url != url || Arc::strong_count(&kept.session) > 1);
         sessions.push(Kept { url: url.to_owned(), auth: auth.cloned(), network, session: session.clone() });
@@ -295,8 +293,7 @@ mod tests {
     #[test]
     fn invalid_oauth_settings_are_refused_before_any_request() {
         let url = "https://mcp.example/mcp";
-        let key =
-            "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n-----END";
+        let key = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n-----END PRIVATE KEY-----";
         for (oauth, expected) in [
             (OAuth::client_credentials("me", "sk-1"), "OAuth::issuer"),
             (OAuth::client_credentials_with_key("me", key), "OAuth::issuer"),

@@ -14,11 +14,10 @@ use super::challenge::BearerChallenge;
 use super::client::Client;
 use super::discovery::{authorization_server, discover};
 use super::entry::{Entry, Issued, StoredAuthorization, Tokens};
-use super::error::AuthError;
 use super::fetch::Fetch;
-use super::grant::{self, GrantError, TokenRequest};
+use super::grant::GrantError;
 use super::metadata::AuthorizationServer;
-use super::registration::{self, proof};
+use super::registration;
 use super::scopes::{Known, covers, select};
 use super::secret::Secret;
 use super::settings::Settings;
@@ -86,13 +85,13 @@ struct State {
 }
 
 impl Core {
-    pub(super) fn new(url: &str, settings: Settings, network: Network) -> Result<Self, AuthError> {
+    pub(super) fn new(url: &str, settings: Settings, network: Network) -> Result<Self, String> {
         let fetch = Fetch::new(url, settings.redactor(), network)?;
         Ok(Self { key: settings.key(&fetch), settings, fetch, state: Mutex::default() })
     }
 
     /// Reads the stored state once.
-    pub(super) async fn load(&self) -> Result<(), AuthError> {
+    pub(super) async fn load(&self) -> Result<(), String> {
         if !lock(&self.state).is_loaded {
             let entry = self.read().await?;
             let mut state = lock(&self.state);
@@ -121,7 +120,7 @@ impl Core {
     }
 
     /// Removes the stored state.
-    pub(super) async fn forget(&self) -> Result<(), AuthError> {
+    pub(super) async fn forget(&self) -> Result<(), String> {
         let _lock = self.lock().await?;
         self.with_store(|store, key| store.remove(key)).await?;
         lock(&self.state).adopt(Entry::default(), &self.fetch.redactor);
@@ -136,7 +135,7 @@ impl Core {
         state.entry.tokens().is_some_and(ends)
     }
 
-    pub(super) fn renewal_failed(&self, error: &AuthError) {
+    pub(super) fn renewal_failed(&self, error: &str) {
         tracing::warn!("failed to renew the tokens: {error}");
         lock(&self.state).renewal_failed = Some(Instant::now());
     }
@@ -158,7 +157,7 @@ impl Core {
     }
 
     /// Obtains tokens. A lock excludes other tasks and other processes that share the store.
-    pub(super) async fn obtain(&self, need: Need) -> Result<(), AuthError> {
+    pub(super) async fn obtain(&self, need: Need) -> Result<(), String> {
         let _lock = self.lock().await?;
         let mut entry = self.read().await?;
         if entry.tokens().is_some_and(|tokens| need.is_met_by(tokens)) {
@@ -178,7 +177,7 @@ impl Core {
         outcome
     }
 
-    async fn renew(&self, entry: &mut Entry) -> Result<(), AuthError> {
+    async fn renew(&self, entry: &mut Entry) -> Result<(), String> {
         let Some(issuer) = entry.current.clone() else { return Ok(()) };
         let known = lock(&self.state).servers.get(&issuer).cloned();
         let server = match known {
@@ -192,20 +191,13 @@ impl Core {
 
     /// Refreshes tokens. If the server refuses, the access token is used until it expires, and the next request
     /// receives a challenge.
-    async fn refresh(&self, issued: &mut Issued, server: &AuthorizationServer) -> Result<bool, AuthError> {
+    async fn refresh(&self, issued: &mut Issued, server: &AuthorizationServer) -> Result<bool, String> {
         let Some(tokens) = issued.tokens.clone() else { return Ok(false) };
         let (Some(refresh), Some(client)) = (&tokens.refresh, self.known_client(issued, &tokens, server)) else {
             return Ok(false);
         };
-        let request = TokenRequest {
-            endpoint: &server.token_endpoint,
-            client_id: &client.id,
-            proof: proof(&self.settings, &client, server)?,
-            resource: &tokens.resource,
-            scopes: &tokens.scopes,
-            grant: vec![("grant_type", "refresh_token".to_owned()), ("refresh_token", refresh.expose().to_owned())],
-        };
-        match grant::tokens(&self.fetch, &request).await {
+        let grant = vec![("grant_type", "refresh_token".to_owned()), ("refresh_token", refresh.expose().to_owned())];
+        match self.tokens(&client, server, (&tokens.resource, &tokens.scopes), grant).await {
             Ok(mut renewed) => {
                 renewed.refresh = renewed.refresh.or(tokens.refresh);
                 issued.tokens = Some(renewed);
@@ -233,7 +225,7 @@ impl Core {
         clients.into_iter().flatten().find(|client| client.id == tokens.client_id)
     }
 
-    async fn answer(&self, entry: &mut Entry, challenge: &BearerChallenge, is_step_up: bool) -> Result<(), AuthError> {
+    async fn answer(&self, entry: &mut Entry, challenge: &BearerChallenge, is_step_up: bool) -> Result<(), String> {
         // Discovery runs each time, because a server may have moved to another authorization server.
         let found = discover(&self.fetch, challenge, self.settings.issuer.as_deref()).await?;
         let issuer = found.server.issuer.clone();
@@ -264,23 +256,23 @@ impl Core {
         Ok(())
     }
 
-    fn may_step_up(&self, granted: &[String], wanted: &[String]) -> Result<(), AuthError> {
+    fn may_step_up(&self, granted: &[String], wanted: &[String]) -> Result<(), String> {
         if covers(granted, wanted) {
-            return Err(AuthError::new(
-                "the server rejected the token's scopes (insufficient_scope), but requires no other scope",
-            ));
+            return Err(
+                "the server rejected the token's scopes (insufficient_scope), but requires no other scope".to_owned()
+            );
         }
         let mut state = lock(&self.state);
         state.step_ups += 1;
         if state.step_ups > STEP_UPS {
-            return Err(AuthError::new(format!(
+            return Err(format!(
                 "the server asked for more scopes more than {STEP_UPS} times; set all of them with `OAuth::scopes`"
-            )));
+            ));
         }
         Ok(())
     }
 
-    async fn lock(&self) -> Result<StoreLock, AuthError> {
+    async fn lock(&self) -> Result<StoreLock, String> {
         let patience = self.settings.patience;
         let until = Instant::now().checked_add(patience);
         loop {
@@ -288,21 +280,21 @@ impl Core {
                 return Ok(lock);
             }
             if until.is_some_and(|until| Instant::now() >= until) {
-                return Err(AuthError::new(format!(
+                return Err(format!(
                     "another process has been requesting tokens for this server for {patience:?}; wait for it, or end \
                      it"
-                )));
+                ));
             }
             sleep(LOCK_PAUSE).await;
         }
     }
 
-    async fn read(&self) -> Result<Entry, AuthError> {
+    async fn read(&self) -> Result<Entry, String> {
         let stored = self.with_store(|store, key| store.load(key)).await?;
         Ok(stored.as_ref().map(Entry::parse).unwrap_or_default())
     }
 
-    async fn write(&self, entry: &Entry) -> Result<(), AuthError> {
+    async fn write(&self, entry: &Entry) -> Result<(), String> {
         let text = entry.print();
         self.with_store(move |store, key| store.save(key, &text)).await
     }
@@ -310,10 +302,10 @@ impl Core {
     async fn with_store<T: Send + 'static>(
         &self,
         run: impl FnOnce(&dyn TokenStore, &str) -> Result<T, TokenStoreError> + Send + 'static,
-    ) -> Result<T, AuthError> {
+    ) -> Result<T, String> {
         let (store, key): (Arc<dyn TokenStore>, _) = (self.settings.store.clone(), self.key.clone());
         let run = tokio::task::spawn_blocking(move || run(store.as_ref(), &key));
-        let failed = |why: String| AuthError::new(format!("the token store failed: {why}"));
+        let failed = |why: String| format!("the token store failed: {why}");
         run.await.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))
     }
 }

@@ -8,8 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::client::{AuthMethod, Client};
-use super::error::{AuthError, quoted};
-use super::fetch::Fetch;
+use super::fetch::{Fetch, quoted};
 use super::grant::Proof;
 use super::metadata::{AuthorizationServer, text};
 use super::secret::Secret;
@@ -24,7 +23,7 @@ pub(super) async fn client(
     server: &AuthorizationServer,
     redirect: &str,
     registered: Option<&Client>,
-) -> Result<Client, AuthError> {
+) -> Result<Client, String> {
     if let Some(client) = configured(settings, server) {
         return Ok(client);
     }
@@ -36,31 +35,29 @@ pub(super) async fn client(
     }
     match &server.registration_endpoint {
         Some(endpoint) => register(fetch, settings, server, endpoint, redirect).await,
-        None => Err(AuthError::new(format!(
+        None => Err(format!(
             "the authorization server {} does not register clients automatically; register the program there, and set \
              `OAuth::client`",
             quoted(&server.issuer, &fetch.redactor)
-        ))),
+        )),
     }
 }
 
 /// Returns the client that the program names.
 pub(super) fn configured(settings: &Settings, server: &AuthorizationServer) -> Option<Client> {
-    let client = settings.client.as_ref()?;
+    let client = settings.client.clone()?;
     let method = AuthMethod::choose(server.auth_methods.as_deref(), client.secret.is_some());
-    Some(Client { id: client.id.clone(), secret: client.secret.clone(), method, redirect: None })
+    Some(Client { method, ..client })
 }
 
 /// Returns the client whose name is the URL of its metadata.
 pub(super) fn by_metadata(settings: &Settings) -> Option<Client> {
-    let id = settings.metadata_url.clone()?;
-    Some(Client { id, secret: None, method: AuthMethod::None, redirect: None })
+    Some(Client::new(settings.metadata_url.clone()?, None))
 }
 
 /// Returns the client's authentication for `server`.
-pub(super) fn proof(settings: &Settings, client: &Client, server: &AuthorizationServer) -> Result<Proof, AuthError> {
-    let named = settings.client.as_ref().filter(|named| named.id == client.id);
-    match named.and_then(|named| named.key.as_ref()) {
+pub(super) fn proof(client: &Client, server: &AuthorizationServer) -> Result<Proof, String> {
+    match &client.key {
         Some(key) => Ok((signing::proof(&client.id, key, &server.issuer)?, None)),
         None => Ok(client.proof()),
     }
@@ -72,19 +69,19 @@ async fn register(
     server: &AuthorizationServer,
     endpoint: &str,
     redirect: &str,
-) -> Result<Client, AuthError> {
+) -> Result<Client, String> {
     let endpoint = fetch.allowed(endpoint, "the registration endpoint")?;
     let host = endpoint.host_str().unwrap_or_default().to_owned();
     let post = fetch
         .request(Method::POST, &endpoint)?
         .header(CONTENT_TYPE, "application/json")
         .body(request(settings, server, redirect).to_string());
-    let failed = |why: &str| AuthError::new(format!("failed to register the client at {host}: {why}"));
+    let failed = |why: &str| format!("failed to register the client at {host}: {why}");
     let (status, body) = fetch.answer(post).await.map_err(|why| failed(&why))?;
     if !status.is_success() {
-        let said = ["error", "error_description"].iter().filter_map(|key| text(&body, key));
-        let said = said.map(|text| format!(": {}", quoted(&text, &fetch.redactor))).collect::<String>();
-        return Err(failed(&format!("HTTP {}{said}", status.as_u16())));
+        let reasons = ["error", "error_description"].iter().filter_map(|key| text(&body, key));
+        let reasons = reasons.map(|text| format!(": {}", quoted(&text, &fetch.redactor))).collect::<String>();
+        return Err(failed(&format!("HTTP {}{reasons}", status.as_u16())));
     }
     read(&body, server, redirect).ok_or_else(|| failed("the response has no `client_id`"))
 }
@@ -115,7 +112,8 @@ fn read(body: &Value, server: &AuthorizationServer, redirect: &str) -> Option<Cl
     let method = given
         .filter(|method| *method == AuthMethod::None || secret.is_some())
         .unwrap_or_else(|| AuthMethod::choose(server.auth_methods.as_deref(), secret.is_some()));
-    Some(Client { id: text(body, "client_id")?, secret, method, redirect: Some(redirect.to_owned()) })
+    let redirect = Some(redirect.to_owned());
+    Some(Client { method, redirect, ..Client::new(text(body, "client_id")?, secret) })
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use ring::digest;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 
-use super::error::AuthError;
 use crate::ground::redact::debug_as;
 
 const RANDOM_BYTES: usize = 32;
@@ -29,10 +28,10 @@ impl Secret {
 debug_as!(Secret, "[redacted]");
 
 /// Returns 256 random bits in URL-safe base64.
-pub(super) fn random() -> Result<String, AuthError> {
+pub(super) fn random() -> Result<String, String> {
     let mut bytes = [0; RANDOM_BYTES];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| AuthError::new("the system has no random numbers"))?;
+    filled.map_err(|_| "the system has no random numbers")?;
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
 
@@ -49,7 +48,7 @@ pub(super) struct Pkce {
 }
 
 impl Pkce {
-    pub(super) fn new() -> Result<Self, AuthError> {
+    pub(super) fn new() -> Result<Self, String> {
         Ok(Self::of(random()?))
     }
 

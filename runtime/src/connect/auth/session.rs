@@ -11,7 +11,6 @@ use tokio::time::timeout;
 
 use super::challenge::BearerChallenge;
 use super::entry::StoredAuthorization;
-use super::error::AuthError;
 use super::obtain::{Core, Need};
 use super::secret::Secret;
 use super::settings::Settings;
@@ -26,7 +25,7 @@ const ATTEMPTS: usize = 2;
 /// How long a request waits for a renewal while its token is good.
 const RENEWAL_WAIT: Duration = Duration::from_secs(1);
 
-type Outcome = Option<Result<(), AuthError>>;
+type Outcome = Option<Result<(), String>>;
 
 /// Authorizes the requests to one server, over all its connections.
 pub(crate) struct Session {
@@ -48,25 +47,25 @@ impl Attempt {
 }
 
 impl Session {
-    pub(super) fn new(url: &str, settings: Settings, network: Network) -> Result<Self, AuthError> {
+    pub(super) fn new(url: &str, settings: Settings, network: Network) -> Result<Self, String> {
         Ok(Self { core: Arc::new(Core::new(url, settings, network)?), attempt: Mutex::default() })
     }
 
     /// Returns the stored tokens without their values.
-    pub(super) async fn stored(&self) -> Result<Option<StoredAuthorization>, AuthError> {
+    pub(super) async fn stored(&self) -> Result<Option<StoredAuthorization>, String> {
         self.core.load().await?;
         Ok(self.core.stored())
     }
 
     /// Removes the stored state. Returns `true` if there were tokens.
-    pub(super) async fn forget(&self) -> Result<bool, AuthError> {
+    pub(super) async fn forget(&self) -> Result<bool, String> {
         self.core.load().await?;
         let had_tokens = self.core.stored().is_some();
         self.core.forget().await?;
         Ok(had_tokens)
     }
 
-    async fn obtain(&self, need: Need) -> Result<(), AuthError> {
+    async fn obtain(&self, need: Need) -> Result<(), String> {
         let is_renewal = matches!(need, Need::Renewal);
         let (mut outcome, is_of_others) = {
             let mut slot = lock(&self.attempt);
@@ -75,7 +74,7 @@ impl Session {
                 None => (slot.insert(self.begin(need)).outcome.clone(), false),
             }
         };
-        let given_up = || AuthError::new("the authorization was cancelled");
+        let given_up = || "the authorization was cancelled".to_owned();
         let settled = outcome.wait_for(Option::is_some).await.map_err(|_| given_up())?;
         // A failed refresh does not show whether another way to obtain tokens works.
         if is_of_others { Ok(()) } else { settled.clone().unwrap_or_else(|| Err(given_up())) }
@@ -95,7 +94,7 @@ impl Session {
         Attempt { is_renewal, outcome, task: task.abort_handle() }
     }
 
-    async fn next_header(&self) -> Result<Option<HeaderValue>, AuthError> {
+    async fn next_header(&self) -> Result<Option<HeaderValue>, String> {
         self.core.load().await?;
         if self.core.may_renew() {
             let renewal = self.obtain(Need::Renewal);
@@ -108,17 +107,12 @@ impl Session {
         }
         let Some(token) = self.core.token() else { return Ok(None) };
         let header = HeaderValue::from_str(&format!("{SCHEME}{}", token.expose()));
-        let mut header = header.map_err(|_| {
-            AuthError::new(
-                "the access token has characters that a header cannot \
-                                                            contain",
-            )
-        })?;
+        let mut header = header.map_err(|_| "the access token has characters that a header cannot contain")?;
         header.set_sensitive(true);
         Ok(Some(header))
     }
 
-    async fn answer(&self, challenge: Challenge) -> Result<bool, AuthError> {
+    async fn answer(&self, challenge: Challenge) -> Result<bool, String> {
         let bearer = BearerChallenge::parse(&challenge.values);
         let is_step_up = challenge.status == StatusCode::FORBIDDEN;
         if is_step_up && bearer.error.as_deref() != Some("insufficient_scope") {
@@ -142,11 +136,11 @@ impl Session {
 
 impl Authorizer for Session {
     fn header(&self) -> BoxFuture<'_, Result<Option<HeaderValue>, String>> {
-        Box::pin(async { self.next_header().await.map_err(|error| error.to_string()) })
+        Box::pin(self.next_header())
     }
 
     fn challenged(&self, challenge: Challenge) -> BoxFuture<'_, Result<bool, String>> {
-        Box::pin(async { self.answer(challenge).await.map_err(|error| error.to_string()) })
+        Box::pin(self.answer(challenge))
     }
 
     fn waits_for(&self) -> Option<String> {

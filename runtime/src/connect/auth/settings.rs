@@ -10,6 +10,7 @@ use mcp_bindgen_model::{AuthConfig, GrantType};
 use serde_json::json;
 use url::Url;
 
+use super::client::Client;
 use super::fetch::Fetch;
 use super::secret::{Secret, hash};
 use super::signing;
@@ -27,7 +28,7 @@ pub(super) type Show = Arc<dyn Fn(&str) + Send + Sync>;
 #[derive(Clone)]
 pub(super) struct Settings {
     pub(super) grant: Grant,
-    pub(super) client: Option<Registered>,
+    pub(super) client: Option<Client>,
     pub(super) metadata_url: Option<String>,
     pub(super) name: String,
     pub(super) issuer: Option<String>,
@@ -49,15 +50,6 @@ pub(super) enum Grant {
     Client,
     Workload(Source),
     Enterprise(IdentityProvider),
-}
-
-/// A client that was registered by a person.
-#[derive(Clone)]
-pub(super) struct Registered {
-    pub(super) id: String,
-    pub(super) secret: Option<Secret>,
-    /// PKCS #8 in PEM.
-    pub(super) key: Option<Secret>,
 }
 
 impl Grant {
@@ -96,8 +88,7 @@ impl Settings {
     pub(super) fn with(&self, auth: &AuthConfig) -> Self {
         let mut settings = self.clone();
         if let Some(id) = auth.client.clone() {
-            let secret = auth.client_secret.clone().map(Secret::new);
-            settings.client = Some(Registered { id, secret, key: None });
+            settings.client = Some(Client::new(id, auth.client_secret.clone().map(Secret::new)));
         }
         settings.issuer = auth.issuer.clone().or(settings.issuer);
         settings.scopes = auth.scopes.clone().or(settings.scopes);
@@ -110,7 +101,7 @@ impl Settings {
 
     pub(super) fn check(&self) -> Result<(), String> {
         if let Some(key) = self.client.as_ref().and_then(|client| client.key.as_ref()) {
-            signing::check(key).map_err(|error| error.to_string())?;
+            signing::check(key)?;
         }
         let has_secret = self.client.as_ref().is_some_and(|client| client.secret.is_some() || client.key.is_some());
         if self.issuer.is_none() && (has_secret || !matches!(self.grant, Grant::User)) {

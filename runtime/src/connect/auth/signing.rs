@@ -1,16 +1,17 @@
 //! Signed assertions for client authentication (RFC 7523, `private_key_jwt`).
 
 use base64::Engine;
-use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, RSA_PKCS1_SHA256,
     RsaKeyPair,
 };
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::pki_types::pem::PemObject;
 use serde_json::json;
 
 use super::entry::now;
-use super::error::AuthError;
 use super::secret::{Secret, random};
 
 const LIFETIME: u64 = 300;
@@ -24,26 +25,19 @@ enum Key {
 
 impl Key {
     /// Parses a key, which determines its algorithm.
-    fn parse(pem: &Secret) -> Result<Self, AuthError> {
-        let wrong = || {
-            AuthError::new(
-                "the client's key is not a PKCS #8 private key (`-----BEGIN PRIVATE KEY-----`) for ES256, ES384, \
-                 EdDSA or RS256; convert it with `openssl pkcs8 -topk8 -nocrypt`",
-            )
-        };
-        let inside =
-            pem.expose().split_once("-----BEGIN PRIVATE KEY-----").and_then(|(_, rest)| rest.split_once("-----END"));
-        let (base64, _) = inside.ok_or_else(wrong)?;
-        let base64: String = base64.chars().filter(|c| !c.is_whitespace()).collect();
-        let der = BASE64_STANDARD.decode(base64).map_err(|_| wrong())?;
+    fn parse(pem: &Secret) -> Result<Self, String> {
+        let wrong = "the client's key is not a PKCS #8 private key (`-----BEGIN PRIVATE KEY-----`) for ES256, ES384, \
+                     EdDSA or RS256; convert it with `openssl pkcs8 -topk8 -nocrypt`";
+        let key = PrivatePkcs8KeyDer::from_pem_slice(pem.expose().as_bytes()).map_err(|_| wrong)?;
+        let der = key.secret_pkcs8_der();
         let random = SystemRandom::new();
-        let p256 = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &der, &random);
-        let p384 = || EcdsaKeyPair::from_pkcs8(&ECDSA_P384_SHA384_FIXED_SIGNING, &der, &random);
+        let p256 = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der, &random);
+        let p384 = || EcdsaKeyPair::from_pkcs8(&ECDSA_P384_SHA384_FIXED_SIGNING, der, &random);
         p256.map(|key| Self::Ecdsa("ES256", key))
             .or_else(|_| p384().map(|key| Self::Ecdsa("ES384", key)))
-            .or_else(|_| Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der).map(Self::Ed25519))
-            .or_else(|_| RsaKeyPair::from_pkcs8(&der).map(Self::Rsa))
-            .map_err(|_| wrong())
+            .or_else(|_| Ed25519KeyPair::from_pkcs8_maybe_unchecked(der).map(Self::Ed25519))
+            .or_else(|_| RsaKeyPair::from_pkcs8(der).map(Self::Rsa))
+            .map_err(|_| wrong.to_owned())
     }
 
     fn algorithm(&self) -> &'static str {
@@ -54,9 +48,9 @@ impl Key {
         }
     }
 
-    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, AuthError> {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, String> {
         let random = SystemRandom::new();
-        let failed = |_| AuthError::new("failed to sign with the client's key");
+        let failed = |_| "failed to sign with the client's key".to_owned();
         match self {
             Self::Ecdsa(_, key) => Ok(key.sign(&random, message).map_err(failed)?.as_ref().to_vec()),
             Self::Ed25519(key) => Ok(key.sign(message).as_ref().to_vec()),
@@ -70,12 +64,12 @@ impl Key {
 }
 
 /// Checks that the key can sign.
-pub(super) fn check(pem: &Secret) -> Result<(), AuthError> {
+pub(super) fn check(pem: &Secret) -> Result<(), String> {
     Key::parse(pem).map(drop)
 }
 
 /// Returns the parameters that prove to `audience` who the client is, for a few minutes.
-pub(super) fn proof(client: &str, pem: &Secret, audience: &str) -> Result<Vec<(&'static str, String)>, AuthError> {
+pub(super) fn proof(client: &str, pem: &Secret, audience: &str) -> Result<Vec<(&'static str, String)>, String> {
     let key = Key::parse(pem)?;
     let (issued, id) = (now(), random()?);
     let header = json!({"alg": key.algorithm(), "typ": "JWT"});
@@ -95,6 +89,7 @@ pub(super) fn proof(client: &str, pem: &Secret, audience: &str) -> Result<Vec<(&
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::prelude::BASE64_STANDARD;
     use ring::signature::{ECDSA_P256_SHA256_FIXED, ED25519, KeyPair, UnparsedPublicKey};
     use serde_json::Value;
 

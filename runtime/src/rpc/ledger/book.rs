@@ -29,21 +29,14 @@ impl Default for Limits {
     }
 }
 
-pub(super) struct Entry {
-    /// How many messages were handed to the transport before it.
-    place: u64,
-    pub(super) ticket: Ticket,
-}
-
 /// The state of a ledger.
 #[derive(Default)]
 pub(super) struct Book {
-    /// Requests of which nothing has left, by serial number.
-    pub(super) queued: HashMap<i64, Ticket>,
+    /// The requests without an outcome, by serial number.
+    pub(super) requests: HashMap<i64, Ticket>,
+    /// How many of them are queued.
+    pub(super) queued: usize,
     pub(super) queued_bytes: usize,
-    next_serial: i64,
-    /// Requests that the transport has, and that have no answer.
-    pub(super) under_way: HashMap<RequestId, Entry>,
     /// `true` if a response may arrive that no caller waits for.
     pub(super) owes_answers: bool,
     /// How many requests were answered.
@@ -57,39 +50,35 @@ pub(super) struct Book {
 }
 
 impl Book {
-    pub(super) fn take_in(&mut self, size: usize, terms: TicketTerms) -> Ticket {
-        let ticket = Ticket::new(self.next_serial, size, terms);
-        self.next_serial += 1;
-        self.wait(&ticket);
-        ticket
-    }
-
-    pub(super) fn goes_under_way(&mut self, ticket: &Ticket) {
-        if !matches!(ticket.state(), State::Queued) {
-            return;
-        }
+    /// Takes in a request that is handed to the transport.
+    pub(super) fn take_in(&mut self, serial: i64, size: usize, terms: TicketTerms) -> Ticket {
         self.messages += 1;
-        self.under_way.insert(ticket.id(), Entry { place: self.messages, ticket: ticket.clone() });
+        let ticket = Ticket::new(serial, self.messages, size, terms);
+        self.wait(&ticket);
+        self.requests.insert(serial, ticket.clone());
         if !ticket.is_subscription {
             self.silence.begins();
         }
+        ticket
     }
 
     pub(super) fn wait(&mut self, ticket: &Ticket) {
-        self.queued.insert(ticket.serial, ticket.clone());
+        self.queued += 1;
         self.queued_bytes += ticket.size;
     }
 
+    /// Notes that a queued request waits no more.
     pub(super) fn waits_no_more(&mut self, ticket: &Ticket) {
-        if self.queued.remove(&ticket.serial).is_some() {
-            self.queued_bytes = self.queued_bytes.saturating_sub(ticket.size);
-        }
+        self.queued = self.queued.saturating_sub(1);
+        self.queued_bytes = self.queued_bytes.saturating_sub(ticket.size);
     }
 
     /// Sets the final state of a request, unless it has one.
     pub(super) fn settle(&mut self, ticket: &Ticket, state: State) {
-        self.waits_no_more(ticket);
-        self.under_way.remove(&ticket.id());
+        if ticket.is_queued() {
+            self.waits_no_more(ticket);
+        }
+        self.requests.remove(&ticket.serial);
         if !ticket.is_settled() {
             self.answers += u64::from(matches!(state, State::Answered));
             ticket.becomes(state);
@@ -98,7 +87,7 @@ impl Book {
 
     pub(super) fn end(&mut self, failure: &Failure) {
         self.ended.get_or_insert_with(|| failure.clone());
-        let queued: Vec<Ticket> = self.queued.values().cloned().collect();
+        let queued: Vec<Ticket> = self.requests.values().filter(|ticket| ticket.is_queued()).cloned().collect();
         for ticket in queued {
             self.settle(&ticket, State::Failed(Failure { dispatched: Dispatched::No, ..failure.clone() }));
         }
@@ -112,18 +101,22 @@ impl Book {
         answers: Option<&RequestId>,
         error: Option<i64>,
     ) -> Option<Ticket> {
-        let entry = self.find_answered(id, answers, error)?;
-        let (place, ticket) = (entry.place, entry.ticket.clone());
+        let ticket = self.find_answered(id, answers, error)?.clone();
         // The server reads in order.
-        if self.last_notification.is_some_and(|last| last < place) {
+        if self.last_notification.is_some_and(|last| last < ticket.place) {
             self.last_notification = None;
         }
         Some(ticket)
     }
 
-    fn find_answered(&self, id: Option<&RequestId>, answers: Option<&RequestId>, error: Option<i64>) -> Option<&Entry> {
-        let has_left = |entry: &&Entry| !matches!(entry.ticket.state(), State::Queued);
-        let find = |id: &RequestId| self.under_way.get(id).filter(has_left);
+    fn find_answered(
+        &self,
+        id: Option<&RequestId>,
+        answers: Option<&RequestId>,
+        error: Option<i64>,
+    ) -> Option<&Ticket> {
+        let has_left = |ticket: &&Ticket| !ticket.is_queued();
+        let find = |id: &RequestId| self.find(id).filter(has_left);
         match id {
             Some(RequestId::Number(_)) => id.and_then(find),
             // Some servers write numbers as strings, and others invent an id for an unreadable message.
@@ -137,8 +130,8 @@ impl Book {
                     if self.owes_answers || error.is_some_and(|code| !self.is_about_a_request(code)) {
                         return None;
                     }
-                    let found = self.under_way.values().filter(has_left);
-                    let mut found = found.filter(|entry| !entry.ticket.is_subscription);
+                    let found = self.requests.values().filter(has_left);
+                    let mut found = found.filter(|ticket| !ticket.is_subscription);
                     found.next().filter(|_| found.next().is_none())
                 }
             },
@@ -161,8 +154,12 @@ impl Book {
 
     /// Returns the request under way with this id, which is its progress token as well.
     pub(super) fn ticket(&self, id: &Value) -> Option<&Ticket> {
-        let id = RequestId::deserialize(id).ok()?;
-        self.under_way.get(&id).map(|entry| &entry.ticket)
+        self.find(&RequestId::deserialize(id).ok()?)
+    }
+
+    fn find(&self, id: &RequestId) -> Option<&Ticket> {
+        let RequestId::Number(serial) = id else { return None };
+        self.requests.get(serial)
     }
 }
 

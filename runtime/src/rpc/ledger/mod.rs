@@ -6,6 +6,7 @@
 mod book;
 mod outgoing;
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -13,12 +14,8 @@ use rmcp::model::RequestId;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-#[cfg(test)]
-use self::book::Entry;
 pub(crate) use self::book::Limits;
 use self::book::{Book, Silence, TIMEOUTS_WITHOUT_A_SIGN};
-#[cfg(feature = "http")]
-pub(crate) use self::outgoing::Departure;
 pub use self::outgoing::Outgoing;
 use crate::Dispatched;
 use crate::call::Progress;
@@ -63,13 +60,14 @@ pub struct Ledger {
     pub(crate) list_changes: ListChanges,
     notices: OnceLock<Arc<Notices>>,
     resources: OnceLock<Arc<Subscriptions>>,
+    next_serial: AtomicI64,
     book: Mutex<Book>,
 }
 
 impl Ledger {
     pub(crate) fn new(limits: Limits, timeout: Duration, redactor: Redactor) -> Arc<Self> {
-        let (witness, list_changes, notices, resources, book) = Default::default();
-        Arc::new(Self { limits, timeout, redactor, witness, list_changes, notices, resources, book })
+        let (witness, list_changes, notices, resources, next_serial, book) = Default::default();
+        Arc::new(Self { limits, timeout, redactor, witness, list_changes, notices, resources, next_serial, book })
     }
 
     /// Sets the witness of all later messages. Only the first witness counts.
@@ -88,29 +86,36 @@ impl Ledger {
         let _ = self.resources.set(resources);
     }
 
-    /// Takes in a request of about `size` bytes.
+    /// Returns the id of the next request.
+    pub(crate) fn next_id(&self) -> i64 {
+        self.next_serial.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Takes in the request with this id, of about `size` bytes, which is handed to the transport.
     ///
     /// # Errors
     /// Fails if nothing more is sent over this connection, or too much waits already.
-    pub(crate) fn admit(&self, size: usize, terms: TicketTerms) -> Result<Ticket, Failure> {
-        let mut book = lock(&self.book);
-        if let Some(ended) = &book.ended {
-            return Err(Failure { dispatched: Dispatched::No, ..ended.clone() });
-        }
-        let waiting = book.queued.len();
-        // A message above the limit is sent when nothing else waits.
-        let too_large = waiting > 0 && book.queued_bytes.saturating_add(size) > self.limits.bytes;
-        if waiting >= self.limits.requests || too_large {
-            return Err(Failure::not_sent(format!("{waiting} requests are already waiting to be sent")));
-        }
-        Ok(book.take_in(size, terms))
-    }
-
-    /// Notes a request that is handed to the transport.
-    pub(crate) fn queued_request(self: &Arc<Self>, message: &Message, ticket: &Ticket) -> Outgoing {
+    pub(crate) fn admit(
+        self: &Arc<Self>,
+        (id, message): (i64, &Message),
+        size: usize,
+        terms: TicketTerms,
+    ) -> Result<(Ticket, Outgoing), Failure> {
+        let ticket = {
+            let mut book = lock(&self.book);
+            if let Some(ended) = &book.ended {
+                return Err(Failure { dispatched: Dispatched::No, ..ended.clone() });
+            }
+            let waiting = book.queued;
+            // A message above the limit is sent when nothing else waits.
+            let too_large = waiting > 0 && book.queued_bytes.saturating_add(size) > self.limits.bytes;
+            if waiting >= self.limits.requests || too_large {
+                return Err(Failure::not_sent(format!("{waiting} requests are already waiting to be sent")));
+            }
+            book.take_in(id, size, terms)
+        };
         self.witness_sees(message);
-        lock(&self.book).goes_under_way(ticket);
-        Outgoing { ledger: self.clone(), request: Some(ticket.clone()) }
+        Ok((ticket.clone(), Outgoing { ledger: self.clone(), request: Some(ticket) }))
     }
 
     /// Notes another message that is handed to the transport.
@@ -133,7 +138,7 @@ impl Ledger {
         if !ticket.is_for_list(self.list_changes.count()) {
             book.settle(ticket, State::Failed(Failure::stale()));
         }
-        matches!(ticket.state(), State::Queued) && !ticket.is_late() && book.ended.is_none()
+        ticket.is_queued() && !ticket.is_late() && book.ended.is_none()
     }
 
     fn begin_write(&self, ticket: &Ticket, end: Option<u64>) -> bool {
@@ -185,7 +190,7 @@ impl Ledger {
     pub fn close(&self, failure: &Failure, read: Option<u64>) {
         let mut book = lock(&self.book);
         book.end(failure);
-        let tickets: Vec<Ticket> = book.under_way.values().map(|entry| entry.ticket.clone()).collect();
+        let tickets: Vec<Ticket> = book.requests.values().cloned().collect();
         for ticket in tickets {
             let dispatched = match (ticket.state(), read) {
                 // The last byte is only a line's end: without it, it may be read all the same.
@@ -218,7 +223,7 @@ impl Ledger {
             return None;
         };
         if fields.contains_key("method") {
-            return self.asked_or_told(fields);
+            return self.called_or_notified(fields);
         }
         self.answered(fields, answers);
         None
@@ -258,7 +263,7 @@ impl Ledger {
     }
 
     /// Notes a request or a notification of the server.
-    fn asked_or_told(&self, mut fields: Map<String, Value>) -> Option<Incoming> {
+    fn called_or_notified(&self, mut fields: Map<String, Value>) -> Option<Incoming> {
         let method = fields.get("method").and_then(Value::as_str).unwrap_or_default();
         let none = Value::Null;
         let params = fields.get("params").unwrap_or(&none);
@@ -270,8 +275,8 @@ impl Ledger {
                 PROGRESS => listener = book.note_progress(params),
                 ACKNOWLEDGED => {
                     let subscription = params.pointer(SUBSCRIPTION).and_then(|id| book.ticket(id));
-                    if let (Some(ticket), Some(told)) = (subscription, params.get("notifications")) {
-                        ticket.acknowledge(told.clone());
+                    if let (Some(ticket), Some(covered)) = (subscription, params.get("notifications")) {
+                        ticket.acknowledge(covered.clone());
                     }
                 }
                 CANCELLED => {
@@ -313,9 +318,8 @@ impl Ledger {
     #[cfg(test)]
     pub(in crate::rpc) fn open_requests(&self) -> usize {
         let book = lock(&self.book);
-        assert!(!book.queued.is_empty() || book.queued_bytes == 0, "bytes of no request wait");
-        let is_not_queued = |entry: &&Entry| !book.queued.contains_key(&entry.ticket.serial);
-        book.queued.len() + book.under_way.values().filter(is_not_queued).count()
+        assert!(book.queued > 0 || book.queued_bytes == 0, "bytes of no request wait");
+        book.requests.len()
     }
 }
 

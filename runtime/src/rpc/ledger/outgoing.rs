@@ -31,9 +31,13 @@ impl Outgoing {
         self.request.as_ref().is_some_and(|ticket| ticket.is_settled() || ticket.is_late())
     }
 
-    /// Returns a handle that records when the message leaves, for a transport that does not write itself.
-    pub(crate) fn departure(&self) -> Departure {
-        Departure { ledger: self.ledger.clone(), ticket: self.request.clone() }
+    /// Returns a function that begins the write, for a transport that does not write itself. After a redirect it may
+    /// have begun already.
+    pub(crate) fn departure(&self) -> impl FnOnce() -> bool + Send + Sync + use<> {
+        let (ledger, ticket) = (self.ledger.clone(), self.request.clone());
+        let begin =
+            move |ticket: Ticket| matches!(ticket.state(), State::Writing { .. }) || ledger.begin_write(&ticket, None);
+        move || ticket.is_none_or(begin)
     }
 
     /// Records that the whole message was written.
@@ -59,7 +63,7 @@ impl Outgoing {
     pub(crate) fn failed(&self, mut failure: Failure) {
         let Some(ticket) = &self.request else { return };
         let mut book = lock(&self.ledger.book);
-        if matches!(ticket.state(), State::Queued) {
+        if ticket.is_queued() {
             failure.dispatched = Dispatched::No;
         }
         book.settle(ticket, State::Failed(failure));
@@ -86,20 +90,5 @@ impl Drop for Outgoing {
         if matches!(ticket.state(), State::Queued | State::Writing { .. }) {
             self.failed(Failure::lost(CLOSED));
         }
-    }
-}
-
-/// The moment at which a message leaves.
-pub(crate) struct Departure {
-    ledger: Arc<Ledger>,
-    ticket: Option<Ticket>,
-}
-
-impl Departure {
-    /// Returns `true` if the message must still be sent, and records that its first byte leaves. After a redirect it is
-    /// called again.
-    pub(crate) fn begin(&self) -> bool {
-        let Some(ticket) = &self.ticket else { return true };
-        matches!(ticket.state(), State::Writing { .. }) || self.ledger.begin_write(ticket, None)
     }
 }

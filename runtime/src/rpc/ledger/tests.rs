@@ -12,28 +12,24 @@ const NO_LIMITS: Limits = Limits { requests: usize::MAX, bytes: usize::MAX };
 /// Returns a ledger whose next request is 1.
 fn ledger() -> Arc<Ledger> {
     let ledger = Ledger::new(NO_LIMITS, Duration::from_secs(30), Redactor::default());
-    ledger.give_up(&admitted(&ledger));
+    ledger.give_up(&queued(&ledger).0);
     ledger
 }
 
-fn message(ticket: &Ticket) -> Message {
+fn admit(ledger: &Arc<Ledger>, size: usize, terms: TicketTerms) -> Result<(Ticket, Outgoing), Failure> {
+    let id = ledger.next_id();
     let params = Map::from_iter([("name".to_owned(), json!("t"))]);
-    Message::Request { id: ticket.id(), call: MethodCall::new("tools/call", params) }
+    let message = Message::Request { id: RequestId::Number(id), call: MethodCall::new("tools/call", params) };
+    ledger.admit((id, &message), size, terms)
 }
 
 fn notification() -> Message {
     Message::Notification(MethodCall::new("notifications/initialized", Map::new()))
 }
 
-fn admitted(ledger: &Ledger) -> Ticket {
-    ledger.admit(100, TicketTerms::default()).expect("there is room")
-}
-
 /// Returns the next request, of which nothing has left.
 fn queued(ledger: &Arc<Ledger>) -> (Ticket, Outgoing) {
-    let ticket = admitted(ledger);
-    let outgoing = ledger.queued_request(&message(&ticket), &ticket);
-    (ticket, outgoing)
+    admit(ledger, 100, TicketTerms::default()).expect("there is room")
 }
 
 /// Returns the next request, which has left; it ends at a hundred times its id in the stream.
@@ -53,9 +49,9 @@ fn awaiting() -> (Arc<Ledger>, Ticket) {
 
 /// Returns `true` if a message answers a request that is under way.
 fn takes(ledger: &Ledger, message: Value, answers: Option<&RequestId>) -> bool {
-    let before = lock(&ledger.book).under_way.len();
+    let before = lock(&ledger.book).requests.len();
     assert!(ledger.received(message, answers).is_none());
-    lock(&ledger.book).under_way.len() < before
+    lock(&ledger.book).requests.len() < before
 }
 
 /// Returns the answer that a message gives to request 1.
@@ -82,20 +78,14 @@ fn request_abandoned_before_its_first_byte_is_not_written() {
     let (ticket, outgoing) = queued(&ledger);
     assert_eq!(ledger.give_up(&ticket), Dispatched::No);
     assert!(!outgoing.begin_write(None));
-    // The same holds if it is given up before the transport has it.
-    let ticket = admitted(&ledger);
-    assert_eq!(ledger.give_up(&ticket), Dispatched::No);
-    let outgoing = ledger.queued_request(&message(&ticket), &ticket);
-    assert!(!outgoing.begin_write(None));
     assert_eq!(ledger.open_requests(), 0);
 }
 
 #[test]
 fn request_past_its_deadline_is_not_written() {
     let ledger = ledger();
-    let ticket = ledger.admit(100, TicketTerms { deadline: Deadline::after(Duration::ZERO), ..TicketTerms::default() });
-    let ticket = ticket.expect("there is room");
-    let outgoing = ledger.queued_request(&message(&ticket), &ticket);
+    let terms = TicketTerms { deadline: Deadline::after(Duration::ZERO), ..TicketTerms::default() };
+    let (ticket, outgoing) = admit(&ledger, 100, terms).expect("there is room");
     assert!(!outgoing.begin_write(None));
     drop(outgoing);
     assert_eq!(ledger.give_up(&ticket), Dispatched::No);
@@ -156,14 +146,11 @@ fn stop_fails_unsent_requests_and_leaves_sent_ones_pending() {
     let ledger = ledger();
     let sent = written(&ledger);
     let (waiting, outgoing) = queued(&ledger);
-    let unnamed = admitted(&ledger);
     ledger.stop(&Failure::not_sent("no more"));
     assert!(!ledger.is_open());
-    for ticket in [&waiting, &unnamed] {
-        assert_eq!(failure_of(ticket).dispatched, Dispatched::No);
-    }
+    assert_eq!(failure_of(&waiting).dispatched, Dispatched::No);
     assert!(!outgoing.begin_write(None));
-    let refused = ledger.admit(100, TicketTerms::default()).map(drop).expect_err("it is closed");
+    let refused = admit(&ledger, 100, TicketTerms::default()).map(drop).expect_err("it is closed");
     assert_eq!((refused.dispatched, refused.message.as_str()), (Dispatched::No, "no more"));
     assert!(takes(&ledger, answer(1), None));
     assert!(matches!(sent.state(), State::Answered));
@@ -188,14 +175,14 @@ fn bytes_read_by_the_server_decide_the_outcome_on_close() {
 #[test]
 fn pending_requests_are_bounded() {
     let ledger = Ledger::new(Limits { requests: 2, bytes: 1000 }, Duration::from_secs(30), Redactor::default());
-    let large = ledger.admit(5000, TicketTerms::default()).expect("nothing else waits");
-    let refused = ledger.admit(1, TicketTerms::default()).map(drop).expect_err("too many bytes");
+    let (large, _outgoing) = admit(&ledger, 5000, TicketTerms::default()).expect("nothing else waits");
+    let refused = admit(&ledger, 1, TicketTerms::default()).map(drop).expect_err("too many bytes");
     assert_eq!(refused.dispatched, Dispatched::No);
     ledger.give_up(&large);
     let first = written(&ledger);
     let (_second, _a) = queued(&ledger);
     let (_third, _b) = queued(&ledger);
-    let refused = ledger.admit(1, TicketTerms::default()).map(drop).expect_err("too many requests");
+    let refused = admit(&ledger, 1, TicketTerms::default()).map(drop).expect_err("too many requests");
     assert!(refused.message.contains("2 requests are already waiting"), "{}", refused.message);
     assert!(matches!(first.state(), State::Written { .. }));
 }
@@ -221,7 +208,6 @@ fn refused_message_can_be_queued_again() {
     assert!(outgoing.begin_write(None));
     outgoing.returned();
     assert!(matches!(ticket.state(), State::Queued));
-    let outgoing = ledger.queued_request(&message(&ticket), &ticket);
     assert!(outgoing.begin_write(None));
     outgoing.written();
     assert!(takes(&ledger, answer(1), None));
@@ -242,7 +228,7 @@ fn ledger_closes_after_several_timeouts_without_any_message() {
         }
     }
     assert!(!ledger.is_open());
-    assert!(ledger.admit(1, TicketTerms::default()).is_err());
+    assert!(admit(&ledger, 1, TicketTerms::default()).is_err());
 }
 
 #[test]
@@ -280,8 +266,7 @@ fn acknowledged_subscription_receives_notifications_until_cancelled() {
     let open = || {
         let (acknowledged, told) = tokio::sync::oneshot::channel();
         let terms = TicketTerms { acknowledged: Some(acknowledged), ..TicketTerms::default() };
-        let ticket = ledger.admit(100, terms).expect("there is room");
-        let outgoing = ledger.queued_request(&message(&ticket), &ticket);
+        let (ticket, outgoing) = admit(&ledger, 100, terms).expect("there is room");
         assert!(outgoing.begin_write(None));
         outgoing.written();
         (ticket, told)

@@ -17,7 +17,7 @@ use crate::rpc::notes::Notes;
 use crate::rpc::transports::Sides;
 
 /// The message for streams that cannot be opened again.
-pub(crate) const SPENT: &str = "the client's streams have ended; create a new client";
+const SPENT: &str = "the client's streams have ended; create a new client";
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writing = Box<dyn AsyncWrite + Send + Unpin>;
@@ -133,11 +133,6 @@ impl Streams {
     /// Returns `true` if at most one session is possible.
     pub(crate) fn are_for_one_session(&self) -> bool {
         matches!(self, Self::Given(_))
-    }
-
-    /// Returns `true` if the only session has begun.
-    pub(crate) fn are_spent(&self) -> bool {
-        matches!(self, Self::Given(pair) if lock(pair).is_none())
     }
 
     async fn open(&self) -> io::Result<Pair> {

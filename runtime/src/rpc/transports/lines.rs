@@ -12,13 +12,11 @@ use super::framing::{Frame, Framer};
 use super::writer::Writer;
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Ledger;
-use crate::rpc::messages;
-use crate::rpc::messages::Incoming;
+use crate::rpc::messages::{self, Incoming, MAX_MESSAGE};
 use crate::rpc::notes::Notes;
 use crate::rpc::transports::Transport;
 
 const CLOSED: &str = "the server closed the connection";
-const MAX_MESSAGE: usize = 64 * 1024 * 1024;
 const READ_AT_ONCE: usize = 64 * 1024;
 
 /// The other end, besides reading and writing.
@@ -74,8 +72,10 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
                 (None, Some(id)) if self.notes.is_some() => messages::unreadable(&id, "the response is not valid JSON"),
                 _ => return self.noise(&String::from_utf8_lossy(&text)),
             },
-            Frame::TooLarge { id: Some(id) } if self.notes.is_some() => messages::unreadable(&id, &self.too_large()),
-            Frame::TooLarge { .. } => return self.noise(&self.too_large()),
+            Frame::TooLarge { id: Some(id) } if self.notes.is_some() => {
+                messages::unreadable(&id, &messages::too_large(self.longest))
+            }
+            Frame::TooLarge { .. } => return self.noise(&messages::too_large(self.longest)),
         };
         self.ledger.received(message, None)
     }
@@ -86,10 +86,6 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
             None => tracing::debug!("ignoring a line of the client that is not JSON-RPC"),
         }
         None
-    }
-
-    fn too_large(&self) -> String {
-        format!("the server sent a message of more than {} MiB", self.longest / (1024 * 1024))
     }
 
     /// Reads on; `false` at the end. Loses nothing when it is cancelled.

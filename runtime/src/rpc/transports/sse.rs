@@ -17,8 +17,7 @@ use super::http::events::{Event, Reader, Sse};
 use super::http::{EVENT_STREAM, HttpClient, JSON, bodies, content_type, on_runtime};
 use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::Outgoing;
-use crate::rpc::messages;
-use crate::rpc::messages::Incoming;
+use crate::rpc::messages::{self, Incoming, MAX_MESSAGE};
 use crate::rpc::sent::Message;
 use crate::rpc::transports::{Sender, Sending, Sides, Transport};
 
@@ -35,11 +34,8 @@ impl SseTransport {
     /// Opens the stream and waits for the endpoint.
     /// Dropped: the stream is closed, and the session with it.
     pub(crate) async fn connect(url: Url, http: HttpClient) -> Result<Sides, Failure> {
-        let response = http.send(http.client.get(url).header(ACCEPT, EVENT_STREAM), HeaderMap::new(), None).await?;
-        let status = response.status();
-        if !status.is_success() {
-            return Err(http.refused(response).await);
-        }
+        let request = http.client.get(url).header(ACCEPT, EVENT_STREAM);
+        let response = http.send_accepted(request, HeaderMap::new(), None).await?;
         if !content_type(&response).starts_with(EVENT_STREAM) {
             let kind = content_type(&response);
             let problem = format!(
@@ -49,7 +45,7 @@ impl SseTransport {
             return Err(http.fail(Failure::not_sent(problem)));
         }
         let base = response.url().clone();
-        let mut events = Some(Reader::new(response, http.until.clone(), bodies::MAX_MESSAGE));
+        let mut events = Some(Reader::new(response, http.until.clone(), MAX_MESSAGE));
         loop {
             match next(&mut events).await {
                 Ok(Event::Whole(Sse { event: Some(kind), data: Some(data), .. })) if kind == "endpoint" => {
@@ -70,7 +66,7 @@ impl SseTransport {
     fn take(&mut self, event: Event) {
         let event = match event {
             Event::Whole(event) => event,
-            Event::TooLarge => return self.http.notes.problem(bodies::too_large()),
+            Event::TooLarge => return self.http.notes.problem(messages::too_large(MAX_MESSAGE)),
         };
         if !matches!(event.event.as_deref(), None | Some("" | "message")) {
             return;
@@ -113,10 +109,7 @@ impl Sender for SseSender {
             let http = &self.http;
             let request = http.client.post(self.endpoint.clone()).header(CONTENT_TYPE, JSON).body(body);
             let sending = async {
-                let response = http.send(request, HeaderMap::new(), Some(&outgoing)).await?;
-                if !response.status().is_success() {
-                    return Err(http.refused(response).await);
-                }
+                let response = http.send_accepted(request, HeaderMap::new(), Some(&outgoing)).await?;
                 // Read, so that its connection can serve again.
                 bodies::beginning(response).await;
                 Ok(())
@@ -162,8 +155,8 @@ async fn next(events: &mut Option<Reader>) -> Result<Event, String> {
 }
 
 /// Returns the URL for messages. They carry the configured headers with their secrets, so the origin must match.
-fn endpoint(base: &Url, said: &str) -> Result<Url, String> {
-    let endpoint = base.join(said.trim()).map_err(|error| format!("the server's endpoint is not a URL: {error}"))?;
+fn endpoint(base: &Url, text: &str) -> Result<Url, String> {
+    let endpoint = base.join(text.trim()).map_err(|error| format!("the server's endpoint is not a URL: {error}"))?;
     if endpoint.origin() != base.origin() {
         let origin = endpoint.origin().ascii_serialization();
         return Err(format!("the server's endpoint has another origin, {origin}, which is not trusted"));

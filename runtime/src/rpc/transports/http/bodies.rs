@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use super::refusals::describe;
+use crate::rpc::messages::{MAX_MESSAGE, too_large};
 
-pub(crate) const MAX_MESSAGE: usize = 64 * 1024 * 1024;
 /// The contents of a refusal fit into this, and are worth this wait.
 const MAX_REFUSAL: usize = 64 * 1024;
 const PATIENCE_FOR_REFUSAL: Duration = Duration::from_secs(2);
@@ -17,7 +17,7 @@ const PATIENCE_FOR_REFUSAL: Duration = Duration::from_secs(2);
 /// # Errors
 /// Fails if it is cut, or longer than a message may be.
 pub(super) async fn whole(response: reqwest::Response) -> Result<Vec<u8>, String> {
-    within(MAX_MESSAGE, response).await?.ok_or_else(too_large)
+    within(MAX_MESSAGE, response).await?.ok_or_else(|| too_large(MAX_MESSAGE))
 }
 
 /// Returns the whole of a body; `None` if it is longer than `limit`.
@@ -51,10 +51,6 @@ pub(crate) async fn beginning(mut response: reqwest::Response) -> Vec<u8> {
     };
     let _ = tokio::time::timeout(PATIENCE_FOR_REFUSAL, reading).await;
     body
-}
-
-pub(crate) fn too_large() -> String {
-    format!("the server sent a message of more than {} MiB", MAX_MESSAGE / (1024 * 1024))
 }
 
 #[cfg(test)]

@@ -9,11 +9,11 @@ use http_body::{Body, Frame, SizeHint};
 
 use super::WITHDRAWN;
 use crate::rpc::failure::Failure;
-use crate::rpc::ledger::{Departure, Outgoing};
+use crate::rpc::ledger::Outgoing;
 
 struct Departing {
     body: reqwest::Body,
-    departure: Option<Departure>,
+    departure: Option<Box<dyn FnOnce() -> bool + Send + Sync>>,
 }
 
 /// Returns a copy of the request whose body reports when it leaves.
@@ -21,7 +21,7 @@ pub(super) fn of(request: &reqwest::Request, outgoing: &Outgoing) -> Result<reqw
     let copy = request.try_clone();
     let mut copy = copy.ok_or_else(|| Failure::not_sent("the request cannot be repeated"))?;
     if let Some(body) = copy.body_mut() {
-        let departing = Departing { body: std::mem::take(body), departure: Some(outgoing.departure()) };
+        let departing = Departing { body: std::mem::take(body), departure: Some(Box::new(outgoing.departure())) };
         *body = reqwest::Body::wrap(departing);
     }
     Ok(copy)
@@ -36,7 +36,7 @@ impl Body for Departing {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         if let Some(departure) = self.departure.take()
-            && !departure.begin()
+            && !departure()
         {
             return Poll::Ready(Some(Err(WITHDRAWN.into())));
         }

@@ -80,6 +80,17 @@ impl HttpClient {
         Ok(response)
     }
 
+    /// Sends a request, and fails unless the server accepts it; see [`send`](Self::send).
+    pub(super) async fn send_accepted(
+        &self,
+        request: reqwest::RequestBuilder,
+        headers: HeaderMap,
+        outgoing: Option<&Outgoing>,
+    ) -> Result<reqwest::Response, Failure> {
+        let response = self.send(request, headers, outgoing).await?;
+        if response.status().is_success() { Ok(response) } else { Err(self.refused(response).await) }
+    }
+
     /// Sends a request, and repeats it after a redirect: reqwest does not follow redirects for a body that reports when
     /// it leaves. Dropping the future acts like dropping `send`.
     async fn attempt(
@@ -138,7 +149,7 @@ impl HttpClient {
 
     /// Returns the error for a status that is not a success. If the future is dropped, the rest of the body is not
     /// read.
-    pub(super) async fn refused(&self, response: reqwest::Response) -> Failure {
+    async fn refused(&self, response: reqwest::Response) -> Failure {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = bodies::beginning(response).await;
         self.fail(self.refusal(status, &headers, &body))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use rmcp::model::{ProtocolVersion, RequestId};
+use rmcp::model::RequestId;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -16,8 +16,7 @@ use super::refusals::is_lost_session;
 use super::{EVENT_STREAM, HttpClient, JSON, bodies, content_type};
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
-use crate::rpc::messages;
-use crate::rpc::messages::Incoming;
+use crate::rpc::messages::{self, Incoming, MAX_MESSAGE};
 use crate::rpc::sent::{Message, MethodCall};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -107,14 +106,32 @@ impl Requests {
         conversation: &Conversation,
         outgoing: Option<&Outgoing>,
     ) -> Result<reqwest::Response, Failure> {
+        let (request, headers) = self.request(message, conversation)?;
+        self.http.send(request, headers, outgoing).await
+    }
+
+    /// Sends a message that the server must accept.
+    pub(super) async fn post_accepted(
+        &self,
+        message: &Message,
+        conversation: &Conversation,
+    ) -> Result<reqwest::Response, Failure> {
+        let (request, headers) = self.request(message, conversation)?;
+        self.http.send_accepted(request, headers, None).await
+    }
+
+    fn request(
+        &self,
+        message: &Message,
+        conversation: &Conversation,
+    ) -> Result<(reqwest::RequestBuilder, HeaderMap), Failure> {
         let mut headers = conversation.headers();
         if let Some((_, call)) = message.as_request() {
             self.add_headers(call, &mut headers);
         }
         let body = serde_json::to_vec(message).map_err(|error| Failure::not_sent(error.to_string()))?;
         let request = self.http.client.post(self.url.clone());
-        let request = request.header(ACCEPT, ANY_ANSWER).header(CONTENT_TYPE, JSON).body(body);
-        self.http.send(request, headers, outgoing).await
+        Ok((request.header(ACCEPT, ANY_ANSWER).header(CONTENT_TYPE, JSON).body(body), headers))
     }
 
     /// Adds the headers that a server of a version without a handshake requires.
@@ -126,9 +143,6 @@ impl Requests {
             }
         };
         add(VERSION, version);
-        if version < ProtocolVersion::STANDARD_HEADERS.as_str() {
-            return;
-        }
         add(METHOD, &request.method);
         if let Some(name) = subject(request) {
             add(NAME, &encode(name));
@@ -186,13 +200,12 @@ impl Requests {
             return self.refused(message, &Conversation::default(), response, outgoing).await;
         }
         outgoing.written();
-        let session = self.session(&response);
-        let answer = self.first_answer(response).await?;
-        if let Some(version) = agreed_version(&answer, own_version) {
+        let (answer, begun) = self.begun(response, own_version).await?;
+        if let Some(conversation) = begun {
             if let Some(initialize) = &mut initialize {
                 **initialize = Some(message.clone());
             }
-            self.converse(session, Some(version), own_version.is_some());
+            self.converse(conversation);
         }
         self.take(answer, Some(id)).await;
         if outgoing.is_settled() {
@@ -205,41 +218,52 @@ impl Requests {
     /// Begins a session in the place of one that the server has forgotten, unless another request has.
     /// Dropped before the answer: as `begin`, and the next request begins another one.
     pub(super) async fn renew(&self, forgotten: &Conversation) -> Result<(), Failure> {
-        let failed =
-            |why: &str| Failure::not_sent(format!("the server lost the session, and cannot start another: {why}"));
         let initialize = self.initialize.lock().await;
         if self.conversation().number != forgotten.number {
             return Ok(());
         }
-        let Some(message) = &*initialize else { return Err(failed("it was started without a handshake")) };
-        let response =
-            self.post(message, &Conversation::default(), None).await.map_err(|error| failed(&error.to_string()))?;
-        if !response.status().is_success() {
-            return Err(failed(&self.http.refused(response).await.to_string()));
-        }
-        let session = self.session(&response);
-        let answer = self.first_answer(response).await.map_err(|error| failed(&error.to_string()))?;
-        let Some(version) = agreed_version(&answer, None) else { return Err(failed("it rejected the handshake")) };
-        let version_header = HeaderValue::from_str(version).ok();
-        let next = Conversation { session: session.clone(), version: version_header, ..Conversation::default() };
-        let initialized = Message::Notification(MethodCall::new("notifications/initialized", Map::new()));
-        let response = self.post(&initialized, &next, None).await.map_err(|error| failed(&error.to_string()))?;
-        if !response.status().is_success() {
-            return Err(failed(&self.http.refused(response).await.to_string()));
-        }
-        self.converse(session, Some(version), false);
+        let renewing = async {
+            let message = initialize.as_ref().ok_or_else(|| Failure::not_sent("it was started without a handshake"))?;
+            let response = self.post_accepted(message, &Conversation::default()).await?;
+            let (_, begun) = self.begun(response, None).await?;
+            let next = begun.ok_or_else(|| Failure::not_sent("it rejected the handshake"))?;
+            let initialized = Message::Notification(MethodCall::new("notifications/initialized", Map::new()));
+            self.post_accepted(&initialized, &next).await?;
+            Ok(next)
+        };
+        let failed = |why: Failure| {
+            Failure::not_sent(format!("the server lost the session, and cannot start another: {}", why.message))
+        };
+        self.converse(renewing.await.map_err(failed)?);
         Ok(())
     }
 
-    fn converse(&self, session: Option<HeaderValue>, version: Option<&str>, is_modern: bool) {
-        let version = version.and_then(|version| HeaderValue::from_str(version).ok());
+    fn converse(&self, next: Conversation) {
         self.latest.send_modify(|latest| {
             if latest.number > 0 {
                 // Before anybody can see the session, and send something to it.
                 self.http.ledger.list_changes.mark_changed();
             }
-            *latest = Conversation { number: latest.number + 1, session, version, is_modern };
+            *latest = Conversation { number: latest.number + 1, ..next };
         });
+    }
+
+    /// Reads the answer to the first request of a session, and returns it with the session, if the server agrees to a
+    /// version. If the future is dropped, the answer is lost.
+    async fn begun(
+        &self,
+        response: reqwest::Response,
+        own_version: Option<&str>,
+    ) -> Result<(Value, Option<Conversation>), Failure> {
+        let session = self.session(&response);
+        let answer = self.first_answer(response).await?;
+        let conversation = agreed_version(&answer, own_version).map(|version| Conversation {
+            session,
+            version: HeaderValue::from_str(version).ok(),
+            is_modern: own_version.is_some(),
+            ..Conversation::default()
+        });
+        Ok((answer, conversation))
     }
 
     /// Returns the session that the server begins with an answer, and that no text shows from here on.
@@ -260,7 +284,7 @@ impl Requests {
             loop {
                 let data = match reader.next().await {
                     Some(Ok(Event::Whole(event))) => event.data.unwrap_or_default(),
-                    Some(Ok(Event::TooLarge)) => return Err(self.lost(bodies::too_large())),
+                    Some(Ok(Event::TooLarge)) => return Err(self.lost(messages::too_large(MAX_MESSAGE))),
                     Some(Err(error)) => return Err(self.lost(error.to_string())),
                     None => return Err(self.lost(super::NO_ANSWER.to_owned())),
                 };
@@ -280,14 +304,14 @@ impl Requests {
 
     /// Returns a body that does not answer the request.
     pub(super) fn no_answer(&self, kind: &str, body: &[u8]) -> Failure {
-        let said = self.http.shown(body);
-        let said = if said.is_empty() { "; its body is empty".to_owned() } else { format!(": {said}") };
-        self.lost(format!("the server returned `{kind}` without a JSON-RPC response{said}"))
+        let text = self.http.shown(body);
+        let text = if text.is_empty() { "; its body is empty".to_owned() } else { format!(": {text}") };
+        self.lost(format!("the server returned `{kind}` without a JSON-RPC response{text}"))
     }
 
     /// Reads the events of a response until the transport ends.
     pub(super) fn reader(&self, response: reqwest::Response) -> Reader {
-        Reader::new(response, self.http.until.clone(), bodies::MAX_MESSAGE)
+        Reader::new(response, self.http.until.clone(), MAX_MESSAGE)
     }
 
     /// Takes the messages of an event, and gives the event without them.
@@ -296,9 +320,13 @@ impl Requests {
         let mut event = match event {
             Event::Whole(event) => event,
             Event::TooLarge => {
-                self.http.notes.problem(bodies::too_large());
+                self.http.notes.problem(messages::too_large(MAX_MESSAGE));
                 if let Some(id) = answers {
-                    self.take(messages::unreadable(&id.clone().into_json_value(), &bodies::too_large()), answers).await;
+                    self.take(
+                        messages::unreadable(&id.clone().into_json_value(), &messages::too_large(MAX_MESSAGE)),
+                        answers,
+                    )
+                    .await;
                 }
                 return Sse::default();
             }

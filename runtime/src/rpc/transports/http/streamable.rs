@@ -95,10 +95,7 @@ impl Requests {
     async fn notify(&self, message: &Message) -> Result<(), Failure> {
         let sending = async {
             let conversation = self.conversation();
-            let response = self.post(message, &conversation, None).await?;
-            if !response.status().is_success() {
-                return Err(self.http.refused(response).await);
-            }
+            let response = self.post_accepted(message, &conversation).await?;
             // Read, so that its connection can serve again.
             bodies::beginning(response).await;
             Ok(())
