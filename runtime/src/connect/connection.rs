@@ -44,26 +44,27 @@ impl Listing {
         Self::ALL.into_iter().find(|kind| kind.method() == method)
     }
 
+    /// Returns the method that lists it, the key of the items in a result, and the capability that promises them.
+    fn names(self) -> [&'static str; 3] {
+        match self {
+            Self::Tools => ["tools/list", "tools", "tools"],
+            Self::Prompts => ["prompts/list", "prompts", "prompts"],
+            Self::Resources => ["resources/list", "resources", "resources"],
+            Self::ResourceTemplates => ["resources/templates/list", "resourceTemplates", "resources"],
+            Self::Skills => ["skills/list", "skills", "extensions/io.modelcontextprotocol~1skills"],
+        }
+    }
+
     /// Returns the key of the items in a result, and the capability that promises them.
     pub fn key(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Tools => ("tools", "tools"),
-            Self::Prompts => ("prompts", "prompts"),
-            Self::Resources => ("resources", "resources"),
-            Self::ResourceTemplates => ("resourceTemplates", "resources"),
-            Self::Skills => ("skills", "extensions/io.modelcontextprotocol~1skills"),
-        }
+        let [_, key, capability] = self.names();
+        (key, capability)
     }
 
     /// Returns the method that lists it.
     pub fn method(self) -> &'static str {
-        match self {
-            Self::Tools => "tools/list",
-            Self::Prompts => "prompts/list",
-            Self::Resources => "resources/list",
-            Self::ResourceTemplates => "resources/templates/list",
-            Self::Skills => "skills/list",
-        }
+        let [method, ..] = self.names();
+        method
     }
 
     pub(crate) fn request(self, cursor: Option<String>) -> MethodCall {

@@ -75,10 +75,9 @@ pub(crate) async fn establish(
     let Resolved { config, redactor } = resolved?;
     let time = (deadline, patience);
     #[cfg(feature = "stdio")]
-    let config = if options.streams.is_none() && !options.replays() {
-        downloaded(config, &redactor, time).await?
-    } else {
-        config
+    let config = match options.starts_child(&config) {
+        true => downloaded(config, &redactor, time).await?,
+        false => config,
     };
     let version = hint.filter(ProtocolVersion::has_initialize).unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
     let attempt = async |order| {
@@ -135,7 +134,7 @@ async fn attempt(
 ) -> Result<Connection, FailedAttempt> {
     #[cfg_attr(not(feature = "auth"), expect(unused_mut, reason = "nobody else sets something on it"))]
     let mut link = Link::new(config, options, redactor);
-    link.ledger.heard_by(notices.clone());
+    link.ledger.reports_to(notices.clone());
     #[cfg(feature = "cassette")]
     if let Some(witness) = options.cassette.as_ref().and_then(|cassette| cassette.witness(redactor)) {
         link.ledger.witnessed_by(witness);

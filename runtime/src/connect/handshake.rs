@@ -58,7 +58,7 @@ pub(crate) enum HandshakeOrder {
 pub(crate) struct HandshakeState(Mutex<(Option<HandshakeMethod>, Option<HandshakeError>)>);
 
 impl HandshakeState {
-    fn asks(&self, method: HandshakeMethod) {
+    fn sends(&self, method: HandshakeMethod) {
         lock(&self.0).0 = Some(method);
     }
 
@@ -228,7 +228,7 @@ impl Handshake<'_> {
     }
 
     async fn try_initialize(&self) -> Result<Agreed, HandshakeError> {
-        self.state.asks(HandshakeMethod::Initialize);
+        self.state.sends(HandshakeMethod::Initialize);
         let refused = |kind| HandshakeError { method: HandshakeMethod::Initialize, kind };
         let ClientInfo { name, capabilities, version } = self.client;
         let params = InitializeRequestParams::new(capabilities.clone(), name.clone());
@@ -242,13 +242,13 @@ impl Handshake<'_> {
             return Err(refused(HandshakeErrorKind::UnknownVersion(version.to_owned())));
         };
         let begun = MethodCall::new("notifications/initialized", Map::new());
-        let told = self.session.notify(begun).await;
-        told.map_err(|failure| refused(HandshakeErrorKind::Failed(RequestError::Failed(failure))))?;
+        let notified = self.session.notify(begun).await;
+        notified.map_err(|failure| refused(HandshakeErrorKind::Failed(RequestError::Failed(failure))))?;
         Ok(Agreed { version, answer })
     }
 
     async fn discover(&self) -> Result<Agreed, HandshakeError> {
-        self.state.asks(HandshakeMethod::Discover);
+        self.state.sends(HandshakeMethod::Discover);
         let refused = |kind| HandshakeError { method: HandshakeMethod::Discover, kind };
         let version = ProtocolVersion::LATEST;
         let offers = |offered: Option<&Value>| {

@@ -41,14 +41,7 @@ type Counter = dyn Fn(String, Rate) -> Counting + Send + Sync;
 /// The number of callers whose turns are remembered.
 const MOST_CALLERS: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
-impl Default for Limits {
-    fn default() -> Self {
-        let turns = Mutex::new(recent(MOST_CALLERS));
-        let (limiter, places, counter) = Default::default();
-        Self { limiter, places, starts: StartLimit::default(), counter, turns }
-    }
-}
-
+#[derive(Default)]
 struct Limits {
     limiter: OnceLock<Option<Limiter>>,
     /// One place for each call at a time.
@@ -57,7 +50,7 @@ struct Limits {
     /// Counts in place of these limits.
     counter: OnceLock<Box<Counter>>,
     /// The turns that callers took, by rule and principal.
-    turns: Mutex<LruCache<(usize, String), Moments>>,
+    turns: OnceLock<Mutex<LruCache<(usize, String), Moments>>>,
 }
 
 impl SharedLimits {
@@ -101,7 +94,7 @@ impl SharedLimits {
         match self.0.counter.get() {
             Some(counter) => counter(format!("{server}:{rule}:{caller}"), rate).await,
             None => {
-                let mut turns = lock(&self.0.turns);
+                let mut turns = lock(self.0.turns.get_or_init(|| Mutex::new(recent(MOST_CALLERS))));
                 let taken = turns.get_or_insert_mut((rule, caller.to_owned()), Moments::default);
                 Ok(taken.note(rate))
             }

@@ -423,7 +423,8 @@ impl ClientOptions {
     }
 }
 
-#[cfg(all(test, feature = "stdio", feature = "cassette"))]
+#[cfg(test)]
+#[cfg(all(feature = "stdio", feature = "cassette"))]
 #[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
@@ -440,5 +441,38 @@ mod tests {
         assert!(!ClientOptions::new().starts_child(&ServerConfig::http("s", "http://127.0.0.1:1/")));
         assert!(!replaying.starts_child(&command));
         assert!(!connected.starts_child(&command));
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "auth")]
+mod auth_tests {
+    use mcp_bindgen_model::AuthConfig;
+
+    use super::*;
+
+    #[test]
+    fn configured_authorization_is_used_unless_the_program_sets_one() {
+        let plain = ServerConfig::http("s", "https://s.example/mcp");
+        let configured = plain.clone().auth(AuthConfig::default().scopes(["read"]));
+        let authorizes = |mut options: ClientOptions, config: &ServerConfig| {
+            options.authorize_as_configured(config);
+            options.authorizer(config).expect("the settings are valid").is_some()
+        };
+        assert!(!authorizes(ClientOptions::new(), &plain) && authorizes(ClientOptions::new(), &configured));
+        let own = ClientOptions::new().authorization(crate::OAuth::new().client("mine"));
+        let mut both = own.clone();
+        both.authorize_as_configured(&configured);
+        assert_eq!(format!("{:?}", both.authorization), format!("{:?}", own.authorization));
+    }
+
+    #[test]
+    fn authorization_contradicts_a_command_and_an_authorization_header() {
+        let options = ClientOptions::new().authorization(crate::OAuth::new());
+        let header = ServerConfig::http("s", "https://s.example/mcp").header("authorization", "Bearer x");
+        for (config, expected) in [(ServerConfig::stdio("s", "x"), "use `env`"), (header, "remove one of them")] {
+            let error = options.authorizer(&config).map(drop).expect_err(expected);
+            assert!(error.contains(expected), "{error}");
+        }
     }
 }

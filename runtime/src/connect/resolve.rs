@@ -81,12 +81,10 @@ pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) 
         let value = find_secret(config, &secret, secrets).await.map_err(|error| {
             let kind = if error.is_unsupported() { Kind::Unsupported } else { Kind::Config };
             // The error of a program's own source may contain values that it returned before.
-            let said = Redactor::new(&private_values(config, &found)).shown(&error.to_string(), LONGEST_REASON);
-            ConnectError::new(&config.name, kind, format!("`{secret}` has no value: {said}"))
+            let reason = Redactor::new(&private_values(config, &found)).shown(&error.to_string(), LONGEST_REASON);
+            ConnectError::new(&config.name, kind, format!("`{secret}` has no value: {reason}"))
         })?;
-        if let Some(value) = value {
-            found.push((secret, value));
-        }
+        found.extend(value.map(|value| (secret, value)));
     }
     let ready = config.expand_with(|secret| value_of(&found, secret)).map_err(|error| {
         let places = config.secret_stores.iter().map(|store| format!("`{store}`")).collect::<Vec<_>>();

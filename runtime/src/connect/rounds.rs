@@ -68,8 +68,8 @@ impl Connection {
                 _ => return Ok(result),
             }
             let state = result.get("requestState").and_then(Value::as_str).map(str::to_owned);
-            let asked = result.get_mut("inputRequests").map(Value::take);
-            ask.go_on(state, Box::pin(self.answers_to(asked, options, &mut time)).await?);
+            let questions = result.get_mut("inputRequests").map(Value::take);
+            ask.go_on(state, Box::pin(self.answers_to(questions, options, &mut time)).await?);
             time.patience = time.patience.renewed();
         }
         Err(RequestError::invalid(format!("the server asked for input more than {MAX_INPUT_ROUNDS} times")))
@@ -98,11 +98,12 @@ impl Connection {
     /// Returns the answers to the server's questions; the time for them does not count.
     async fn answers_to(
         &self,
-        asked: Option<Value>,
+        questions: Option<Value>,
         options: &CallOptions,
         time: &mut Time,
     ) -> Result<Option<Map<String, Value>>, RequestError> {
-        let Some(Value::Object(asked)) = asked.filter(|asked| asked.as_object().is_some_and(|asked| !asked.is_empty()))
+        let Some(Value::Object(questions)) =
+            questions.filter(|questions| questions.as_object().is_some_and(|questions| !questions.is_empty()))
         else {
             tokio::time::sleep(PAUSE_BEFORE_ASKING_AGAIN.min(time.patience.cap.left())).await;
             return Ok(None);
@@ -111,18 +112,18 @@ impl Connection {
         let answered = tokio::select! {
             biased;
             () = cancelled(options.cancellation()) => return Err(RequestError::Cancelled(Dispatched::Unknown)),
-            answered = Deadline::after(time.for_answers).bound(self.answer(asked)) => answered,
+            answered = Deadline::after(time.for_answers).bound(self.answer(questions)) => answered,
         };
         time.for_answers = time.for_answers.saturating_sub(start.elapsed());
         time.patience = time.patience.without(start.elapsed());
         answered.unwrap_or(Err(RequestError::Timeout(Dispatched::Unknown))).map(Some)
     }
 
-    async fn answer(&self, asked: Map<String, Value>) -> Result<Map<String, Value>, RequestError> {
+    async fn answer(&self, questions: Map<String, Value>) -> Result<Map<String, Value>, RequestError> {
         let mut answers = Map::new();
-        for (key, mut asked) in asked {
-            let params = asked.get_mut("params").map(Value::take).unwrap_or_default();
-            let method = asked.get("method").and_then(Value::as_str).unwrap_or_default();
+        for (key, mut question) in questions {
+            let params = question.get_mut("params").map(Value::take).unwrap_or_default();
+            let method = question.get("method").and_then(Value::as_str).unwrap_or_default();
             let answer =
                 self.answers.answer(method, params).await.map_err(|error| {
                     RequestError::invalid(format!("the server asks for `{method}`: {}", error.message))
@@ -155,10 +156,10 @@ impl Connection {
                         return Err(RequestError::invalid("the server cancelled the task"));
                     }
                     Some(INPUT_REQUIRED) => {
-                        let asked = task.get_mut("inputRequests").map(Value::take);
-                        let asked = asked.and_then(|asked| unanswered(asked, &mut answered));
-                        if asked.is_some()
-                            && let Some(answers) = self.answers_to(asked, options, &mut time).await?
+                        let questions = task.get_mut("inputRequests").map(Value::take);
+                        let questions = questions.and_then(|questions| unanswered(questions, &mut answered));
+                        if questions.is_some()
+                            && let Some(answers) = self.answers_to(questions, options, &mut time).await?
                         {
                             let update =
                                 MethodCall::with("tasks/update", json!({ "taskId": id, "inputResponses": answers }));
@@ -182,11 +183,11 @@ impl Connection {
 }
 
 /// Returns the new ones of these questions; from now on they are not new.
-fn unanswered(asked: Value, answered: &mut Map<String, Value>) -> Option<Value> {
-    let Value::Object(mut asked) = asked else { return None };
-    asked.retain(|key, question| answered.get(key) != Some(question));
-    answered.extend(asked.clone());
-    (!asked.is_empty()).then_some(Value::Object(asked))
+fn unanswered(questions: Value, answered: &mut Map<String, Value>) -> Option<Value> {
+    let Value::Object(mut questions) = questions else { return None };
+    questions.retain(|key, question| answered.get(key) != Some(question));
+    answered.extend(questions.clone());
+    (!questions.is_empty()).then_some(Value::Object(questions))
 }
 
 /// Waits for the server's poll interval.

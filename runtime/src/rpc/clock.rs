@@ -12,7 +12,8 @@ use crate::ground::deadline::{Deadline, Patience};
 /// The unanswered questions of a server, each with its number.
 #[derive(Debug, Default)]
 pub(crate) struct Open {
-    asked: u64,
+    /// How many there were so far.
+    count: u64,
     /// Sorted.
     numbers: Vec<u64>,
 }
@@ -20,9 +21,9 @@ pub(crate) struct Open {
 impl Open {
     /// Takes in another question, and gives its number.
     pub(crate) fn ask(&mut self) -> u64 {
-        self.asked += 1;
-        self.numbers.push(self.asked);
-        self.asked
+        self.count += 1;
+        self.numbers.push(self.count);
+        self.count
     }
 
     pub(crate) fn close(&mut self, number: u64) {
@@ -46,7 +47,7 @@ pub(crate) struct Questions {
 impl Questions {
     /// Creates the list of questions that are asked from now on.
     pub(crate) fn new(open: watch::Receiver<Open>, allowance: Duration) -> Self {
-        let before = open.borrow().asked;
+        let before = open.borrow().count;
         Self { open, before, allowance }
     }
 
@@ -58,17 +59,17 @@ impl Questions {
         if !is_open || self.allowance.is_zero() {
             return None;
         }
-        let asked = Instant::now();
+        let start = Instant::now();
         let answered = Deadline::after(self.allowance).bound(self.open.wait_for(|open| !open.has_one_after(before)));
         let _ = answered.await.is_some();
-        let elapsed = asked.elapsed();
+        let elapsed = start.elapsed();
         self.allowance = self.allowance.saturating_sub(elapsed);
         Some(elapsed)
     }
 
     /// Waits for the next one that may hold up anything.
     /// Cancel safe.
-    async fn asked(&mut self) {
+    async fn opened(&mut self) {
         let before = self.before;
         if self.allowance.is_zero() || self.open.wait_for(|open| open.has_one_after(before)).await.is_err() {
             pending().await
@@ -87,13 +88,13 @@ pub(super) async fn run_out(ticket: &Ticket, mut patience: Patience, mut questio
             patience = patience.without(elapsed);
             until = until.later(elapsed);
         }
-        let asked = async {
+        let opened = async {
             match &mut questions {
-                Some(questions) => questions.asked().await,
+                Some(questions) => questions.opened().await,
                 None => pending().await,
             }
         };
-        if until.bound(asked).await.is_some() {
+        if until.bound(opened).await.is_some() {
             continue;
         }
         // Progress moves the end, but not beyond the cap.

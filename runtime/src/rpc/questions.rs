@@ -222,3 +222,69 @@ impl Questions {
         self.full_since = self.is_full().then(|| since.unwrap_or_else(Instant::now));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+
+    use super::*;
+    use crate::rpc::failure::Failure;
+
+    struct Nobody;
+
+    impl Respond for Nobody {
+        fn limits(&self) -> OpenLimits {
+            OpenLimits { requests: 0, bytes: 0, at_the_end: Duration::ZERO }
+        }
+
+        fn at_once(&self, _: &Question) -> Option<Result<Value, ErrorData>> {
+            None
+        }
+
+        fn respond(self: Arc<Self>, _: Session, _: Question) -> Boxed<Result<Value, ErrorData>> {
+            Box::pin(pending())
+        }
+    }
+
+    fn questions(sizes: &[usize]) -> Questions {
+        let mut questions = Questions::new(Arc::new(Nobody));
+        for size in sizes {
+            questions.answered(RequestId::Number(1), Ok(Value::Null), *size);
+        }
+        questions
+    }
+
+    fn send_next(questions: &mut Questions, outcome: Result<(), Failure>) {
+        let (_, size) = questions.next_ready().expect("an answer");
+        questions.send(size, Box::pin(ready(outcome)));
+    }
+
+    #[test]
+    fn one_answer_may_be_large_and_many_pause_reading() {
+        assert!(questions(&[MOST_UNREAD * 2]).has_room());
+        let mut questions = questions(&[MOST_UNREAD, 1]);
+        assert!(!questions.has_room());
+        send_next(&mut questions, Ok(()));
+        assert!(questions.has_room());
+    }
+
+    #[test]
+    fn sent_answers_make_way_for_others() {
+        let mut questions = questions(&[0; 3 * MOST_ON_THEIR_WAY]);
+        for _ in 0..3 * MOST_ON_THEIR_WAY {
+            send_next(&mut questions, Ok(()));
+        }
+        assert!(questions.ready.is_empty() && questions.unread == 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn patience_restarts_only_after_an_answer_has_left() {
+        let mut questions = questions(&[MOST_UNREAD; 4]);
+        let start = questions.full_since.expect("it is full");
+        tokio::time::advance(PATIENCE / 2).await;
+        send_next(&mut questions, Err(Failure::lost("gone")));
+        assert_eq!(questions.full_since, Some(start));
+        send_next(&mut questions, Ok(()));
+        assert_eq!(questions.full_since, Some(start + PATIENCE / 2));
+    }
+}

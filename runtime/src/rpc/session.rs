@@ -60,14 +60,14 @@ impl Session {
         let is_call = request.method == "tools/call";
         let mut sent = self.send(request, terms.stamp.take(), ticket_terms)?;
         if is_call {
-            note_request(&sent.pending.ticket.id());
+            note_request(&sent.ticket.id());
         }
-        let ticket = sent.pending.ticket.clone();
+        let ticket = sent.ticket.clone();
         tokio::select! {
             biased;
-            () = cancelled(terms.cancellation.as_ref()) => Err(RequestError::Cancelled(sent.pending.give_up())),
+            () = cancelled(terms.cancellation.as_ref()) => Err(RequestError::Cancelled(sent.give_up())),
             answer = sent.answer() => answer,
-            () = run_out(&ticket, terms.patience, terms.questions) => Err(sent.pending.late()),
+            () = run_out(&ticket, terms.patience, terms.questions) => Err(sent.late()),
         }
     }
 
@@ -142,7 +142,7 @@ impl Session {
         let message = Message::Request { id: RequestId::Number(id), call: request };
         let (ticket, outgoing) = self.ledger.admit((id, &message), size, terms).map_err(RequestError::Failed)?;
         let sending = self.sender.clone().send(message, outgoing);
-        Ok(Sent { pending: Pending { session: self.clone(), ticket, is_handshake, about }, sending: Some(sending) })
+        Ok(Sent { session: self.clone(), ticket, is_handshake, about, sending: Some(sending) })
     }
 }
 
@@ -166,10 +166,13 @@ impl Subscription {
     }
 }
 
-/// A request that the transport has.
+/// A request that the transport has; dropping it gives it up, if it has no answer yet.
 struct Sent {
-    // Declared first, so that it is dropped before `sending` and the server receives the cancellation.
-    pending: Pending,
+    session: Session,
+    ticket: Ticket,
+    is_handshake: bool,
+    /// The request of the other side that it belongs to.
+    about: Option<RequestId>,
     sending: Option<Sending>,
 }
 
@@ -180,25 +183,14 @@ impl Sent {
             tokio::select! {
                 biased;
                 _ = sending => {}
-                () = self.pending.ticket.settled() => {}
+                () = self.ticket.settled() => {}
             }
             self.sending = None;
         }
-        self.pending.ticket.settled().await;
-        self.pending.settled()
+        self.ticket.settled().await;
+        self.settled()
     }
-}
 
-/// A request that has no answer yet; dropping it gives it up.
-struct Pending {
-    session: Session,
-    ticket: Ticket,
-    is_handshake: bool,
-    /// The request of the other side that it belongs to.
-    about: Option<RequestId>,
-}
-
-impl Pending {
     fn settled(&self) -> Result<Value, RequestError> {
         if let Some(answer) = self.ticket.take_answer() {
             return answer.map_err(RequestError::Rpc);
@@ -237,8 +229,9 @@ impl Pending {
     }
 }
 
-impl Drop for Pending {
+impl Drop for Sent {
     fn drop(&mut self) {
+        // Before the sending ends, so that the server receives the cancellation.
         if !self.ticket.is_settled() {
             self.give_up();
         }

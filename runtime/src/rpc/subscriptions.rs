@@ -18,7 +18,7 @@ pub(crate) struct Subscriptions {
 
 struct Watched {
     watchers: usize,
-    news: watch::Sender<News>,
+    state: watch::Sender<News>,
 }
 
 /// The changes of one resource.
@@ -52,16 +52,16 @@ impl Subscriptions {
     pub(crate) fn watch(&self, uri: &str) -> watch::Receiver<News> {
         let mut watched = lock(&self.watched);
         let entry =
-            watched.entry(uri.to_owned()).or_insert_with(|| Watched { watchers: 0, news: watch::Sender::default() });
+            watched.entry(uri.to_owned()).or_insert_with(|| Watched { watchers: 0, state: watch::Sender::default() });
         entry.watchers += 1;
-        if matches!(entry.news.borrow().standing, Standing::Told) {
-            return entry.news.subscribe();
+        if matches!(entry.state.borrow().standing, Standing::Told) {
+            return entry.state.subscribe();
         }
-        entry.news.send_modify(|news| news.standing = Standing::Asked);
-        let news = entry.news.subscribe();
+        entry.state.send_modify(|state| state.standing = Standing::Asked);
+        let state = entry.state.subscribe();
         drop(watched);
         self.changes.send_modify(|count| *count += 1);
-        news
+        state
     }
 
     pub(crate) fn unwatch(&self, uri: &str) {
@@ -82,7 +82,7 @@ impl Subscriptions {
 
     /// Returns the resources that are watched, and whether the server's answer is awaited.
     pub(crate) fn wanted(&self) -> Vec<(String, bool)> {
-        let is_asked = |entry: &Watched| matches!(entry.news.borrow().standing, Standing::Asked);
+        let is_asked = |entry: &Watched| matches!(entry.state.borrow().standing, Standing::Asked);
         lock(&self.watched).iter().map(|(uri, entry)| (uri.clone(), is_asked(entry))).collect()
     }
 
@@ -90,19 +90,19 @@ impl Subscriptions {
     pub(crate) fn note(&self, uri: &str) {
         for (watched, entry) in lock(&self.watched).iter() {
             if is_or_is_inside(uri, watched) {
-                entry.news.send_modify(|news| news.count += 1);
+                entry.state.send_modify(|state| state.count += 1);
             }
         }
     }
 
     /// Records that the server now reports changes of a resource, or refuses to. Earlier changes may be unreported.
     pub(crate) fn settle(&self, uri: &str, outcome: Result<(), Refusal>) {
-        let Some(news) = lock(&self.watched).get(uri).map(|entry| entry.news.clone()) else { return };
-        news.send_modify(|news| {
-            if outcome.is_ok() && !matches!(news.standing, Standing::Asked) {
-                news.count += 1;
+        let Some(state) = lock(&self.watched).get(uri).map(|entry| entry.state.clone()) else { return };
+        state.send_modify(|state| {
+            if outcome.is_ok() && !matches!(state.standing, Standing::Asked) {
+                state.count += 1;
             }
-            news.standing = outcome.map_or_else(Standing::Refused, |()| Standing::Told);
+            state.standing = outcome.map_or_else(Standing::Refused, |()| Standing::Told);
         });
     }
 }
@@ -129,12 +129,12 @@ mod tests {
         for number in 0..1000 {
             subscriptions.note(&format!("file:///{number}"));
         }
-        let news = subscriptions.watch("file:///a");
+        let state = subscriptions.watch("file:///a");
         let again = subscriptions.watch("file:///a");
         subscriptions.settle("file:///a", Ok(()));
         subscriptions.note("file:///a");
         subscriptions.note("file:///b");
-        assert_eq!((news.borrow().count, again.borrow().count), (1, 1));
+        assert_eq!((state.borrow().count, again.borrow().count), (1, 1));
         subscriptions.unwatch("file:///a");
         assert_eq!(subscriptions.wanted().len(), 1, "one of two still watches");
         subscriptions.unwatch("file:///a");

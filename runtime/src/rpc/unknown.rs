@@ -2,12 +2,12 @@
 
 /// Returns `true` if a message is exactly an SDK's text for an unknown `tool`, `prompt` or `resource`.
 pub(crate) fn names_unknown(kind: &str, name: &str, message: &str) -> bool {
-    let said = message.trim().trim_start_matches("MCP error -32602: ").trim_end_matches('.');
-    let said = said.replace(['`', '\'', '"', ':'], "");
+    let text = message.trim().trim_start_matches("MCP error -32602: ").trim_end_matches('.');
+    let text = text.replace(['`', '\'', '"', ':'], "");
     let name = name.replace(['`', '\'', '"', ':'], "");
     [format!("Unknown {kind} {name}"), format!("{kind} {name} not found"), format!("{kind} not found {name}")]
         .iter()
-        .any(|words| words.eq_ignore_ascii_case(&said))
+        .any(|words| words.eq_ignore_ascii_case(&text))
 }
 
 #[cfg(test)]

@@ -249,7 +249,7 @@ async fn cut_connection_leaves_outcomes_unknown_over_http_1_and_2() {
         let calls: Vec<_> = (0..8)
             .map(|_| {
                 let client = client.clone();
-                tokio::spawn(async move { client.call("work", Map::new()).await })
+                tokio::spawn(async move { client.call("hang", Map::new()).await })
             })
             .collect();
         while server.seen.calls.lock().expect("no panic").len() < 8 {

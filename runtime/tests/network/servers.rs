@@ -158,6 +158,9 @@ async fn answer(request: Request<Incoming>, seen: &Seen) -> Response<Full<Bytes>
             seen.calls.lock().expect("no panic").push(Instant::now());
             let running = seen.running.fetch_add(1, Ordering::SeqCst) + 1;
             seen.most_at_once.fetch_max(running, Ordering::SeqCst);
+            if message["params"]["name"] == "hang" {
+                std::future::pending::<()>().await;
+            }
             tokio::time::sleep(Duration::from_millis(50)).await;
             seen.running.fetch_sub(1, Ordering::SeqCst);
             json!({ "content": [{ "type": "text", "text": "done" }] })

@@ -136,9 +136,9 @@ mod tests {
         entry.issued("https://other.example");
         let kept = entry.print();
         assert_eq!(Entry::parse(&kept), entry);
-        let shown = format!("{entry:?} {kept:?}");
+        let debug = format!("{entry:?} {kept:?}");
         for secret in ["access-1", "refresh-1", "hunter22"] {
-            assert!(kept.expose().contains(secret) && !shown.contains(secret), "{shown}");
+            assert!(kept.expose().contains(secret) && !debug.contains(secret), "{debug}");
         }
     }
 

@@ -133,13 +133,13 @@ mod tests {
     use serde_json::json;
 
     fn read(body: Value) -> Result<Tokens, String> {
-        let asked = ["read".to_owned()];
+        let requested = ["read".to_owned()];
         let request = TokenRequest {
             endpoint: "https://a.example/token",
             client_id: "me",
             proof: (Vec::new(), None),
             resource: "https://a.example/mcp",
-            scopes: &asked,
+            scopes: &requested,
             grant: Vec::new(),
         };
         super::read(&body, &request, &Redactor::default())

@@ -49,9 +49,8 @@ pub struct OAuth {
 
 /// A session, with its server and settings.
 struct Kept {
-    url: String,
-    auth: Option<AuthConfig>,
-    network: Network,
+    /// The URL of the server, and its configuration.
+    key: (String, Option<AuthConfig>, Network),
     session: Arc<Session>,
 }
 
@@ -209,7 +208,7 @@ impl OAuth {
     /// Fails if the configuration cannot be used with OAuth, or the store cannot be read.
     pub async fn stored(&self, server: &ServerConfig) -> Result<Option<StoredAuthorization>, ConnectError> {
         let session = self.session_of(server)?;
-        session.stored().await.map_err(|error| wrong(server, error))
+        session.core.stored().await.map_err(|error| wrong(server, error))
     }
 
     /// Removes the stored authorization of a server. Returns `true` if there was any. The tokens are not revoked.
@@ -218,7 +217,7 @@ impl OAuth {
     /// Fails if the configuration cannot be used with OAuth, or the store cannot be changed.
     pub async fn forget(&self, server: &ServerConfig) -> Result<bool, ConnectError> {
         let session = self.session_of(server)?;
-        let forgotten = session.forget().await.map_err(|error| wrong(server, error))?;
+        let forgotten = session.core.forget().await.map_err(|error| wrong(server, error))?;
         // The sessions in memory hold tokens too.
         lock(&self.sessions).retain(|kept| !Arc::ptr_eq(&kept.session, &session));
         Ok(forgotten)
@@ -251,16 +250,16 @@ impl OAuth {
         network: Network,
     ) -> Result<Arc<Session>, String> {
         let mut sessions = lock(&self.sessions);
-        let is_same = |kept: &&Kept| kept.url == url && kept.auth.as_ref() == auth && kept.network == network;
-        if let Some(kept) = sessions.iter().find(is_same) {
+        let key = (url.to_owned(), auth.cloned(), network.clone());
+        if let Some(kept) = sessions.iter().find(|kept| kept.key == key) {
             return Ok(kept.session.clone());
         }
         let settings = auth.map_or_else(|| self.settings.clone(), |auth| self.settings.with(auth));
         settings.check()?;
-        let session = Arc::new(Session::new(url, settings, network.clone())?);
+        let session = Arc::new(Session::new(url, settings, network)?);
         // Drops unused sessions of earlier configurations.
-        sessions.retain(|kept| kept.url != url || Arc::strong_count(&kept.session) > 1);
-        sessions.push(Kept { url: url.to_owned(), auth: auth.cloned(), network, session: session.clone() });
+        sessions.retain(|kept| kept.key.0 != url || Arc::strong_count(&kept.session) > 1);
+        sessions.push(Kept { key, session: session.clone() });
         Ok(session)
     }
 }
@@ -315,11 +314,11 @@ mod tests {
     fn debug_output_hides_oauth_secrets() {
         let provider =
             IdentityProvider::new("https://idp.example/token", "me", async || Ok::<_, String>("sk-1".to_owned()));
-        let shown =
+        let debug =
             format!("{provider:?} {:?}", OAuth::enterprise(provider.clone(), "me", "sk-2").issuer("https://a.example"));
         assert!(
-            !shown.contains("sk-") && shown.contains("enterprise") && shown.contains("https://a.example"),
-            "{shown}"
+            !debug.contains("sk-") && debug.contains("enterprise") && debug.contains("https://a.example"),
+            "{debug}"
         );
     }
 

@@ -108,23 +108,24 @@ impl Core {
     }
 
     /// Returns the stored tokens without their values.
-    pub(super) fn stored(&self) -> Option<StoredAuthorization> {
-        let state = lock(&self.state);
-        let tokens = state.entry.tokens()?;
-        Some(StoredAuthorization {
-            issuer: state.entry.current.clone()?,
+    pub(super) async fn stored(&self) -> Result<Option<StoredAuthorization>, String> {
+        self.load().await?;
+        let entry = &lock(&self.state).entry;
+        Ok(entry.tokens().zip(entry.current.clone()).map(|(tokens, issuer)| StoredAuthorization {
+            issuer,
             scopes: tokens.scopes.clone(),
             expires: tokens.expires.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds))),
             is_renewable: tokens.refresh.is_some(),
-        })
+        }))
     }
 
-    /// Removes the stored state.
-    pub(super) async fn forget(&self) -> Result<(), String> {
+    /// Removes the stored state. Returns `true` if there were tokens.
+    pub(super) async fn forget(&self) -> Result<bool, String> {
+        let had_tokens = self.stored().await?.is_some();
         let _lock = self.lock().await?;
         self.with_store(|store, key| store.remove(key)).await?;
         lock(&self.state).adopt(Entry::default(), &self.fetch.redactor);
-        Ok(())
+        Ok(had_tokens)
     }
 
     /// Returns `true` if the token expires soon and can be refreshed.

@@ -136,8 +136,9 @@ mod tests {
         let with_secret = json!({"client_id": "x", "client_secret": "s"});
         assert_eq!(read(&["none"], with_secret.clone()), AuthMethod::None);
         assert_eq!(read(&["client_secret_post"], with_secret), AuthMethod::Post);
-        let said = json!({"client_id": "x", "client_secret": "s", "token_endpoint_auth_method": "client_secret_post"});
-        assert_eq!(read(&["client_secret_basic"], said), AuthMethod::Post);
+        let chosen =
+            json!({"client_id": "x", "client_secret": "s", "token_endpoint_auth_method": "client_secret_post"});
+        assert_eq!(read(&["client_secret_basic"], chosen), AuthMethod::Post);
         let empty = json!({"client_id": "x", "client_secret": "", "token_endpoint_auth_method": "client_secret_basic"});
         assert_eq!(read(&["client_secret_basic"], empty), AuthMethod::None);
         assert!(super::read(&json!({"client_secret": "s"}), &server(&[]), "r").is_none());

@@ -94,9 +94,9 @@ mod tests {
     #[test]
     fn offline_access_is_requested_if_the_server_supports_it() {
         let (of_server, without) = (list("basic offline_access"), list("basic"));
-        let asked = |of_server| Known { challenged: Some(list("basic")), of_server, ..Known::default() };
-        assert_eq!(select(asked(Some(&of_server))), list("basic offline_access"));
-        assert_eq!(select(asked(Some(&without))), list("basic"));
+        let known = |of_server| Known { challenged: Some(list("basic")), of_server, ..Known::default() };
+        assert_eq!(select(known(Some(&of_server))), list("basic offline_access"));
+        assert_eq!(select(known(Some(&without))), list("basic"));
         assert_eq!(select(Known { of_server: Some(&of_server), ..Known::default() }), Vec::<String>::new());
     }
 }

@@ -10,7 +10,6 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use super::challenge::BearerChallenge;
-use super::entry::StoredAuthorization;
 use super::obtain::{Core, Need};
 use super::secret::Secret;
 use super::settings::Settings;
@@ -29,7 +28,7 @@ type Outcome = Option<Result<(), String>>;
 
 /// Authorizes the requests to one server, over all its connections.
 pub(crate) struct Session {
-    core: Arc<Core>,
+    pub(super) core: Arc<Core>,
     attempt: Mutex<Option<Attempt>>,
 }
 
@@ -49,20 +48,6 @@ impl Attempt {
 impl Session {
     pub(super) fn new(url: &str, settings: Settings, network: Network) -> Result<Self, String> {
         Ok(Self { core: Arc::new(Core::new(url, settings, network)?), attempt: Mutex::default() })
-    }
-
-    /// Returns the stored tokens without their values.
-    pub(super) async fn stored(&self) -> Result<Option<StoredAuthorization>, String> {
-        self.core.load().await?;
-        Ok(self.core.stored())
-    }
-
-    /// Removes the stored state. Returns `true` if there were tokens.
-    pub(super) async fn forget(&self) -> Result<bool, String> {
-        self.core.load().await?;
-        let had_tokens = self.core.stored().is_some();
-        self.core.forget().await?;
-        Ok(had_tokens)
     }
 
     async fn obtain(&self, need: Need) -> Result<(), String> {
@@ -162,5 +147,24 @@ impl Drop for Session {
         if let Some(attempt) = lock(&self.attempt).take() {
             attempt.task.abort();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connecting_takes_longer_only_while_a_user_must_act_and_is_waited_for() {
+        let session = |waits_for_user| {
+            let settings = Settings { waits_for_user, ..Settings::default() };
+            Session::new("https://a.example/mcp", settings, Network::default()).expect("a session")
+        };
+        let (waiting, other) = (session(true), session(false));
+        assert_eq!(waiting.extra_time(), None);
+        for session in [&waiting, &other] {
+            session.core.wait_for(Some("waiting for a user".to_owned()));
+        }
+        assert_eq!((waiting.extra_time(), other.extra_time()), (Some(Settings::default().patience), None));
     }
 }

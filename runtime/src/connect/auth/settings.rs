@@ -178,8 +178,8 @@ impl IdentityProvider {
 
 impl fmt::Debug for IdentityProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("IdentityProvider");
-        shown.field("token_endpoint", &self.token_endpoint).field("client_id", &self.client_id).finish_non_exhaustive()
+        let mut debug = f.debug_struct("IdentityProvider");
+        debug.field("token_endpoint", &self.token_endpoint).field("client_id", &self.client_id).finish_non_exhaustive()
     }
 }
 

@@ -14,12 +14,11 @@ use mcp_bindgen_model::{Isolation, ServerConfig, Transport};
 use tokio::io::{AsyncReadExt, BufReader};
 use tokio::time::timeout;
 
-use super::Program;
 use super::environment::Manager;
-use super::find::is_path;
 use super::isolation::Refusal;
 use super::stdio::note_stderr;
 use super::tree::{Pipes, ProcessTree};
+use super::{Program, is_path};
 use crate::ConnectErrorKind as Kind;
 use crate::rpc::notes::Notes;
 

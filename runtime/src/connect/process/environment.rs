@@ -133,15 +133,15 @@ pub(crate) fn missed(config: &ServerConfig, stderr: &str) -> Option<String> {
         }
     }
     let (_, first) = found.first()?;
-    let shown: Vec<String> = found.iter().take(MOST_NAMED).map(|(_, name)| format!("`{name}`")).collect();
-    let more = match found.len() - shown.len() {
+    let names: Vec<String> = found.iter().take(MOST_NAMED).map(|(_, name)| format!("`{name}`")).collect();
+    let more = match found.len() - names.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     Some(format!(
         "set here and not passed to the server: {}{more}\n    to pass one, write `inherit_env = [\"{first}\"]` or `env = \
          {{ NAME = \"${{{first}}}\" }}` in its configuration",
-        shown.join(", ")
+        names.join(", ")
     ))
 }
 
@@ -199,7 +199,18 @@ pub(crate) fn secrets_of_download(config: &ServerConfig) -> Vec<(String, String)
 
 #[cfg(test)]
 mod tests {
-    use super::mentions;
+    use super::*;
+
+    #[test]
+    fn configured_variables_and_values_are_known_to_be_passed() {
+        let config = ServerConfig::stdio("s", "x").args(["--token=hunter22"]).env("KEY", "a-secret").inherit_env(["B"]);
+        for name in ["PATH", "SSL_CERT_FILE", "XDG_DATA_HOME", "KEY", "B"] {
+            assert!(is_passed(&config, name), "{name}");
+        }
+        assert!(!is_passed(&config, "C") && !is_passed(&ServerConfig::stdio("s", "x"), "B"));
+        assert!(is_given_otherwise(&config, "hunter22") && is_given_otherwise(&config, "a-secret"));
+        assert!(!is_given_otherwise(&config, "hunter23"));
+    }
 
     #[test]
     fn long_variable_names_are_matched_as_whole_words() {

@@ -90,13 +90,13 @@ mod tests {
     }
 
     fn members(group: u32) -> usize {
-        let said = Command::new("ps").args(["-eo", "pgid=,stat="]).output().unwrap().stdout;
-        let said = String::from_utf8(said).unwrap();
+        let output = Command::new("ps").args(["-eo", "pgid=,stat="]).output().unwrap().stdout;
+        let output = String::from_utf8(output).unwrap();
         let is_member = |line: &&str| {
             let mut words = line.split_whitespace();
             words.next() == Some(&group.to_string()) && !words.next().unwrap().starts_with('Z')
         };
-        said.lines().filter(is_member).count()
+        output.lines().filter(is_member).count()
     }
 
     #[test]

@@ -4,7 +4,6 @@
 mod descendants;
 pub(crate) mod download;
 pub(crate) mod environment;
-mod find;
 #[cfg(unix)]
 mod guard;
 pub(crate) mod isolation;
@@ -14,8 +13,9 @@ pub(crate) mod stdio;
 pub(crate) mod tree;
 
 use std::collections::BTreeMap;
-use std::io::{Error, ErrorKind};
-use std::path::Path;
+use std::ffi::OsString;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::{Isolation, ServerConfig, Transport};
 
@@ -41,8 +41,24 @@ impl<'a> Program<'a> {
         Some(Self { command, args, cwd: cwd.as_deref(), env, inherit_env, isolation })
     }
 
+    /// Returns its path, as a shell would find it: on Windows `npx` is `npx.cmd`. `PATH` is the child's own if the
+    /// configuration sets it; a relative path starts at `cwd`.
+    ///
+    /// # Errors
+    /// Fails with [`ErrorKind::NotFound`] and the reason.
+    fn find(&self) -> io::Result<PathBuf> {
+        let command = self.command;
+        let folder = self.cwd.map_or_else(std::env::current_dir, std::path::absolute)?;
+        let own = self.env.iter().find(|(name, _)| is_path(name)).map(|(_, path)| OsString::from(path));
+        let place = if own.is_some() { "on the PATH that its `env` sets" } else { "on PATH" };
+        which::which_in(command, own.or_else(|| std::env::var_os("PATH")), folder).map_err(|_| {
+            let hint = if command.contains(char::is_whitespace) { "; arguments belong in `args`" } else { "" };
+            io::Error::new(ErrorKind::NotFound, format!("not found; is it installed, and {place}?{hint}"))
+        })
+    }
+
     /// Returns the reason why the system did not start it.
-    fn not_started(&self, error: &Error) -> Refusal {
+    fn not_started(&self, error: &io::Error) -> Refusal {
         let command = self.command;
         let message = match (error.kind(), self.cwd) {
             (ErrorKind::NotFound, Some(cwd)) if !Path::new(cwd).is_dir() => {
@@ -51,5 +67,61 @@ impl<'a> Program<'a> {
             _ => format!("failed to start `{command}`: {error}"),
         };
         (Kind::Spawn, message)
+    }
+}
+
+/// Returns `true` for the name of the variable that lists the folders of programs.
+fn is_path(name: &str) -> bool {
+    if cfg!(windows) { name.eq_ignore_ascii_case("PATH") } else { name == "PATH" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(command: &str, cwd: Option<&str>, path: Option<&str>) -> Result<PathBuf, String> {
+        let env: BTreeMap<String, String> = path.map(|path| ("PATH".to_owned(), path.to_owned())).into_iter().collect();
+        let program = Program { command, args: &[], cwd, env: &env, inherit_env: &[], isolation: None };
+        program.find().map_err(|error| error.to_string())
+    }
+
+    /// Returns a program in a separate folder.
+    fn installed(name: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join(name);
+        std::fs::File::create(&file).expect("a file");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("permissions");
+        }
+        (folder, file)
+    }
+
+    #[test]
+    fn program_is_searched_on_the_path_of_the_child() {
+        let name = if cfg!(windows) { "a-server.cmd" } else { "a-server" };
+        let (folder, file) = installed(name);
+        let folder = folder.path().to_str().expect("a path");
+        assert_eq!(find("a-server", None, Some(folder)), Ok(file.clone()));
+        assert_eq!(
+            find(&format!("./{name}"), Some(folder), None).map(|path| path.canonicalize().ok()),
+            Ok(file.canonicalize().ok())
+        );
+        let message = find("a-server", None, None).expect_err("it is not on ours");
+        assert_eq!(message, "not found; is it installed, and on PATH?");
+        let message = find("a-server --flag", None, Some(folder)).expect_err("it is a command line");
+        assert_eq!(
+            message,
+            "not found; is it installed, and on the PATH that its `env` sets?; arguments belong in `args`"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn non_executable_file_is_not_found_as_a_program() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::File::create(folder.path().join("a-server")).expect("a file");
+        assert!(find("a-server", None, folder.path().to_str()).is_err());
     }
 }

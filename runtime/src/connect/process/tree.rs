@@ -77,7 +77,7 @@ impl ProcessTree {
     fn start_in(sandbox: Option<Arc<Sandbox>>, program: &Program<'_>) -> io::Result<(Self, Pipes)> {
         let mut command = match &sandbox {
             Some(sandbox) => sandbox.command(),
-            None => Command::new(super::find::program(program.command, program.env, program.cwd)?),
+            None => Command::new(program.find()?),
         };
         command.args(program.args).env_clear().envs(environment::inherited(program)).envs(program.env);
         if let Some(sandbox) = &sandbox {

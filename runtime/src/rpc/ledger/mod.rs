@@ -47,7 +47,7 @@ pub(crate) trait Witness: Send + Sync {
     fn answered(&self, id: &RequestId, fields: &Map<String, Value>);
 
     /// Observes a request or notification of the server.
-    fn said(&self, fields: &Map<String, Value>);
+    fn called(&self, fields: &Map<String, Value>);
 }
 
 /// The requests of one connection and their states.
@@ -77,7 +77,7 @@ impl Ledger {
     }
 
     /// Sends the server's notifications to `notices`.
-    pub(crate) fn heard_by(&self, notices: Arc<Notices>) {
+    pub(crate) fn reports_to(&self, notices: Arc<Notices>) {
         let _ = self.notices.set(notices);
     }
 
@@ -295,10 +295,10 @@ impl Ledger {
             resources.note(uri);
         }
         if let Some(notices) = self.notices.get() {
-            notices.hear(&fields, &self.redactor);
+            notices.publish(&fields, &self.redactor);
         }
         if let Some(witness) = self.witness.get() {
-            witness.said(&fields);
+            witness.called(&fields);
         }
         if let (Some(listener), Some(progress)) = (listener, Progress::from_params(params)) {
             progress.tell(&listener);

@@ -30,7 +30,7 @@ pub(crate) enum Frame {
 
 /// Finds messages; how the bytes are split makes no difference.
 pub(crate) struct Framer {
-    limit: usize,
+    pub(super) limit: usize,
     state: State,
     found: VecDeque<Frame>,
 }

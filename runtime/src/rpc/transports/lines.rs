@@ -47,7 +47,6 @@ pub(crate) struct LineTransport<E, R> {
     ledger: Arc<Ledger>,
     /// The notes about a server; `None` for a client.
     notes: Option<Notes>,
-    longest: usize,
 }
 
 impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
@@ -59,7 +58,7 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
 
     pub(super) fn with_client(far_end: E, reader: R, writer: Arc<Writer>, ledger: Arc<Ledger>, longest: usize) -> Self {
         let reader = BufReader::with_capacity(READ_AT_ONCE, reader);
-        Self { far_end, writer, reader, framer: Framer::new(longest), ledger, notes: None, longest }
+        Self { far_end, writer, reader, framer: Framer::new(longest), ledger, notes: None }
     }
 
     /// Handles a frame. An unreadable response of a server fails only its own request. An unreadable message of a
@@ -73,9 +72,9 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
                 _ => return self.noise(&String::from_utf8_lossy(&text)),
             },
             Frame::TooLarge { id: Some(id) } if self.notes.is_some() => {
-                messages::unreadable(&id, &messages::too_large(self.longest))
+                messages::unreadable(&id, &messages::too_large(self.framer.limit))
             }
-            Frame::TooLarge { .. } => return self.noise(&messages::too_large(self.longest)),
+            Frame::TooLarge { .. } => return self.noise(&messages::too_large(self.framer.limit)),
         };
         self.ledger.received(message, None)
     }

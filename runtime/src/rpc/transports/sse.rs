@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn sse_endpoint_must_have_the_same_origin() {
         let base = Url::parse("https://h.example/mcp/sse?key=1").expect("a URL");
-        let found = |said| endpoint(&base, said).map(|url| url.to_string());
+        let found = |text| endpoint(&base, text).map(|url| url.to_string());
         assert_eq!(found("/messages?session=1").as_deref(), Ok("https://h.example/messages?session=1"));
         assert_eq!(found(" messages\n").as_deref(), Ok("https://h.example/mcp/messages"));
         assert_eq!(found("https://h.example:443/m").as_deref(), Ok("https://h.example/m"));

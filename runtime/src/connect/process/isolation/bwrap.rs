@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::way::follow;
-use super::{Refusal, shown};
+use super::{Refusal, path_text};
 use crate::ConnectErrorKind as Kind;
 
 const PATHS: [&str; 4] = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
@@ -45,13 +45,13 @@ pub(super) fn find_in(paths: &[&Path], tool: &Tool, writable: &[PathBuf]) -> Res
             Ok(real) => return Ok(real),
             Err((_, error)) if error.kind() == io::ErrorKind::NotFound => {}
             Err((kind, error)) => {
-                let message = format!("{key} cannot use `{}`: {error}", shown(path));
+                let message = format!("{key} cannot use `{}`: {error}", path_text(path));
                 refusal.get_or_insert((kind, message));
             }
         }
     }
     Err(refusal.unwrap_or_else(|| {
-        let folders = paths.iter().filter_map(|path| path.parent()).map(shown).collect::<Vec<_>>().join(", ");
+        let folders = paths.iter().filter_map(|path| path.parent()).map(path_text).collect::<Vec<_>>().join(", ");
         let file = paths.first().and_then(|path| path.file_name()).unwrap_or_default().to_string_lossy();
         let message = format!("{key} requires {name}, and `{file}` was not found in {folders}; install it, {install}");
         (Kind::Unsupported, message)
@@ -61,13 +61,13 @@ pub(super) fn find_in(paths: &[&Path], tool: &Tool, writable: &[PathBuf]) -> Res
 /// Returns the real path of a program, if only root can replace it.
 fn check(path: &Path, tool: &Tool, writable: &[PathBuf]) -> Result<PathBuf, (Kind, io::Error)> {
     let unsafe_at = |place: &Path, what: &str| {
-        let message = format!("{what} `{}`; install {} as root, {}", shown(place), tool.name, tool.install);
+        let message = format!("{what} `{}`; install {} as root, {}", path_text(place), tool.name, tool.install);
         (Kind::Unsupported, io::Error::other(message))
     };
     let way = follow(path).map_err(|error| (Kind::Unsupported, error))?;
     let passed = || way.links.iter().map(|(link, _)| link.as_path()).chain([way.real.as_path()]);
     if let Some(folder) = writable.iter().find(|folder| passed().any(|place| place.starts_with(folder))) {
-        let message = format!("`write` lets the server replace it in `{}`; use a smaller folder", shown(folder));
+        let message = format!("`write` lets the server replace it in `{}`; use a smaller folder", path_text(folder));
         return Err((Kind::Config, io::Error::other(message)));
     }
     for place in passed().flat_map(Path::ancestors) {

@@ -7,7 +7,7 @@ use mcp_bindgen_model::Isolation;
 
 use super::view::{Place, View};
 use super::way::{Way, follow};
-use super::{Refusal, shown};
+use super::{Refusal, path_text};
 use crate::ConnectErrorKind as Kind;
 use crate::connect::process::Program;
 use crate::connect::process::environment::CERTIFICATES;
@@ -72,7 +72,7 @@ impl Plan {
                     let message = format!(
                         "`home = \"temp\"` cannot hide the home `{}`, which contains the system; set `HOME` to \
                          another folder, or list folders in `read` and `write`",
-                        shown(&home.given)
+                        path_text(&home.given)
                     );
                     return Err((Kind::Config, message));
                 }
@@ -107,8 +107,8 @@ impl Plan {
                 let message = format!(
                     "`{key}` of its `isolation` contains `{}`, which uses a symbolic link in `{}`, where the server \
                      may write; use the real path",
-                    shown(Path::new(folder)),
-                    shown(writable)
+                    path_text(Path::new(folder)),
+                    path_text(writable)
                 );
                 return Err((Kind::Config, message));
             }
@@ -139,7 +139,7 @@ impl Plan {
 
     fn way_of(&self, key: &str, folder: &str) -> Result<Way, Refusal> {
         let wrong = |what: String| {
-            (Kind::Config, format!("`{key}` of its `isolation` contains `{}`, {what}", shown(Path::new(folder))))
+            (Kind::Config, format!("`{key}` of its `isolation` contains `{}`, {what}", path_text(Path::new(folder))))
         };
         let path = match folder.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => match std::env::home_dir() {
@@ -176,12 +176,12 @@ impl Plan {
         };
         let way = std::path::absolute(cwd).and_then(|cwd| follow(&cwd));
         let Some(way) = way.ok().filter(|way| way.real.is_dir()) else {
-            return Err((Kind::Spawn, format!("the folder `{}` (cwd) does not exist", shown(Path::new(cwd)))));
+            return Err((Kind::Spawn, format!("the folder `{}` (cwd) does not exist", path_text(Path::new(cwd)))));
         };
         if self.view.shows(&way.real) {
             return Ok(way.real);
         }
-        let cwd = shown(Path::new(cwd));
+        let cwd = path_text(Path::new(cwd));
         let message = format!("its `isolation` does not include the folder `{cwd}` (cwd); add it to `read` or `write`");
         Err((Kind::Config, message))
     }

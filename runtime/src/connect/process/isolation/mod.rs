@@ -56,6 +56,6 @@ pub(crate) type Refusal = (ConnectErrorKind, String);
 
 /// Returns a path in a message.
 #[cfg(target_os = "linux")]
-fn shown(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     mcp_bindgen_model::printable(&path.to_string_lossy())
 }

@@ -8,10 +8,10 @@ use mcp_bindgen_model::Isolation;
 use tokio::process::Command;
 
 use super::network::Gate;
-use super::{Refusal, bwrap, folders, needs, shown};
+use super::{Refusal, bwrap, folders, needs, path_text};
 use crate::ConnectErrorKind as Kind;
 use crate::connect::process::Program;
-use crate::connect::process::{environment, find};
+use crate::connect::process::environment;
 
 /// The exit code of the shell if the program does not exist.
 const NOT_THERE: i32 = 77;
@@ -46,13 +46,12 @@ impl Sandbox {
         program: &Program<'_>,
         find_bwrap: impl Fn(&[PathBuf]) -> Result<PathBuf, Refusal>,
     ) -> Result<Self, Refusal> {
-        let found = find::program(program.command, program.env, program.cwd)
-            .map_err(|error| (Kind::Spawn, format!("failed to start `{}`: {error}", program.command)))?;
+        let found = program.find().map_err(|error| program.not_started(&error))?;
         let found = std::path::absolute(&found).unwrap_or(found);
         let mut plan = folders::plan(isolation, program)?;
         let path = program.env.get("PATH").map(OsString::from).or_else(|| std::env::var_os("PATH"));
-        let shown = needs::show(&mut plan.view, &found, path.as_deref(), &plan.homes, &plan.writable);
-        shown.map_err(|error| (Kind::Spawn, format!("failed to start `{}`: {error}", program.command)))?;
+        let outcome = needs::show(&mut plan.view, &found, path.as_deref(), &plan.homes, &plan.writable);
+        outcome.map_err(|error| program.not_started(&error))?;
         let cwd = plan.folder_to_start_in(program.cwd)?;
         let bwrap = find_bwrap(&plan.writable)?;
         let gate = match isolation.domains.as_slice() {
@@ -106,13 +105,13 @@ impl Sandbox {
             return None;
         }
         if tried.status.code() == Some(NOT_THERE) {
-            let program = shown(&self.program);
+            let program = path_text(&self.program);
             let message =
                 format!("its `isolation` does not include its own program `{program}`; add the folder to `read`");
             return Some((Kind::Config, message));
         }
-        let said = String::from_utf8_lossy(&tried.stderr);
-        Some((Kind::Unsupported, explained(said.trim())))
+        let stderr = String::from_utf8_lossy(&tried.stderr);
+        Some((Kind::Unsupported, explained(stderr.trim())))
     }
 
     fn wrapping(&self, program: impl IntoIterator<Item = OsString>) -> Command {
@@ -132,20 +131,20 @@ pub(super) fn enforced_by(isolation: &Isolation, program: &Program<'_>) -> Resul
 }
 
 /// Explains a message of bubblewrap, and adds the next step.
-fn explained(said: &str) -> String {
+fn explained(message: &str) -> String {
     const FORBIDDEN: [&str; 6] =
         ["namespace", "uid map", "gid map", "RTM_NEWADDR", "Operation not permitted", "Permission denied"];
-    let hint = if said.contains("Unknown option") {
+    let hint = if message.contains("Unknown option") {
         "; it is too old, 0.4 or newer is required"
-    } else if FORBIDDEN.iter().any(|part| said.contains(part)) {
+    } else if FORBIDDEN.iter().any(|part| message.contains(part)) {
         "; this system does not allow user namespaces: enable them with `sysctl kernel.unprivileged_userns_clone=1` \
          (on Ubuntu `kernel.apparmor_restrict_unprivileged_userns=0`, or a profile for bwrap; in a container, options \
          such as `--security-opt seccomp=unconfined`)"
     } else {
         ""
     };
-    let said = if said.is_empty() { "bwrap failed without a message" } else { said };
-    format!("its `isolation` cannot be enforced here: {said}{hint}")
+    let message = if message.is_empty() { "bwrap failed without a message" } else { message };
+    format!("its `isolation` cannot be enforced here: {message}{hint}")
 }
 
 #[cfg(test)]
@@ -226,9 +225,9 @@ mod tests {
 
     #[test]
     fn known_bubblewrap_errors_have_hints() {
-        let says = |said: &str, hint: &str| {
-            let explained = explained(said);
-            assert!(explained.contains(said) && explained.contains(hint), "{explained}");
+        let says = |message: &str, hint: &str| {
+            let explained = explained(message);
+            assert!(explained.contains(message) && explained.contains(hint), "{explained}");
         };
         says("bwrap: Unknown option --unshare-all", "0.4 or newer");
         says("bwrap: setting up uid map: Permission denied", "kernel.apparmor_restrict_unprivileged_userns=0");

@@ -26,8 +26,8 @@ pub struct Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), cut);
-        let (place, recorded, now) = (printable(&self.pointer), shown(&self.recorded), shown(&self.now));
+        let text = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), cut);
+        let (place, recorded, now) = (printable(&self.pointer), text(&self.recorded), text(&self.now));
         write!(f, "at `{place}`: recorded {recorded}, found {now}")
     }
 }
@@ -97,14 +97,14 @@ mod tests {
     fn differences_show_the_pointer_and_both_values() {
         let recorded = json!({"a": [1, {"b/c": "x"}], "gone": null, "same": {"k": [1.5, true]}});
         let now = json!({"a": [1, {"b/c": "y"}, 3], "same": {"k": [1.5, true]}, "new": {"n": 1}});
-        let said: Vec<String> = differences(&recorded, &now).iter().map(ToString::to_string).collect();
+        let texts: Vec<String> = differences(&recorded, &now).iter().map(ToString::to_string).collect();
         let expected = [
             "at `/a/1/b~1c`: recorded \"x\", found \"y\"",
             "at `/a/2`: recorded nothing, found 3",
             "at `/gone`: recorded null, found nothing",
             "at `/new`: recorded nothing, found {\"n\":1}",
         ];
-        assert_eq!(said, expected);
+        assert_eq!(texts, expected);
         assert!(differences(&recorded, &recorded).is_empty());
         let many = |n: i64| json!((0..100).map(|i| i * n).collect::<Vec<_>>());
         assert_eq!(differences(&many(1), &many(2)).len(), MOST);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::ground::redact::Redactor;
 use crate::rpc::sent::{PROGRESS_TOKEN, RESERVED};
 
 /// A request in the form in which it is recorded and compared.
@@ -15,8 +16,9 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Creates a request that is about to be sent.
-    pub(super) fn of(method: &str, params: Option<&Value>) -> Self {
+    /// Creates a request that is about to be sent, without secrets. Returns it with its progress token.
+    pub(super) fn of(method: &str, params: Option<&Value>, redactor: &Redactor) -> (Self, Option<Value>) {
+        let progress_token = params.and_then(|params| params.pointer("/_meta/progressToken").cloned());
         // How a conversation begins changes with the version of this library.
         let params = if begins(method) { None } else { params.cloned() };
         let mut params = params.unwrap_or_default();
@@ -31,7 +33,8 @@ impl Request {
                 params = Value::Null;
             }
         }
-        Self { method: method.to_owned(), params }
+        redactor.value(&mut params);
+        (Self { method: method.to_owned(), params }, progress_token)
     }
 
     /// Returns the tool, prompt, resource or task of the request.

@@ -57,13 +57,11 @@ impl Recorder {
         kept.filter_map(|key| Some((key.to_owned(), self.without_secrets(fields.get(key)?.clone())))).collect()
     }
 
-    fn asks(&self, id: Value, method: &str, params: Option<&Value>) {
+    fn begin(&self, id: Value, method: &str, params: Option<&Value>) {
         if method == SUBSCRIPTION {
             return;
         }
-        let progress_token = params.and_then(|params| params.pointer("/_meta/progressToken").cloned());
-        let mut request = Request::of(method, params);
-        self.redactor.value(&mut request.params);
+        let (request, progress_token) = Request::of(method, params, &self.redactor);
         let mut under_way = lock(&self.under_way);
         let place = self.cassette.change(|tape| {
             tape.exchanges.push(None);
@@ -79,11 +77,11 @@ impl Witness for Recorder {
         let Ok(Value::Object(mut fields)) = serde_json::to_value(message) else { return };
         let Some(id) = fields.remove("id") else { return };
         if let Some(method) = fields.get("method").and_then(Value::as_str) {
-            return self.asks(id, method, fields.get("params"));
+            return self.begin(id, method, fields.get("params"));
         }
         let answer = self.outcome(&fields);
         let mut under_way = lock(&self.under_way);
-        if let Some(at) = under_way.questions.iter().position(|(asked, _)| *asked == id) {
+        if let Some(at) = under_way.questions.iter().position(|(pending, _)| *pending == id) {
             let (_, question) = under_way.questions.remove(at);
             under_way.hear(Heard { answer: Some(answer), ..question }, None);
         }
@@ -102,7 +100,7 @@ impl Witness for Recorder {
         });
     }
 
-    fn said(&self, fields: &Map<String, Value>) {
+    fn called(&self, fields: &Map<String, Value>) {
         let method = fields.get("method").and_then(Value::as_str).unwrap_or_default();
         let mut params = fields.get("params").cloned().unwrap_or_default();
         let is_of_subscription = params.pointer("/_meta/io.modelcontextprotocol~1subscriptionId").is_some();
@@ -159,19 +157,19 @@ mod tests {
         let cassette = Cassette::record(&path).expect("it can be recorded");
         cassette.insert_for("server").expect("it is nobody's yet");
         let recorder = Recorder::new(cassette.clone(), Redactor::new(&values));
-        let told = json!({ "k": [SECRET], SECRET: 1 });
+        let data = json!({ "k": [SECRET], SECRET: 1 });
         let meta = json!({ "progressToken": 7 });
-        recorder.asks(json!(1), "tools/call", Some(&json!({ "name": "t", "arguments": told, "_meta": meta })));
-        recorder.said(&object(json!({ "method": format!("notifications/{SECRET}"), "params": {} })));
-        recorder.said(&object(json!({ "method": "notifications/tools/list_changed", "params": told })));
-        recorder.said(&object(
+        recorder.begin(json!(1), "tools/call", Some(&json!({ "name": "t", "arguments": data, "_meta": meta })));
+        recorder.called(&object(json!({ "method": format!("notifications/{SECRET}"), "params": {} })));
+        recorder.called(&object(json!({ "method": "notifications/tools/list_changed", "params": data })));
+        recorder.called(&object(
             json!({ "method": "notifications/progress", "params": { "progressToken": 7, "progress": 1 } }),
         ));
-        recorder.said(&object(
+        recorder.called(&object(
             json!({ "method": "notifications/progress", "params": { "progressToken": 8, "progress": 2 } }),
         ));
-        recorder.said(&object(json!({ "method": "roots/list", "id": SECRET, "params": told })));
-        let error = json!({ "code": -1, "message": SECRET, "data": told });
+        recorder.called(&object(json!({ "method": "roots/list", "id": SECRET, "params": data })));
+        let error = json!({ "code": -1, "message": SECRET, "data": data });
         recorder.answered(&RequestId::Number(1), &object(json!({ "error": error, SECRET: SECRET })));
         cassette.save().expect("it is written");
         let text = std::fs::read_to_string(&path).expect("a file");

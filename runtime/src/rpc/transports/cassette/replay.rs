@@ -76,10 +76,7 @@ impl Stage {
                 Ok(())
             }
             Some(method) => {
-                let params = fields.get("params");
-                let progress_token = params.and_then(|params| params.pointer("/_meta/progressToken").cloned());
-                let mut request = Request::of(method, params);
-                self.redactor.value(&mut request.params);
+                let (request, progress_token) = Request::of(method, fields.get("params"), &self.redactor);
                 match self.player.next(&request) {
                     Ok(exchange) => {
                         let exchange = exchange.clone();

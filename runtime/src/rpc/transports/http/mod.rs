@@ -134,7 +134,7 @@ impl HttpClient {
     }
 
     /// Returns untrusted text for a message, on one line.
-    fn shown(&self, text: &[u8]) -> String {
+    fn printable(&self, text: &[u8]) -> String {
         self.redactor().shown_line(&String::from_utf8_lossy(text), PREVIEW)
     }
 
@@ -161,7 +161,7 @@ impl HttpClient {
             Some(_) => Some("the access token"),
             None => self.headers.contains_key(AUTHORIZATION).then_some("the `Authorization` header"),
         };
-        refusals::refusal(status, headers, &self.shown(challenge.unwrap_or(body)), credentials)
+        refusals::refusal(status, headers, &self.printable(challenge.unwrap_or(body)), credentials)
     }
 }
 

@@ -304,7 +304,7 @@ impl Requests {
 
     /// Returns a body that does not answer the request.
     pub(super) fn no_answer(&self, kind: &str, body: &[u8]) -> Failure {
-        let text = self.http.shown(body);
+        let text = self.http.printable(body);
         let text = if text.is_empty() { "; its body is empty".to_owned() } else { format!(": {text}") };
         self.lost(format!("the server returned `{kind}` without a JSON-RPC response{text}"))
     }
@@ -424,4 +424,37 @@ fn subject(request: &MethodCall) -> Option<&str> {
         _ => return None,
     };
     request.params.get(key)?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::client;
+    use super::super::network::Network;
+    use super::*;
+    use crate::ground::redact::Redactor;
+    use crate::rpc::ledger::{Ledger, Limits};
+    use crate::rpc::notes::Notes;
+
+    #[tokio::test]
+    async fn later_discovery_does_not_begin_a_session() {
+        let http = HttpClient {
+            client: client::shared("http://127.0.0.1:1/mcp", &Network::default()).expect("a client"),
+            proxy: None,
+            headers: HeaderMap::new(),
+            authorizer: None,
+            ledger: Ledger::new(Limits::default(), Duration::MAX, Redactor::default()),
+            notes: Notes::default(),
+            until: CancellationToken::new(),
+        };
+        let url = reqwest::Url::parse("http://127.0.0.1:1/mcp").expect("a URL");
+        let requests = Requests::new(http, url, Arc::default(), 1, mpsc::channel(1).0);
+        let request = |method: &'static str| Message::Request {
+            id: RequestId::Number(1),
+            call: MethodCall::new(method, Map::new()),
+        };
+        let begins = |method| requests.begins(&request(method));
+        assert!(begins("initialize") && begins(DISCOVER) && !begins("tools/call"));
+        requests.converse(Conversation::default());
+        assert!(begins("initialize") && !begins(DISCOVER));
+    }
 }

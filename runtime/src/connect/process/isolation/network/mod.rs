@@ -23,7 +23,7 @@ use tokio::net::UnixListener;
 use tokio::task::AbortHandle;
 
 use self::proxy::Proxy;
-use super::{Refusal, bwrap, needs, shown};
+use super::{Refusal, bwrap, needs, path_text};
 use crate::ConnectErrorKind as Kind;
 use crate::ground::task::task;
 
@@ -119,7 +119,7 @@ impl Drop for Gate {
     fn drop(&mut self) {
         self.task.abort();
         if let Err(error) = std::fs::remove_dir_all(&self.folder) {
-            tracing::debug!("`{}` is left behind: {error}", shown(&self.folder));
+            tracing::debug!("`{}` is left behind: {error}", path_text(&self.folder));
         }
     }
 }

@@ -109,6 +109,8 @@ mod tests {
             "GET https://api.example.com/ HTTP/1.1\n\n",
             "GET / HTTP/1.1\nHost: api.example.com\n\n",
             "GET http://api.example.com/ HTTP/1.1\n folded: x\n\n",
+            "GET http://api.example.com/ HTTP/1.1\n: x\n\n",
+            "GET http://api.example.com/ HTTP/1.1\nA\u{1}: x\n\n",
             "GET http://api.example.com/ HTTP/1.1\nTransfer-Encoding : chunked\n\n",
             "GET http://api.example.com/ HTTP/2\n\n",
             "\n\n",
