@@ -48,7 +48,7 @@ impl HandshakeMethod {
 pub(crate) enum HandshakeOrder {
     /// First `initialize`.
     InitializeFirst,
-    /// First `server/discover`. After this time without an answer, as with `InitializeFirst`.
+    /// First `server/discover`. After this time without an answer `initialize` is sent too; the first answer counts.
     DiscoverFirst(Duration),
     Only(HandshakeMethod),
 }
@@ -197,23 +197,36 @@ struct Handshake<'s> {
 
 impl Handshake<'_> {
     async fn make(&self, order: HandshakeOrder) -> Result<Agreed, HandshakeError> {
-        match order {
-            HandshakeOrder::Only(HandshakeMethod::Initialize) => self.initialize().await,
-            HandshakeOrder::Only(HandshakeMethod::Discover) => self.discover().await,
-            HandshakeOrder::InitializeFirst => self.initialize_or_discover().await,
-            HandshakeOrder::DiscoverFirst(patience) => match timeout(patience, self.discover()).await {
-                Ok(Err(refusal)) if refusal.is_about_the_method() => self.initialize().await,
-                Ok(outcome) => outcome,
-                Err(_) => self.initialize_or_discover().await,
-            },
+        let head_start = match order {
+            HandshakeOrder::Only(HandshakeMethod::Initialize) => return self.initialize().await,
+            HandshakeOrder::Only(HandshakeMethod::Discover) => return self.discover().await,
+            HandshakeOrder::InitializeFirst => {
+                return match self.initialize().await {
+                    // The error of a handshake is clearer than an unknown `server/discover`.
+                    Err(refusal) if refusal.is_about_the_method() => self.discover().await.map_err(|_| refusal),
+                    outcome => outcome,
+                };
+            }
+            HandshakeOrder::DiscoverFirst(head_start) => head_start,
+        };
+        let mut discovering = pin!(self.discover());
+        // A server that is slow to start reads this request first, so it is not given up.
+        match timeout(head_start, &mut discovering).await {
+            Ok(Err(refusal)) if refusal.is_about_the_method() => return self.initialize().await,
+            Ok(outcome) => return outcome,
+            Err(_) => {}
         }
-    }
-
-    async fn initialize_or_discover(&self) -> Result<Agreed, HandshakeError> {
-        match self.initialize().await {
-            // The error of a handshake is clearer than an unknown `server/discover`.
-            Err(refusal) if refusal.is_about_the_method() => self.discover().await.map_err(|_| refusal),
-            outcome => outcome,
+        let mut initializing = pin!(self.initialize());
+        tokio::select! {
+            biased;
+            outcome = &mut discovering => match outcome {
+                Err(refusal) if refusal.is_about_the_method() => initializing.await,
+                outcome => outcome,
+            },
+            outcome = &mut initializing => match outcome {
+                Err(refusal) => discovering.await.map_err(|_| refusal),
+                agreed => agreed,
+            },
         }
     }
 

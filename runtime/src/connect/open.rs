@@ -129,6 +129,7 @@ pub(crate) async fn open(config: &ServerConfig, options: &ClientOptions, link: &
         let sides = SseTransport::connect(url, client).await;
         return sides.map(Opened::from).map_err(|failure| OpenError { kind: Kind::Transport, failure });
     }
+    let _ = (options, link);
     let missing = if cfg!(feature = "stdio") { "http" } else { "stdio" };
     let message = format!("unsupported in this build; enable the feature `{missing}` of mcp-bindgen");
     Err(OpenError::new(Kind::Unsupported, message))

@@ -135,3 +135,15 @@ impl Default for Secrets {
 }
 
 debug_as!(Secrets, "Secrets(..)");
+
+#[cfg(test)]
+#[cfg(not(feature = "keyring"))]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn keyring_is_unsupported_in_a_build_without_it() {
+        let error = LocalSecrets.secret(&SecretRef::Keyring("NAME".to_owned())).await.expect_err("no keyring");
+        assert!(error.is_unsupported(), "{error}");
+    }
+}

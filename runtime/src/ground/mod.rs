@@ -1,5 +1,7 @@
 //! The lowest floor: time, tasks, redaction, exact reading and printing.
 
+#[cfg(any(feature = "http", all(feature = "stdio", target_os = "linux")))]
+pub(crate) mod address;
 pub(crate) mod backoff;
 pub(crate) mod contained;
 pub(crate) mod deadline;

@@ -2,7 +2,7 @@
 //!
 //! Dropping `document`, `document_at`, `answer` or `send` ends the request; a server may have acted on a POST.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use http::header::ACCEPT;
@@ -10,6 +10,7 @@ use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::Value;
 use url::{Host, Url};
 
+use crate::ground::address::{is_public, is_this_machine};
 use crate::ground::redact::Redactor;
 use crate::rpc::transports::http::client;
 use crate::rpc::transports::http::documents::exchange;
@@ -135,31 +136,18 @@ pub(super) fn quoted(text: &str, redactor: &Redactor) -> String {
 
 fn near(host: Host<&str>) -> Nearness {
     let address = match host {
-        Host::Domain(name) => {
-            let name = name.trim_end_matches('.').to_ascii_lowercase();
-            let is_loopback = name == "localhost" || name.ends_with(".localhost");
-            return if is_loopback { Nearness::Loopback } else { Nearness::Public };
-        }
+        Host::Domain(name) if is_this_machine(name) => return Nearness::Loopback,
+        Host::Domain(_) => return Nearness::Public,
         Host::Ipv4(address) => IpAddr::V4(address),
         Host::Ipv6(address) => IpAddr::V6(address).to_canonical(),
     };
-    let is_private = match address {
-        IpAddr::V4(address) => is_private_v4(address),
-        IpAddr::V6(address) => address.is_unique_local() || address.is_unicast_link_local(),
-    };
     if address.is_loopback() || address.is_unspecified() {
         Nearness::Loopback
-    } else if is_private {
-        Nearness::Private
-    } else {
+    } else if is_public(address) {
         Nearness::Public
+    } else {
+        Nearness::Private
     }
-}
-
-fn is_private_v4(address: Ipv4Addr) -> bool {
-    let [first, second, ..] = address.octets();
-    let is_shared = first == 100 && (64..128).contains(&second);
-    address.is_private() || address.is_link_local() || is_shared
 }
 
 #[cfg(test)]

@@ -87,34 +87,32 @@ impl ProcessTree {
             command.current_dir(cwd);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        #[cfg(unix)]
+        let mut tree = Self::spawn(command, sandbox)?;
+        let pipes = tree.take_pipes().ok_or_else(|| io::Error::other("the child process has no stdin or stdout"))?;
+        Ok((tree, pipes))
+    }
+
+    /// Starts a command in a process group, with a guard.
+    #[cfg(unix)]
+    fn spawn(command: Command, sandbox: Option<Arc<Sandbox>>) -> io::Result<Self> {
         let mark = Mark::new();
-        #[cfg(unix)]
         let guard = super::guard::Guard::start(&mark);
-        #[cfg(unix)]
         let (child, group) = super::running::start(command, &mark)?;
-        #[cfg(not(unix))]
-        let child = spawn(command)?;
-        let mut tree = Self {
-            #[cfg(unix)]
-            group,
-            #[cfg(unix)]
-            mark: Some(mark),
-            child,
-            sandbox,
-            is_over: false,
-            #[cfg(unix)]
-            guard,
-        };
-        #[cfg(unix)]
+        let mut tree = Self { child, group, mark: Some(mark), sandbox, is_over: false, guard };
         if let (Some(guard), Some(group)) = (&mut tree.guard, tree.child.id()) {
             guard.watch(group)?;
         }
-        let pipes = tree.take_pipes();
-        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(io::Error::other("the child process has no stdin or stdout"));
-        };
-        Ok((tree, Pipes { stdin, stdout, stderr }))
+        Ok(tree)
+    }
+
+    /// Starts a command in a job.
+    #[cfg(not(unix))]
+    fn spawn(command: Command, sandbox: Option<Arc<Sandbox>>) -> io::Result<Self> {
+        let mut command = process_wrap::tokio::CommandWrap::from(command);
+        command.wrap(process_wrap::tokio::KillOnDrop);
+        #[cfg(windows)]
+        command.wrap(process_wrap::tokio::JobObject);
+        Ok(Self { child: command.spawn()?, sandbox, is_over: false })
     }
 
     /// Waits for the end of the process.
@@ -124,13 +122,15 @@ impl ProcessTree {
     }
 
     #[cfg(unix)]
-    fn take_pipes(&mut self) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
-        (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take())
+    fn take_pipes(&mut self) -> Option<Pipes> {
+        let child = &mut self.child;
+        Some(Pipes { stdin: child.stdin.take()?, stdout: child.stdout.take()?, stderr: child.stderr.take()? })
     }
 
     #[cfg(not(unix))]
-    fn take_pipes(&mut self) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
-        (self.child.stdin().take(), self.child.stdout().take(), self.child.stderr().take())
+    fn take_pipes(&mut self) -> Option<Pipes> {
+        let child = &mut self.child;
+        Some(Pipes { stdin: child.stdin().take()?, stdout: child.stdout().take()?, stderr: child.stderr().take()? })
     }
 
     /// Returns the exit status of the process, if it ends in time. Cancel safe.
@@ -225,16 +225,6 @@ impl ProcessTree {
         // A missing process is the desired state.
         let _ = self.child.start_kill();
     }
-}
-
-/// Starts it in a job.
-#[cfg(not(unix))]
-fn spawn(command: Command) -> io::Result<Box<dyn process_wrap::tokio::ChildWrapper>> {
-    let mut command = process_wrap::tokio::CommandWrap::from(command);
-    command.wrap(process_wrap::tokio::KillOnDrop);
-    #[cfg(windows)]
-    command.wrap(process_wrap::tokio::JobObject);
-    command.spawn()
 }
 
 impl Drop for ProcessTree {

@@ -1,7 +1,6 @@
 //! Checks whether the origin of a URL is reachable, with the settings of a client.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use http::Uri;
@@ -13,6 +12,7 @@ use tokio::net::TcpStream;
 use super::client::shared;
 use super::network::Network;
 use super::refusals::describe;
+use crate::ground::address::is_this_machine;
 
 /// How a client gets to the origin of a URL: by the proxy that the environment names for it, or directly.
 #[derive(Clone)]
@@ -138,12 +138,6 @@ pub fn exposes_headers(config: &ServerConfig) -> bool {
     });
     let is_exposed = |url: Url| url.scheme() == "http" && !url.host_str().is_none_or(is_this_machine);
     Url::parse(url).is_ok_and(is_exposed) && is_secret.any(|is_secret| is_secret)
-}
-
-fn is_this_machine(host: &str) -> bool {
-    let name = host.trim_end_matches('.');
-    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    name == "localhost" || name.ends_with(".localhost") || address.is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 //! private addresses, and connects to the checked address. Environment variables name the proxy. Programs that ignore
 //! them have no network.
 
-mod address;
 mod proxy;
 mod request;
 

@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_model::Domain;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, copy_bidirectional};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::address::is_public;
 use super::request::Request;
+use crate::ground::address::is_public;
 use crate::ground::sync::lock;
 use crate::ground::task::{Boxed, task};
 
-const LARGEST_HEAD: usize = 32 * 1024;
+const LARGEST_HEAD: u64 = 32 * 1024;
 const TIME_FOR_HEAD: Duration = Duration::from_secs(30);
 const TIME_TO_CONNECT: Duration = Duration::from_secs(20);
 pub(super) const MOST_CONNECTIONS: usize = 64;
@@ -71,8 +71,9 @@ impl Proxy {
         }
     }
 
-    async fn connection(&self, mut stream: UnixStream) -> io::Result<()> {
-        let (head, rest) = timeout(TIME_FOR_HEAD, head_of(&mut stream)).await??;
+    async fn connection(&self, stream: UnixStream) -> io::Result<()> {
+        let mut stream = BufReader::new(stream);
+        let head = timeout(TIME_FOR_HEAD, head_of(&mut stream)).await??;
         let Some(head) = head else { return refuse(&mut stream, 431, "the head is too large").await };
         let request = match Request::parse(&head) {
             Ok(request) => request,
@@ -86,7 +87,6 @@ impl Proxy {
             Some(head) => server.write_all(head).await?,
             None => stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
         }
-        server.write_all(&rest).await?;
         copy_bidirectional(&mut stream, &mut server).await.map(drop)
     }
 
@@ -121,30 +121,19 @@ impl Proxy {
     }
 }
 
-/// Reads a head. Returns the head, unless it is too large, and the bytes that were read after it.
-async fn head_of(stream: &mut UnixStream) -> io::Result<(Option<Vec<u8>>, Vec<u8>)> {
-    const END: &[u8] = b"\r\n\r\n";
-    let mut read = Vec::new();
-    let mut buffer = [0; 4096];
-    loop {
-        let count = stream.read(&mut buffer).await?;
-        if count == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let searched = read.len().saturating_sub(END.len());
-        read.extend_from_slice(buffer.get(..count).unwrap_or_default());
-        let found = read.get(searched..).and_then(|tail| tail.windows(END.len()).position(|window| window == END));
-        if let Some(end) = found {
-            let rest = read.split_off(searched + end + END.len());
-            return Ok((Some(read), rest));
-        }
-        if read.len() > LARGEST_HEAD {
-            return Ok((None, Vec::new()));
+/// Reads a head, unless it is too large.
+async fn head_of(stream: &mut BufReader<UnixStream>) -> io::Result<Option<Vec<u8>>> {
+    let mut head = Vec::new();
+    let mut lines = stream.take(LARGEST_HEAD);
+    while !head.ends_with(b"\r\n\r\n") {
+        if lines.read_until(b'\n', &mut head).await? == 0 {
+            return if lines.limit() == 0 { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
         }
     }
+    Ok(Some(head))
 }
 
-async fn refuse(stream: &mut UnixStream, status: u16, message: &str) -> io::Result<()> {
+async fn refuse(stream: &mut BufReader<UnixStream>, status: u16, message: &str) -> io::Result<()> {
     let reason = match status {
         403 => "Forbidden",
         502 => "Bad Gateway",

@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixStream};
 
-use super::address::is_public;
 use super::proxy::MOST_CONNECTIONS;
 use super::*;
+use crate::ground::address::is_public;
 
 /// The names of the tests with their addresses. `api.example.com` changes its address after the first lookup.
 const NAMES: [(&str, &str); 8] = [

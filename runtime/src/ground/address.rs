@@ -1,14 +1,22 @@
-//! Addresses that are not of this machine or its networks.
+//! Addresses of this machine, of its networks, and of the public internet.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Returns `true` if an address is on the public internet: neither of this machine, nor of a private or local network, nor
 /// reserved, nor an IPv6 form of such an IPv4 address.
-pub(super) fn is_public(address: IpAddr) -> bool {
+pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),
     }
+}
+
+/// Returns `true` if the host of a URL is this machine, by its name or its address.
+#[cfg(feature = "http")]
+pub(crate) fn is_this_machine(host: &str) -> bool {
+    let name = host.trim_end_matches('.');
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    name == "localhost" || name.ends_with(".localhost") || address.is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
 /// Returns `true` for a public address, by the IANA registry of special addresses (RFC 6890 and its successors).
