@@ -21,22 +21,27 @@ pub struct ListTerms {
 }
 
 /// The terms of the pages of a list: the strictest of all.
+#[derive(Clone, Copy)]
 pub(crate) struct Terms {
     begun: Instant,
-    ttl: Option<Duration>,
+    ttl: Duration,
     is_public: bool,
 }
 
 impl Terms {
     pub(crate) fn new() -> Self {
-        Self { begun: Instant::now(), ttl: Some(LONGEST), is_public: true }
+        Self { begun: Instant::now(), ttl: LONGEST, is_public: true }
     }
 
     /// Takes those of a page.
     pub(crate) fn add(&mut self, page: &Value) {
-        let ttl = page.get("ttlMs").and_then(Value::as_u64).map(Duration::from_millis);
-        self.ttl = self.ttl.zip(ttl).map(|(own, other)| own.min(other)).filter(|ttl| !ttl.is_zero());
+        let ttl = page.get("ttlMs").and_then(Value::as_u64).map_or(Duration::ZERO, Duration::from_millis);
+        self.ttl = self.ttl.min(ttl);
         self.is_public &= page.get("cacheScope").and_then(Value::as_str) == Some("public");
+    }
+
+    fn left(&self) -> Duration {
+        self.ttl.saturating_sub(self.begun.elapsed())
     }
 }
 
@@ -46,8 +51,7 @@ pub(crate) struct KeptLists(Mutex<HashMap<&'static str, Kept>>);
 
 struct Kept {
     items: Vec<Value>,
-    until: Instant,
-    is_public: bool,
+    terms: Terms,
     /// How often the list had changed.
     changes: u64,
 }
@@ -60,27 +64,24 @@ impl KeptLists {
 
     /// Returns how long a list may still be kept.
     pub(crate) fn terms(&self, method: &str, changes: u64) -> Option<ListTerms> {
-        let lists = lock(&self.0);
-        let kept = lists.get(method).filter(|kept| kept.is_good(changes))?;
-        Some(ListTerms { ttl: kept.until.saturating_duration_since(Instant::now()), is_public: kept.is_public })
+        let terms = lock(&self.0).get(method).filter(|kept| kept.is_good(changes))?.terms;
+        Some(ListTerms { ttl: terms.left(), is_public: terms.is_public })
     }
 
     /// Keeps a list, where its terms allow it.
     pub(crate) fn put(&self, method: &'static str, items: &[Value], terms: &Terms, changes: u64) {
         let mut lists = lock(&self.0);
-        match terms.ttl {
-            Some(ttl) => {
-                let (until, is_public) = (terms.begun + ttl, terms.is_public);
-                lists.insert(method, Kept { items: items.to_vec(), until, is_public, changes });
-            }
-            None => drop(lists.remove(method)),
+        if terms.left().is_zero() {
+            lists.remove(method);
+        } else {
+            lists.insert(method, Kept { items: items.to_vec(), terms: *terms, changes });
         }
     }
 }
 
 impl Kept {
     fn is_good(&self, changes: u64) -> bool {
-        self.changes == changes && Instant::now() < self.until
+        self.changes == changes && !self.terms.left().is_zero()
     }
 }
 

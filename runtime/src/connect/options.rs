@@ -285,7 +285,7 @@ impl ClientOptions {
     /// Returns `true` if the client has one transport and cannot open another.
     pub(crate) fn opens_one_transport(&self) -> bool {
         #[cfg(feature = "stdio")]
-        return self.streams.as_ref().is_some_and(Streams::are_for_one_session);
+        return self.streams.as_ref().is_some_and(|streams| streams.are_for_one_session);
         #[cfg(not(feature = "stdio"))]
         false
     }

@@ -76,6 +76,13 @@ impl Connection {
     }
 
     fn terms(&self, options: &CallOptions, patience: Patience, list: Option<u64>) -> Terms {
+        // A request that is made for another client has its capabilities.
+        let capabilities = options.given().capabilities.as_deref().filter(|_| self.is_modern());
+        let stamp = capabilities.map(|capabilities| {
+            let mut stamp = RequestMetaObject::default();
+            stamp.insert(CLIENT_CAPABILITIES.to_owned(), capabilities.clone());
+            stamp
+        });
         Terms {
             patience,
             listener: options.given().progress.clone(),
@@ -83,16 +90,8 @@ impl Connection {
             // Modern servers ask in results, so each of their questions belongs to a known call.
             questions: (!self.is_modern()).then(|| self.answers.questions()),
             list,
-            stamp: self.own_stamp(options),
+            stamp,
         }
-    }
-
-    /// Returns the metadata of a request that is made for another client.
-    fn own_stamp(&self, options: &CallOptions) -> Option<RequestMetaObject> {
-        let capabilities = options.given().capabilities.as_deref().filter(|_| self.is_modern())?;
-        let mut own = RequestMetaObject::default();
-        own.insert(CLIENT_CAPABILITIES.to_owned(), capabilities.clone());
-        Some(own)
     }
 
     /// Returns the answers to the server's questions; the time for them does not count.

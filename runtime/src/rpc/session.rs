@@ -149,7 +149,7 @@ impl Session {
 /// A subscription to changes on a server. Dropping it ends it.
 pub(crate) struct Subscription {
     sent: Sent,
-    /// What the server reports, in its own words.
+    /// The subscriptions that the server acknowledged, in its own form.
     covered: Value,
 }
 

@@ -1,6 +1,6 @@
 //! The other side at the other ends of a pair of streams, which may be in the same process.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::io;
 use std::sync::{Arc, Mutex};
 
@@ -49,7 +49,7 @@ impl FarEnd for Stranger {}
 impl DuplexTransport {
     /// Opens the streams, and creates a transport over them. If the future is dropped, opened streams are closed.
     pub(crate) async fn over(streams: &Streams, ledger: Arc<Ledger>, notes: Notes) -> io::Result<Sides> {
-        let (reader, writer) = streams.open().await?;
+        let (reader, writer) = (streams.open)().await?;
         let writer = Arc::new(Writer::new(Sink::stream(writer), ledger.clone())?);
         Ok((writer.clone(), Box::new(Self::new(Stranger, reader, writer, ledger, notes))))
     }
@@ -103,11 +103,10 @@ where
 
 /// The source of a client's streams.
 #[derive(Clone)]
-pub(crate) enum Streams {
-    /// The program gave a pair, which is good for one session.
-    Given(Arc<Mutex<Option<Pair>>>),
-    /// A connector opens a pair for each session.
-    Opened(Arc<dyn Fn() -> Boxed<io::Result<Pair>> + Send + Sync>),
+pub(crate) struct Streams {
+    open: Arc<dyn Fn() -> Boxed<io::Result<Pair>> + Send + Sync>,
+    /// `true` if at most one session is possible.
+    pub(crate) are_for_one_session: bool,
 }
 
 type Pair = (Reader, Writing);
@@ -115,33 +114,26 @@ type Pair = (Reader, Writing);
 debug_as!(Streams, "Streams(..)");
 
 impl Streams {
+    /// The program gave a pair, which is good for one session.
     pub(crate) fn new(reader: Reader, writer: Writing) -> Self {
-        Self::Given(Arc::new(Mutex::new(Some((reader, writer)))))
+        let pair = Mutex::new(Some((reader, writer)));
+        let open = move || -> Boxed<io::Result<Pair>> {
+            let pair = lock(&pair).take();
+            Box::pin(ready(pair.ok_or_else(|| io::Error::other(SPENT))))
+        };
+        Self { open: Arc::new(open), are_for_one_session: true }
     }
 
+    /// A connector opens a pair for each session.
     pub(crate) fn by(connector: impl Connector) -> Self {
         let connector = Arc::new(connector);
-        Self::Opened(Arc::new(move || {
+        let open = move || -> Boxed<io::Result<Pair>> {
             let connector = connector.clone();
             Box::pin(async move {
                 let (reader, writer) = connector.connect().await?;
                 Ok((Box::new(reader) as Reader, Box::new(writer) as Writing))
             })
-        }))
-    }
-
-    /// Returns `true` if at most one session is possible.
-    pub(crate) fn are_for_one_session(&self) -> bool {
-        matches!(self, Self::Given(_))
-    }
-
-    async fn open(&self) -> io::Result<Pair> {
-        match self {
-            Self::Given(pair) => {
-                let pair = lock(pair).take();
-                pair.ok_or_else(|| io::Error::other(SPENT))
-            }
-            Self::Opened(open) => open().await,
-        }
+        };
+        Self { open: Arc::new(open), are_for_one_session: false }
     }
 }

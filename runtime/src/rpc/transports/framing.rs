@@ -72,12 +72,12 @@ impl Framer {
         loop {
             let again = std::mem::take(&mut anew);
             if again.is_empty() {
-                let Some(failed) = self.feed(rest) else { return };
-                rest = rest.get(failed.taken..).unwrap_or_default();
-                anew = self.give_up(failed.candidate);
-            } else if let Some(failed) = self.feed(&again) {
-                anew = self.give_up(failed.candidate);
-                anew.extend(again.iter().skip(failed.taken));
+                let Some((taken, candidate)) = self.feed(rest) else { return };
+                rest = rest.get(taken..).unwrap_or_default();
+                anew = self.give_up(candidate);
+            } else if let Some((taken, candidate)) = self.feed(&again) {
+                anew = self.give_up(candidate);
+                anew.extend(again.iter().skip(taken));
             }
         }
     }
@@ -100,8 +100,9 @@ impl Framer {
         }
     }
 
-    /// Reads until the bytes end or a candidate turns out to be no message.
-    fn feed(&mut self, bytes: &[u8]) -> Option<Failed> {
+    /// Reads until the bytes end or a candidate turns out to be no message. Returns that candidate, and the number of
+    /// bytes read until that was known.
+    fn feed(&mut self, bytes: &[u8]) -> Option<(usize, Candidate)> {
         let mut at = 0;
         while let Some(byte) = bytes.get(at).copied() {
             match &mut self.state {
@@ -153,7 +154,7 @@ impl Framer {
                             if let State::Object(candidate) =
                                 std::mem::replace(&mut self.state, State::Between { in_batch: false })
                             {
-                                return Some(Failed { taken: at, candidate: *candidate });
+                                return Some((at, *candidate));
                             }
                         }
                     }
@@ -198,12 +199,6 @@ impl Framer {
             self.found.push_back(Frame::Noise(line.get(..NOISE_KEPT).unwrap_or(line).to_vec()));
         }
     }
-}
-
-/// A candidate that is not a message, and the number of bytes read until that was known.
-struct Failed {
-    taken: usize,
-    candidate: Candidate,
 }
 
 impl Candidate {
