@@ -16,3 +16,20 @@ macro_rules! setters {
     };
 }
 pub(crate) use setters;
+
+/// Declares a method for each list of texts, which adds to the list.
+macro_rules! adders {
+    ($type:ty { $($(#[$about:meta])* $name:ident($argument:ident) => [$($list:tt)+];)* }) => {
+        impl $type {
+            $(
+                $(#[$about])*
+                #[must_use]
+                pub fn $name<S: Into<String>>(mut self, $argument: impl IntoIterator<Item = S>) -> Self {
+                    self.$($list)+.extend($argument.into_iter().map(Into::into));
+                    self
+                }
+            )*
+        }
+    };
+}
+pub(crate) use adders;

@@ -8,7 +8,7 @@ use super::{
     UnknownKeys, View,
 };
 use crate::config::{ServerConfig, Table};
-use crate::setters::setters;
+use crate::setters::{adders, setters};
 
 impl ServerConfig {
     fn new(name: impl Into<String>, transport: Transport) -> Self {
@@ -74,27 +74,6 @@ impl ServerConfig {
         self
     }
 
-    /// Passes environment variables of this process to the child process.
-    #[must_use]
-    pub fn inherit_env<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        self.inherit_env.extend(names.into_iter().map(Into::into));
-        self
-    }
-
-    /// Selects only the tools that match one of these globs.
-    #[must_use]
-    pub fn tools<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
-        self.tools.get_or_insert_default().extend(globs.into_iter().map(Into::into));
-        self
-    }
-
-    /// Excludes the tools that match one of these globs.
-    #[must_use]
-    pub fn exclude<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
-        self.exclude.extend(globs.into_iter().map(Into::into));
-        self
-    }
-
     /// Looks up the values of `${NAME}` in these places, in order, instead of the environment alone.
     #[must_use]
     pub fn secret_stores(mut self, stores: impl IntoIterator<Item = SecretStore>) -> Self {
@@ -110,13 +89,6 @@ impl ServerConfig {
         self
     }
 
-    /// Requires approval of every call of the tools that match one of these globs.
-    #[must_use]
-    pub fn approve<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
-        self.approve.extend(globs.into_iter().map(Into::into));
-        self
-    }
-
     /// Adds a rule about calls.
     #[must_use]
     pub fn policy(mut self, rule: PolicyRule) -> Self {
@@ -124,31 +96,10 @@ impl ServerConfig {
         self
     }
 
-    /// Limits the resources to those whose URI matches one of these globs.
-    #[must_use]
-    pub fn resources<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
-        self.resources.get_or_insert_default().extend(globs.into_iter().map(Into::into));
-        self
-    }
-
-    /// Limits the prompts to those that match one of these globs.
-    #[must_use]
-    pub fn prompts<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
-        self.prompts.get_or_insert_default().extend(globs.into_iter().map(Into::into));
-        self
-    }
-
     /// Lets the sessions of a proxy share one connection, because the server keeps no state for them.
     #[must_use]
     pub fn shared(mut self) -> Self {
         self.shared = true;
-        self
-    }
-
-    /// Lets templates that are not local files call the tools that match one of these globs, and no others.
-    #[must_use]
-    pub fn remote_use<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
-        self.remote_use.extend(globs.into_iter().map(Into::into));
         self
     }
 
@@ -171,6 +122,25 @@ impl ServerConfig {
         // The keys of places in a tool have a `/`; one in the tool's own name is escaped.
         let renames = self.rust.rename.iter().filter(|rule| !rule.key.contains('/'));
         renames.map(|rule| (crate::pointer_key(&rule.key), rule.value.as_str()))
+    }
+}
+
+adders! {
+    ServerConfig {
+        /// Passes environment variables of this process to the child process.
+        inherit_env(names) => [inherit_env];
+        /// Selects only the tools that match one of these globs.
+        tools(globs) => [tools.get_or_insert_default()];
+        /// Excludes the tools that match one of these globs.
+        exclude(globs) => [exclude];
+        /// Requires approval of every call of the tools that match one of these globs.
+        approve(globs) => [approve];
+        /// Limits the resources to those whose URI matches one of these globs.
+        resources(globs) => [resources.get_or_insert_default()];
+        /// Limits the prompts to those that match one of these globs.
+        prompts(globs) => [prompts.get_or_insert_default()];
+        /// Lets templates that are not local files call the tools that match one of these globs, and no others.
+        remote_use(globs) => [remote_use];
     }
 }
 

@@ -1,5 +1,7 @@
 //! The parts of the machine that a child process may see.
 
+use crate::setters::adders;
+
 /// The parts of the machine that a child process may access. The runtime enforces this, or refuses to connect.
 ///
 /// The server always has its own processes, devices, `/tmp`, `/var/tmp` and `/run`, no shared memory with others and
@@ -54,34 +56,10 @@ impl Isolation {
         self
     }
 
-    /// Adds allowed domains, and blocks the rest of the network: `api.github.com`, `*.example.com`, `example.com:8443`.
-    /// The server receives a proxy in `HTTPS_PROXY` and similar variables; programs that ignore it have no network.
-    /// Private addresses are refused.
-    #[must_use]
-    pub fn domains<S: Into<String>>(mut self, domains: impl IntoIterator<Item = S>) -> Self {
-        self.domains.extend(domains.into_iter().map(Into::into));
-        self
-    }
-
     /// Returns `true` if it has no network but that of a proxy, if any.
     #[must_use]
     pub fn restricts_network(&self) -> bool {
         self.no_network || !self.domains.is_empty()
-    }
-
-    /// Adds readable folders and files. The server can then access only these, the system's programs and libraries, its
-    /// own program, and the paths of [`write`](Self::write).
-    #[must_use]
-    pub fn read<S: Into<String>>(mut self, folders: impl IntoIterator<Item = S>) -> Self {
-        self.read.get_or_insert_default().extend(folders.into_iter().map(Into::into));
-        self
-    }
-
-    /// Adds folders and files that it may read and write; otherwise like [`read`](Self::read).
-    #[must_use]
-    pub fn write<S: Into<String>>(mut self, folders: impl IntoIterator<Item = S>) -> Self {
-        self.write.get_or_insert_default().extend(folders.into_iter().map(Into::into));
-        self
     }
 
     pub(super) fn folders(&self) -> impl Iterator<Item = &str> {
@@ -90,5 +68,19 @@ impl Isolation {
 
     pub(crate) fn folders_mut(&mut self) -> impl Iterator<Item = &mut String> {
         self.read.iter_mut().chain(&mut self.write).flatten()
+    }
+}
+
+adders! {
+    Isolation {
+        /// Adds allowed domains, and blocks the rest of the network: `api.github.com`, `*.example.com`, `example.com:8443`.
+        /// The server receives a proxy in `HTTPS_PROXY` and similar variables; programs that ignore it have no network.
+        /// Private addresses are refused.
+        domains(domains) => [domains];
+        /// Adds readable folders and files. The server can then access only these, the system's programs and libraries, its
+        /// own program, and the paths of [`write`](Self::write).
+        read(folders) => [read.get_or_insert_default()];
+        /// Adds folders and files that it may read and write; otherwise like [`read`](Self::read).
+        write(folders) => [write.get_or_insert_default()];
     }
 }
