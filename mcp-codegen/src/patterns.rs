@@ -112,7 +112,7 @@ impl Options {
         let mut idle: Vec<IdlePattern> = tools.chain(others).chain(idle_prompts).chain(policies).collect();
         if idle.is_empty() && !names.is_empty() && !names.iter().any(|name| self.selects(name)) {
             let all = self.exclude.join("`, `");
-            let first = self.exclude.first().map(|first| self.server.pattern_places.of("exclude", first));
+            let first = self.exclude.first().map(|first| self.server.places.of(&format!("exclude/{first}")));
             let all = self.idle("exclude", &all, Idle::Excluded, &names);
             idle.push(IdlePattern { place: first.unwrap_or_default(), ..all });
         }
@@ -153,7 +153,9 @@ impl Options {
         let known: Vec<&str> = declared.iter().flatten().map(String::as_str).collect();
         let unknown = rule.when.keys().filter(|argument| !is_open && !known.contains(&&*first_name(argument)));
         let arguments = unknown.map(|argument| self.idle("policy", argument, Idle::NoArgument, &known));
-        tools.chain(arguments).map(|idle| IdlePattern { place: rule.place.clone(), ..idle }).collect()
+        let tools = tools.map(|idle| (format!("tools/{}", idle.pattern), idle));
+        let arguments = arguments.map(|idle| (format!("when/{}", idle.pattern), idle));
+        tools.chain(arguments).map(|(key, idle)| IdlePattern { place: rule.place(&key), ..idle }).collect()
     }
 
     fn idle_among(&self, pattern: &str, names: &[&str]) -> Option<IdlePattern> {
@@ -187,7 +189,7 @@ impl Options {
         IdlePattern {
             key,
             pattern: pattern.to_owned(),
-            place: self.server.pattern_places.of(key, pattern),
+            place: self.server.places.of(&format!("{key}/{pattern}")),
             reason,
             help,
         }

@@ -45,9 +45,9 @@ pub use overrides::{Overrides, ToolOverride};
 pub use placeholder::SecretRef;
 pub use secrets::{ConfigField, Secret, is_secret_key, replace_secrets, without_secrets};
 pub use server::{
-    Acceptance, AuthConfig, Condition, ConfigPlace, Domain, Drift, DriftRules, GrantType, Hint, Isolation, Live,
-    Pattern, PatternPlaces, Pin, PolicyEffect, PolicyRule, Prefix, Rate, RustConfig, RustRule, SecretStore, Transport,
-    Types, UnknownKeys, View, ViewRefusal, is_server_name,
+    Acceptance, AuthConfig, Condition, ConfigPlace, ConfigPlaces, Domain, Drift, DriftRules, GrantType, Hint,
+    Isolation, Live, Pattern, Pin, PolicyEffect, PolicyRule, Prefix, Rate, RustConfig, RustRule, SecretStore,
+    Transport, Types, UnknownKeys, View, ViewRefusal, is_server_name,
 };
 #[doc(hidden)]
 pub use sha256::sha256;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::node::Node;
-use super::read::{Reader, check_server};
+use super::read::{Reader, check_server, tool_of_server};
 use super::table::{Table, table};
 use crate::secrets::quoted;
 use crate::{FileError, matches_globs};
@@ -109,12 +109,11 @@ pub(super) fn read<T>(reader: &Reader<'_>, node: &Node, servers: &BTreeMap<Strin
         }
         let place = reader.place(named.at);
         for server in &read.servers {
-            check_server(servers, server, &place, &what)?;
+            check_server(servers, &place, &what, server)?;
         }
         for tool in &read.tools {
             let name = tool.strip_prefix('!').unwrap_or(tool);
-            let (server, _) = reader.tool_of_server(named.at, &what, name)?;
-            check_server(servers, server, &place, &what)?;
+            tool_of_server(servers, &place, &what, name)?;
         }
         access.entries.insert(named.key.clone(), read);
     }

@@ -11,7 +11,7 @@ use super::access::AccessEntry;
 use super::key::{Form, Key, key};
 use super::table::{Table, table};
 use crate::server::{
-    AuthConfig, Drift, DriftRules, Isolation, Live, PatternPlaces, Pin, PolicyRule, Prefix, Rate, RustConfig,
+    AuthConfig, ConfigPlaces, Drift, DriftRules, Isolation, Live, Pin, PolicyRule, Prefix, Rate, RustConfig,
     SecretStore, Transport, Types, UnknownKeys, View,
 };
 use crate::words::Words;
@@ -271,7 +271,7 @@ table! {
         /// are relative to it.
         pub folder: Option<PathBuf> = None;
         /// The positions of the patterns above in the configuration.
-        pub pattern_places: PatternPlaces = PatternPlaces::default();
+        pub places: ConfigPlaces = ConfigPlaces::default();
         /// The configuration before the placeholders were replaced: only it may be shown afterwards.
         pub(crate) as_written: Option<Box<ServerConfig>> = None;
     }

@@ -34,12 +34,12 @@ pub(crate) use self::key::{Key, Reach};
 pub use self::keys::config_keys;
 pub use self::keys::{Defaults, ServerConfig};
 use self::node::{Entry, Node};
-use self::read::{Reader, check_server, suggestion};
+use self::read::{Reader, suggestion};
 pub use self::schema::config_schema;
-pub(crate) use self::table::{Change, ConfigValue, Table, change_entries, table};
+pub(crate) use self::table::{Change, Table, change_entries, table};
 pub use self::warning::ConfigWarning;
 use crate::secrets::quoted;
-use crate::server::{Transport, View};
+use crate::server::{Transport, View, is_server_name};
 use crate::text::without_byte_order_mark;
 use crate::{FileError, read_text};
 
@@ -144,12 +144,6 @@ impl Config {
                         config.servers.insert(server.key.clone(), read);
                     }
                 }
-                "tools" => {
-                    for tool in reader.table(&entry.value, "`tools`")? {
-                        let read = joined_tools::read(&reader, &tool.key, tool.at, &tool.value)?;
-                        config.joined.insert(tool.key.clone(), read);
-                    }
-                }
                 "deny" => config.diagnostics.deny = codes(&reader, entry, &mut config.diagnostics.places)?,
                 "allow" => config.diagnostics.allow = codes(&reader, entry, &mut config.diagnostics.places)?,
                 _ => {}
@@ -162,10 +156,9 @@ impl Config {
             policy::read_all(&reader, node, &mut config.servers)?;
         }
         config.access = of("access").map(|node| access::read(&reader, node, &config.servers)).transpose()?;
-        for (name, joined) in &config.joined {
-            for (server, _) in &joined.of {
-                check_server(&config.servers, server, &joined.place, &format!("tool `{name}`"))?;
-            }
+        for tool in of("tools").map(|node| reader.table(node, "`tools`")).transpose()?.unwrap_or_default() {
+            let read = joined_tools::read(&reader, tool, &config.servers)?;
+            config.joined.insert(tool.key.clone(), read);
         }
         config.warnings = reader.warnings;
         Ok(config)
@@ -178,7 +171,7 @@ impl Config {
     /// Fails if something is wrong: file, line, column and key.
     pub fn parse_mcp_json(text: &str, path: &Path) -> Result<Self, FileError> {
         let text = without_byte_order_mark(text);
-        let mut reader = Reader::new(Some(text), Some(path), false);
+        let reader = Reader::new(Some(text), Some(path), false);
         let root = node::from_json(reader.source, text)?;
         let entries = reader.table(&root, "the file")?;
         let Some(servers) = entries.iter().find(|entry| entry.key == "mcpServers") else {
@@ -189,15 +182,8 @@ impl Config {
             };
             return Err(reader.error(known.map_or(root.at, |e| e.at), "the file has no `mcpServers`").with_help(help));
         };
-        let mut config = Self { path: Some(path.to_owned()), ..Self::default() };
-        for entry in reader.table(&servers.value, "`mcpServers`")? {
-            match server::read(&mut reader, &entry.key, entry.at, &entry.value) {
-                Ok(read) => drop(config.servers.insert(entry.key.clone(), read)),
-                Err(error) => config.reject(&mut reader, &entry.key, error),
-            }
-        }
-        config.warnings = reader.warnings;
-        Ok(config)
+        let config = Self { path: Some(path.to_owned()), ..Self::default() };
+        config.read_json(reader, &servers.value, |_| true)
     }
 
     /// Parses the value of `MCP_SERVERS`: an object of servers by name, or one with `mcpServers`.
@@ -205,26 +191,32 @@ impl Config {
     /// # Errors
     /// Fails if something is wrong: line, column and key.
     pub fn from_env_json(text: &str) -> Result<Self, FileError> {
-        let mut reader = Reader::new(Some(text), Some(Path::new("MCP_SERVERS")), false);
+        let reader = Reader::new(Some(text), Some(Path::new("MCP_SERVERS")), false);
         let root = node::from_json(reader.source, text)?;
         let entries = reader.table(&root, "`MCP_SERVERS`")?;
         let servers = entries.iter().find(|entry| entry.key == "mcpServers").map_or(&root, |entry| &entry.value);
-        let mut config = Self::default();
-        for entry in reader.table(servers, "`mcpServers`")? {
-            if let Err(error) = server::check_name(&reader, &entry.key, entry.at) {
-                config.reject(&mut reader, &entry.key, error);
-                continue;
-            }
-            let read = server::read(&mut reader, &entry.key, entry.at, &entry.value)?;
-            config.servers.insert(entry.key.clone(), read);
-        }
-        config.warnings = reader.warnings;
-        Ok(config)
+        Self::default().read_json(reader, servers, |name| !is_server_name(name))
     }
 
-    fn reject(&mut self, reader: &mut Reader<'_>, name: &str, error: FileError) {
-        reader.warn(name, error.clone());
-        self.rejected.insert(name.to_owned(), error);
+    /// Reads the servers of a JSON file. The invalid ones are rejected if `rejects` says so of their names.
+    fn read_json(
+        mut self,
+        mut reader: Reader<'_>,
+        servers: &Node,
+        rejects: fn(&str) -> bool,
+    ) -> Result<Self, FileError> {
+        for Entry { key, at, value } in reader.table(servers, "`mcpServers`")? {
+            match server::read(&mut reader, key, *at, value) {
+                Ok(read) => drop(self.servers.insert(key.clone(), read)),
+                Err(error) if rejects(key) => {
+                    reader.warn(key, error.clone());
+                    self.rejected.insert(key.clone(), error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.warnings = reader.warnings;
+        Ok(self)
     }
 
     /// Returns the server with this name.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::key::Form;
 use super::keys::{self, ServerConfig};
 use super::node::{Entry, Kind, Node};
-use super::read::{Reader, check_server};
+use super::read::{Reader, tool_of_server};
 use super::table::{ConfigValue, Table};
 use super::view::value;
 use crate::FileError;
@@ -44,43 +44,45 @@ pub(super) fn read_all(
     node: &Node,
     servers: &mut BTreeMap<String, ServerConfig>,
 ) -> Result<(), FileError> {
-    let nodes = reader.list(node, "`policy`", "an array of tables")?;
-    for node in nodes {
+    for node in reader.list(node, "`policy`", "an array of tables")? {
         let rule = rule(reader, node, "an element of `policy`")?;
-        let mut by_server: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for tool in &rule.tools {
-            let (not, name) = tool.strip_prefix('!').map_or(("", tool.as_str()), |name| ("!", name));
-            let (server, tool) = reader.tool_of_server(node.at, "`tools` of a policy", name)?;
-            check_server(servers, server, &rule.place, "`tools` of a policy")?;
-            by_server.entry(server).or_default().push(format!("{not}{tool}"));
+        let mut by_server: BTreeMap<&str, PolicyRule> = BTreeMap::new();
+        for written in &rule.tools {
+            let (not, name) = written.strip_prefix('!').map_or(("", written.as_str()), |name| ("!", name));
+            let place = rule.place(&format!("tools/{written}"));
+            let (server, tool) = tool_of_server(servers, &place, "`tools` of a policy", name)?;
+            let own = by_server.entry(server).or_insert_with(|| PolicyRule { tools: Vec::new(), ..rule.clone() });
+            let glob = format!("{not}{tool}");
+            own.places.add(format!("tools/{glob}"), place);
+            own.tools.push(glob);
         }
-        for (server, tools) in by_server {
-            if let Some(server) = servers.get_mut(server) {
-                server.policies.push(PolicyRule { tools, ..rule.clone() });
-            }
+        for (server, rule) in by_server {
+            servers.entry(server.to_owned()).and_modify(|server| server.policies.push(rule));
         }
     }
     Ok(())
 }
 
 fn rule(reader: &Reader<'_>, node: &Node, what: &str) -> Result<PolicyRule, FileError> {
-    let mut rule = PolicyRule { place: reader.place(node.at), ..PolicyRule::default() };
+    let mut rule = PolicyRule { places: reader.places(node), ..PolicyRule::default() };
     rule.fill(reader, node, what, "in")?;
-    let entry = |key: &str| reader.table(node, what).ok()?.iter().find(|entry| entry.key == key);
-    if let Some(entry) = entry("for").filter(|_| rule.callers.is_empty()) {
-        let error = reader.error(entry.value.at, format!("`for` in {what} is empty"));
-        return Err(error.with_help("name principals, or remove it for a rule about all callers"));
+    let has = |key: &str| reader.table(node, what).is_ok_and(|all| all.iter().any(|entry| entry.key == key));
+    let fault = |key: &str, message: String, help: &str| Err(rule.place(key).error(message).with_help(help));
+    if rule.callers.is_empty() && has("for") {
+        let help = "name principals, or remove it for a rule about all callers";
+        return fault("for", format!("`for` in {what} is empty"), help);
     }
-    let missing = |key: &str, help: &str| reader.error(node.at, format!("{what} has no `{key}`")).with_help(help);
     if rule.tools.is_empty() {
-        return Err(missing("tools", "name the tools: `tools = [\"github/merge_*\"]`"));
+        let help = "name the tools: `tools = [\"github/merge_*\"]`";
+        return fault("tools", format!("{what} has no `tools`"), help);
     }
-    if entry("then").is_none() && rule.rate.is_none() {
-        return Err(missing("then", "add `then = \"allow\"`, `\"approve\"` or `\"deny\"`"));
+    if rule.rate.is_none() && !has("then") {
+        let help = "add `then = \"allow\"`, `\"approve\"` or `\"deny\"`";
+        return fault("then", format!("{what} has no `then`"), help);
     }
     if rule.then == PolicyEffect::Deny && rule.rate.is_some() {
-        let error = reader.error(node.at, format!("{what} has both `then = \"deny\"` and `rate`"));
-        return Err(error.with_help("remove `rate`: a denied call is never made"));
+        let help = "remove `rate`: a denied call is never made";
+        return fault("rate", format!("{what} has both `then = \"deny\"` and `rate`"), help);
     }
     Ok(rule)
 }

@@ -8,7 +8,7 @@ use super::node::{Entry, Kind, Node, SourceText};
 use super::warning::ConfigWarning;
 use crate::secrets::quoted;
 use crate::words::Words;
-use crate::{ConfigPlace, FileError, is_server_name, nearest};
+use crate::{ConfigPlace, ConfigPlaces, FileError, is_server_name, nearest};
 
 /// Reads one file, and collects warnings.
 pub(crate) struct Reader<'a> {
@@ -32,17 +32,27 @@ impl<'a> Reader<'a> {
         ConfigPlace { path, position }
     }
 
-    /// Splits `server/tool`, an element of `what`.
-    pub(super) fn tool_of_server<'t>(
-        &self,
-        at: usize,
-        what: &str,
-        text: &'t str,
-    ) -> Result<(&'t str, &'t str), FileError> {
-        text.split_once('/').filter(|(server, _)| is_server_name(server)).ok_or_else(|| {
-            let message = format!("{what} contains `{}`, which names no tool of a server", quoted(text));
-            self.error(at, message).with_help("write each as \"server/tool\"")
-        })
+    /// Returns the positions of a table, of its keys, and of their members and texts.
+    pub(super) fn places(&self, node: &Node) -> ConfigPlaces {
+        let mut places = ConfigPlaces::default();
+        places.add("", self.place(node.at));
+        if let Kind::Table(entries) = &node.kind {
+            entries.iter().for_each(|entry| self.add_places(entry, &mut places));
+        }
+        places
+    }
+
+    /// Adds the positions of a key, and of its members and texts.
+    pub(super) fn add_places(&self, Entry { key, at, value }: &Entry, places: &mut ConfigPlaces) {
+        places.add(key, self.place(*at));
+        if let Kind::Table(members) = &value.kind {
+            members.iter().for_each(|member| places.add(format!("{key}/{}", member.key), self.place(member.at)));
+        }
+        for element in value.elements() {
+            if let Kind::Text(text) = &element.kind {
+                places.add(format!("{key}/{text}"), self.place(element.at));
+            }
+        }
     }
 
     /// Fails if a name is not an identifier that every provider accepts.
@@ -166,12 +176,27 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Splits `server/tool`, an element of `what`. The file must have the server.
+pub(super) fn tool_of_server<'t, T>(
+    servers: &BTreeMap<String, T>,
+    place: &ConfigPlace,
+    what: &str,
+    text: &'t str,
+) -> Result<(&'t str, &'t str), FileError> {
+    let Some((server, tool)) = text.split_once('/').filter(|(server, _)| is_server_name(server)) else {
+        let message = format!("{what} contains `{}`, which names no tool of a server", quoted(text));
+        return Err(place.error(message).with_help("write each as \"server/tool\""));
+    };
+    check_server(servers, place, what, server)?;
+    Ok((server, tool))
+}
+
 /// Fails if the file has no such server, which `what` names.
 pub(super) fn check_server<T>(
     servers: &BTreeMap<String, T>,
-    server: &str,
     place: &ConfigPlace,
     what: &str,
+    server: &str,
 ) -> Result<(), FileError> {
     if servers.contains_key(server) {
         return Ok(());

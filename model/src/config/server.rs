@@ -29,7 +29,7 @@ enum Way {
 /// The meanings of [`TRANSPORTS`].
 const WAYS: [Way; TRANSPORTS.len()] = [Way::Stdio, Way::Http, Way::Sse, Way::Http, Way::Http];
 
-pub(super) fn check_name(reader: &Reader<'_>, name: &str, at: usize) -> Result<(), FileError> {
+fn check_name(reader: &Reader<'_>, name: &str, at: usize) -> Result<(), FileError> {
     if is_server_name(name) {
         return Ok(());
     }
@@ -85,9 +85,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
             _ => error,
         })?;
         if matches!(key.form, Form::Texts) && key.reach == Reach::Any {
-            for (pattern, node) in reader.located_texts(node, &what)? {
-                server.pattern_places.add(key.name, &pattern, reader.place(node.at));
-            }
+            reader.add_places(entry, &mut server.places);
         }
     }
     (server.drift, server.drift_rules) =

@@ -17,21 +17,10 @@ use crate::server::{Hint, View};
 pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<View, FileError> {
     let mut view = View::new();
     view.fill(reader, node, what, "in")?;
-    view.at("", reader.place(node.at));
-    for Entry { key, at, value } in reader.table(node, what)? {
-        view.at(&**key, reader.place(*at));
-        let members = if let Kind::Table(members) = &value.kind { members.as_slice() } else { &[] };
-        for member in members {
-            view.at(format!("{key}/{}", member.key), reader.place(member.at));
-        }
-        for element in value.elements() {
-            if let Kind::Text(text) = &element.kind {
-                view.at(format!("{key}/{text}"), reader.place(element.at));
-            }
-        }
-        if let Some(name) = view.name.as_ref().filter(|_| key == "name") {
-            reader.check_snake_case(value.at, name, || format!("`name` in {what} is not a name in snake case"))?;
-        }
+    view.places = reader.places(node);
+    for Entry { value, .. } in reader.table(node, what)?.iter().filter(|entry| entry.key == "name") {
+        let name = reader.text(value, what)?;
+        reader.check_snake_case(value.at, &name, || format!("`name` in {what} is not a name in snake case"))?;
     }
     if let Some(both) = view.default.keys().find(|argument| view.fixed.contains_key(*argument)) {
         let message = format!("{what} has `{}` in both `fixed` and `default`", quoted(both));

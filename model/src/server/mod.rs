@@ -10,7 +10,7 @@ mod json;
 mod kinds;
 mod network;
 mod paths;
-mod patterns;
+mod places;
 mod policy;
 mod rate;
 mod rust;
@@ -25,10 +25,10 @@ pub use self::domain::Domain;
 pub use self::drift::{Acceptance, Drift, DriftRules};
 pub use self::isolation::Isolation;
 pub use self::kinds::{Live, Pin, Prefix, Transport, Types, is_server_name};
-pub use self::patterns::PatternPlaces;
+pub use self::places::{ConfigPlace, ConfigPlaces};
 pub use self::policy::{PolicyEffect, PolicyRule};
 pub use self::rate::Rate;
-pub use self::rust::{ConfigPlace, RustConfig, RustRule, UnknownKeys};
+pub use self::rust::{RustConfig, RustRule, UnknownKeys};
 pub use self::secret_store::SecretStore;
 pub use self::view::{Hint, View, ViewRefusal};
 use crate::config::{ServerConfig, Table};
@@ -105,7 +105,7 @@ impl ServerConfig {
     #[must_use]
     pub fn with_demands_of(mut self, other: &Self) -> Self {
         self.inherit_demands(other);
-        self.pattern_places.extend(&other.pattern_places);
+        self.places.extend(&other.places);
         if self.drift.is_none() && self.drift_rules.is_empty() {
             self.drift_rules = other.drift_rules.clone();
         }

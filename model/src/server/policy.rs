@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Condition, ConfigPlace, Rate};
+use super::{Condition, ConfigPlace, ConfigPlaces, Rate};
 use crate::config::table;
 use crate::matching::matches_globs;
-use crate::setters::setters;
+use crate::setters::{adders, setters};
 use crate::words::words;
 
 words! {
@@ -49,8 +49,8 @@ table! {
             "principals, or names in `[access]`; calls without a known principal count too";
     }
     with {
-        /// The position in the configuration.
-        pub place: ConfigPlace = ConfigPlace::default();
+        /// The positions of its keys in the configuration, such as `when/base`.
+        pub(crate) places: ConfigPlaces = ConfigPlaces::default();
     }
 }
 
@@ -75,11 +75,10 @@ impl PolicyRule {
         self
     }
 
-    /// Restricts the rule to principals, or entries of `[access]`. It also applies to calls without a known principal.
+    /// Returns the position of one of its keys, such as `when/base`, or of the rule.
     #[must_use]
-    pub fn callers<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        self.callers.extend(names.into_iter().map(Into::into));
-        self
+    pub fn place(&self, key: &str) -> ConfigPlace {
+        self.places.of(key)
     }
 
     /// Returns `true` if the rule applies to a call. `names` are those of the caller's principal and entries of
@@ -99,6 +98,13 @@ impl PolicyRule {
             && self.when.is_empty()
             && self.callers.is_empty()
             && matches_globs(&self.tools, tool)
+    }
+}
+
+adders! {
+    PolicyRule {
+        /// Restricts the rule to principals, or entries of `[access]`. It also applies to calls without a known principal.
+        callers(names) => [callers];
     }
 }
 

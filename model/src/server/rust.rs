@@ -1,9 +1,7 @@
 //! Options of a server's generated code: `unknown` and `[servers.x.rust]`. They are not used at run time, so the
 //! configuration in bindings leaves them out.
 
-use std::path::PathBuf;
-
-use crate::FileError;
+use super::ConfigPlace;
 use crate::words::words;
 
 words! {
@@ -49,28 +47,5 @@ impl RustRule {
     /// Creates an entry that is in no file.
     pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
         Self { key: key.into(), value: value.into(), place: ConfigPlace::default() }
-    }
-}
-
-/// A position in a configuration, for errors that are found later.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ConfigPlace {
-    /// The file.
-    pub path: Option<PathBuf>,
-    /// Line and column, both from 1.
-    pub position: Option<(usize, usize)>,
-}
-
-impl ConfigPlace {
-    /// Returns an error at this position.
-    pub fn error(&self, message: impl Into<String>) -> FileError {
-        FileError {
-            message: message.into(),
-            path: self.path.clone(),
-            position: self.position,
-            help: None,
-            inside: None,
-        }
     }
 }

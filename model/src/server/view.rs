@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::ConfigPlace;
+use super::{ConfigPlace, ConfigPlaces};
 use crate::FileError;
 use crate::config::table;
 
@@ -52,7 +52,7 @@ table! {
     }
     with {
         /// The positions of its keys in the configuration, such as `fixed/owner`.
-        places: Places = Places::default();
+        pub(crate) places: ConfigPlaces = ConfigPlaces::default();
     }
 }
 
@@ -167,12 +167,7 @@ impl View {
     /// Returns the position of one of its keys, such as `fixed/owner`, or of the view.
     #[must_use]
     pub fn place(&self, key: &str) -> ConfigPlace {
-        let known = self.places.0.get(key).or_else(|| self.places.0.get(""));
-        known.cloned().unwrap_or_default()
-    }
-
-    pub(crate) fn at(&mut self, key: impl Into<String>, place: ConfigPlace) {
-        self.places.0.insert(key.into(), place);
+        self.places.of(key)
     }
 }
 
@@ -188,16 +183,6 @@ impl fmt::Debug for View {
             .field("default", &self.default.keys().collect::<Vec<_>>())
             .field("hide", &self.hide)
             .finish_non_exhaustive()
-    }
-}
-
-/// Positions do not affect equality.
-#[derive(Clone, Default)]
-struct Places(BTreeMap<String, ConfigPlace>);
-
-impl PartialEq for Places {
-    fn eq(&self, _: &Self) -> bool {
-        true
     }
 }
 

@@ -628,3 +628,37 @@ fn file_name_selects_the_format() {
         format!("the file is not UTF-8 text\n --> {}:2:1", path.display())
     );
 }
+
+#[test]
+fn policy_fault_is_reported_at_its_key() {
+    let server = "[servers.git]\ncommand = \"x\"\n[[policy]]\n";
+    for (lines, expected) in [
+        (
+            "then = \"deny\"\ntools = [\n  \"git/a\",\n  \"gti/b\",\n]",
+            "`tools` of a policy names the unknown server `gti`\n --> mcp.toml:7:3\n  = help: did you mean `git`?",
+        ),
+        (
+            "then = \"deny\"\ntools = [\"git/a\", \"b\"]",
+            "`tools` of a policy contains `b`, which names no tool of a server\n --> mcp.toml:5:19\n  = help: write each as \"server/tool\"",
+        ),
+        (
+            "tools = [\"git/a\"]\nthen = \"deny\"\nrate = \"1/s\"",
+            "an element of `policy` has both `then = \"deny\"` and `rate`\n --> mcp.toml:6:1\n  = help: remove `rate`: a denied call is never made",
+        ),
+        (
+            "tools = [\"git/a\"]\nthen = \"deny\"\nfor = []",
+            "`for` in an element of `policy` is empty\n --> mcp.toml:6:1\n  = help: name principals, or remove it for a rule about all callers",
+        ),
+        (
+            "tools = [\"git/a\"]",
+            "an element of `policy` has no `then`\n --> mcp.toml:3:1\n  = help: add `then = \"allow\"`, `\"approve\"` or `\"deny\"`",
+        ),
+    ] {
+        toml_error(&format!("{server}{lines}"), expected);
+    }
+    let config =
+        toml(&format!("{server}tools = [\"git/a\", \"!git/b\"]\nthen = \"deny\"\nwhen = {{ x = {{ min = 1 }} }}"));
+    let rule = &config.servers["git"].policies[0];
+    let line = |key: &str| rule.place(key).position;
+    assert_eq!((line("tools/a"), line("tools/!b"), line("when/x")), (Some((4, 10)), Some((4, 19)), Some((6, 10))));
+}
