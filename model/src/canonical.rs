@@ -11,41 +11,9 @@ use crate::sha256::sha256;
 /// assert_eq!(mcp_bindgen_model::canonical_json(&value), r#"{"a":null,"b":[1,2]}"#);
 /// ```
 pub fn canonical_json(value: &Value) -> String {
-    let mut text = String::new();
-    write(value, &mut text);
-    text
-}
-
-fn write(value: &Value, text: &mut String) {
-    match value {
-        Value::Object(members) => {
-            let mut members: Vec<_> = members.iter().collect();
-            members.sort_by_key(|(key, _)| *key);
-            text.push('{');
-            for (index, (key, value)) in members.into_iter().enumerate() {
-                separate(index, text);
-                text.push_str(&Value::from(key.as_str()).to_string());
-                text.push(':');
-                write(value, text);
-            }
-            text.push('}');
-        }
-        Value::Array(elements) => {
-            text.push('[');
-            for (index, value) in elements.iter().enumerate() {
-                separate(index, text);
-                write(value, text);
-            }
-            text.push(']');
-        }
-        scalar => text.push_str(&scalar.to_string()),
-    }
-}
-
-fn separate(index: usize, text: &mut String) {
-    if index > 0 {
-        text.push(',');
-    }
+    let mut sorted = value.clone();
+    sorted.sort_all_objects();
+    sorted.to_string()
 }
 
 /// Returns the digest of the parts of a tool that its bindings depend on: SHA-256, in hexadecimal, of the canonical

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::locate::Scanner;
 use crate::text::without_byte_order_mark;
 
 /// The replacement for a number that no double holds, such as `1e400`. It is close to the greatest double, which real
@@ -42,7 +43,8 @@ pub struct Lenient {
 pub fn parse_leniently(text: &str) -> Result<Lenient, serde_json::Error> {
     let text = without_byte_order_mark(text);
     serde_json::from_str(text).map(|value| Lenient { value, is_mended: false, is_lossy: false }).or_else(|error| {
-        let mut mending = Mending { text, position: 0, copied: 0, mended: String::new(), is_lossy: false };
+        let mut mending =
+            Mending { text, scanner: Scanner::new(text), copied: 0, mended: String::new(), is_lossy: false };
         mending.run();
         if mending.copied == 0 {
             return Err(error);
@@ -63,7 +65,7 @@ pub fn is_beyond_doubles(value: &Value) -> bool {
 /// A copy of a text with replaced parts.
 struct Mending<'t> {
     text: &'t str,
-    position: usize,
+    scanner: Scanner<'t>,
     copied: usize,
     mended: String,
     is_lossy: bool,
@@ -72,30 +74,22 @@ struct Mending<'t> {
 impl Mending<'_> {
     fn run(&mut self) {
         let mut depth = 0usize;
-        while let Some(byte) = self.peek() {
+        while let Some(byte) = self.scanner.peek() {
             match byte {
-                b'"' => self.string(true),
+                b'"' => self.string(),
+                b'{' | b'[' if depth == DEEPEST - 1 => self.too_deep(byte == b'{'),
                 b'{' | b'[' => {
                     depth += 1;
-                    if depth > DEEPEST - 1 {
-                        self.too_deep(byte == b'{');
-                        depth -= 1;
-                    } else {
-                        self.position += 1;
-                    }
+                    self.scanner.position += 1;
                 }
                 b'}' | b']' => {
                     depth = depth.saturating_sub(1);
-                    self.position += 1;
+                    self.scanner.position += 1;
                 }
-                b',' | b':' | b' ' | b'\t' | b'\r' | b'\n' => self.position += 1,
+                b',' | b':' | b' ' | b'\t' | b'\r' | b'\n' => self.scanner.position += 1,
                 _ => self.token(),
             }
         }
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.position).copied()
     }
 
     fn replace(&mut self, start: usize, end: usize, with: &str) {
@@ -105,27 +99,23 @@ impl Mending<'_> {
     }
 
     /// Moves past a string, and mends the escapes in it.
-    fn string(&mut self, mend: bool) {
-        self.position += 1;
-        while let Some(byte) = self.peek() {
-            match byte {
-                b'"' => {
-                    self.position += 1;
-                    return;
-                }
-                b'\\' => match self.escaped(self.position) {
-                    Some(0xD800..=0xDBFF) if matches!(self.escaped(self.position + 6), Some(0xDC00..=0xDFFF)) => {
-                        self.position += 12;
-                    }
+    fn string(&mut self) {
+        self.scanner.position += 1;
+        while let Some(byte) = self.scanner.peek() {
+            let at = self.scanner.position;
+            self.scanner.position += match byte {
+                b'\\' => match self.escaped(at) {
+                    Some(0xD800..=0xDBFF) if matches!(self.escaped(at + 6), Some(0xDC00..=0xDFFF)) => 12,
                     Some(0xD800..=0xDFFF) => {
-                        if mend {
-                            self.replace(self.position, self.position + 6, "\\ufffd");
-                        }
-                        self.position += 6;
+                        self.replace(at, at + 6, "\\ufffd");
+                        6
                     }
-                    _ => self.position += 2,
+                    _ => 2,
                 },
-                _ => self.position += 1,
+                _ => 1,
+            };
+            if byte == b'"' {
+                return;
             }
         }
     }
@@ -138,45 +128,31 @@ impl Mending<'_> {
 
     /// Moves past a number or a word. Python writes `NaN` and `Infinity`, which are no JSON.
     fn token(&mut self) {
-        let start = self.position;
-        while self.peek().is_some_and(|byte| !b"{}[],:\" \t\r\n".contains(&byte)) {
-            self.position += 1;
-        }
-        let token = self.text.get(start..self.position).unwrap_or_default();
+        let start = self.scanner.position;
+        self.scanner.skip_scalar();
+        let end = self.scanner.position;
+        let token = self.text.get(start..end).unwrap_or_default();
         let digits = token.strip_prefix('-').unwrap_or(token);
         let is_number = digits.starts_with(|first: char| first.is_ascii_digit());
         let is_beyond = is_number && token.parse::<f64>().is_ok_and(f64::is_infinite);
         if is_beyond || matches!(digits, "Infinity" | "NaN") {
             self.is_lossy = true;
             let sign = if digits.len() < token.len() { "-" } else { "" };
-            self.replace(start, self.position, &format!("{sign}{BEYOND:e}"));
+            self.replace(start, end, &format!("{sign}{BEYOND:e}"));
         }
     }
 
     /// Replaces a container; its line breaks stay, for the lines of errors.
     fn too_deep(&mut self, is_object: bool) {
         self.is_lossy = true;
-        let start = self.position;
-        let mut depth = 0usize;
-        while let Some(byte) = self.peek() {
-            match byte {
-                b'"' => {
-                    self.string(false);
-                    continue;
-                }
-                b'{' | b'[' => depth += 1,
-                b'}' | b']' => depth -= 1,
-                _ => {}
-            }
-            self.position += 1;
-            if depth == 0 {
-                break;
-            }
-        }
-        let skipped = self.text.get(start..self.position).unwrap_or_default();
+        let start = self.scanner.position;
+        // A container that does not end is replaced too: the text is no JSON in either case.
+        let _ = self.scanner.skip_value();
+        let end = self.scanner.position;
+        let skipped = self.text.get(start..end).unwrap_or_default();
         let lines = "\n".repeat(skipped.matches('\n').count());
         let stand_in = if is_object { format!("{{\"$comment\":\"{TOO_DEEP}\"{lines}}}") } else { format!("[{lines}]") };
-        self.replace(start, self.position, &stand_in);
+        self.replace(start, end, &stand_in);
     }
 }
 

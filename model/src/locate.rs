@@ -13,7 +13,7 @@ use crate::text::line_and_column;
 /// assert_eq!(mcp_bindgen_model::locate(text, "/tools/1"), None);
 /// ```
 pub fn locate(text: &str, pointer: &str) -> Option<(usize, usize)> {
-    let mut scanner = Scanner { bytes: text.as_bytes(), position: 0 };
+    let mut scanner = Scanner::new(text);
     scanner.skip_space();
     let mut found = scanner.position;
     if !pointer.is_empty() {
@@ -45,13 +45,18 @@ pub fn pointer_key(segment: &str) -> String {
     segment.replace("~1", "/").replace("~0", "~")
 }
 
-struct Scanner<'a> {
+/// Moves through JSON, which may be broken.
+pub(crate) struct Scanner<'a> {
     bytes: &'a [u8],
-    position: usize,
+    pub(crate) position: usize,
 }
 
-impl Scanner<'_> {
-    fn peek(&self) -> Option<u8> {
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { bytes: text.as_bytes(), position: 0 }
+    }
+
+    pub(crate) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.position).copied()
     }
 
@@ -138,7 +143,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn skip_value(&mut self) -> Option<()> {
+    pub(crate) fn skip_value(&mut self) -> Option<()> {
         let mut depth = 0usize;
         loop {
             self.skip_space();
@@ -162,11 +167,9 @@ impl Scanner<'_> {
         }
     }
 
-    fn skip_scalar(&mut self) {
-        while let Some(byte) = self.peek() {
-            if matches!(byte, b',' | b':' | b'{' | b'}' | b'[' | b']' | b'"' | b' ' | b'\t' | b'\r' | b'\n') {
-                break;
-            }
+    /// Moves past a number or a word.
+    pub(crate) fn skip_scalar(&mut self) {
+        while self.peek().is_some_and(|byte| !b"{}[],:\" \t\r\n".contains(&byte)) {
             self.position += 1;
         }
     }

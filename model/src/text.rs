@@ -45,20 +45,9 @@ pub(crate) fn without_byte_order_mark(text: &str) -> &str {
 
 /// Returns the 1-based line and column (in characters) of a byte offset.
 pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
-    let mut line = 1;
-    let mut column = 1;
-    for (index, character) in text.char_indices() {
-        if index >= offset {
-            break;
-        }
-        if character == '\n' {
-            line += 1;
-            column = 1;
-        } else {
-            column += 1;
-        }
-    }
-    (line, column)
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    (1 + before.matches('\n').count(), 1 + line.chars().count())
 }
 
 /// Makes untrusted text safe to print on a terminal and in an error: control characters, bidirectional marks and

@@ -1,10 +1,10 @@
 //! Configurations as JSON, for generated code.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::values::LEFT_OUT;
 use super::{Transport, View};
-use crate::config::{ConfigValue, ServerConfig, Table};
+use crate::config::{ServerConfig, Table};
 use crate::placeholder::variable_name;
 use crate::{FileError, config};
 
@@ -24,7 +24,7 @@ impl ServerConfig {
     /// ```
     pub fn to_json(&self) -> Value {
         let mut variables: Vec<String> = Vec::new();
-        let shown = self.hide_secrets(&mut |_, secret| {
+        let shown = self.replace_secrets(|_, _, secret| {
             if secret.is_default {
                 return String::new();
             }
@@ -34,32 +34,27 @@ impl ServerConfig {
             if earlier == 0 { format!("${{{variable}}}") } else { format!("${{{variable}_{}}}", earlier + 1) }
         });
         let mut members = shown.members();
-        let mut put = |key: &str, value: Value| drop(members.insert(key.to_owned(), value));
-        match &shown.transport {
-            Transport::Stdio { command, args, cwd } => {
-                put("command", command.as_str().into());
-                if !args.is_empty() {
-                    put("args", args.to_json());
-                }
-                if let Some(cwd) = cwd {
-                    put("cwd", cwd.to_json());
-                }
-            }
-            Transport::Http { url, headers } | Transport::Sse { url, headers } => {
-                put("url", url.as_str().into());
-                if !headers.is_empty() {
-                    put("headers", headers.to_json());
-                }
-            }
-        }
-        if matches!(shown.transport, Transport::Sse { .. }) {
-            put("transport", "sse".into());
-        }
-        if let Some(drift) = shown.drift_rules.to_json(shown.drift) {
-            put("drift", drift);
-        }
+        members.extend(shown.transport_members());
+        members.extend(shown.drift_rules.to_json(shown.drift).map(|drift| ("drift".to_owned(), drift)));
         let embedded = Self::KEYS.iter().filter(|key| key.is_embedded);
         Value::Object(embedded.filter_map(|key| members.remove_entry(key.name)).collect())
+    }
+
+    /// Returns the keys of the transport, with their values.
+    pub(super) fn transport_members(&self) -> Map<String, Value> {
+        let members = match &self.transport {
+            Transport::Stdio { command, args, cwd } => json!({ "command": command, "args": args, "cwd": cwd }),
+            Transport::Http { url, headers } => json!({ "url": url, "headers": headers }),
+            Transport::Sse { url, headers } => json!({ "url": url, "headers": headers, "transport": "sse" }),
+        };
+        let is_set = |value: &Value| ![Value::Null, json!([]), json!({})].contains(value);
+        members
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(_, value)| is_set(value))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
     }
 
     /// Parses the result of [`to_json`](Self::to_json), or an entry of a `.mcp.json`.

@@ -151,12 +151,7 @@ impl ServerConfig {
         });
     }
 
-    /// Returns the original configuration with every secret replaced.
-    pub(super) fn hide_secrets(&self, replacement: &mut dyn FnMut(ConfigField<'_>, &Secret) -> String) -> Self {
-        self.replace_secrets(|place, _, secret| replacement(place, secret))
-    }
-
-    fn map_texts(&self, change: &mut Change<'_>) -> Self {
+    pub(super) fn map_texts(&self, change: &mut Change<'_>) -> Self {
         let mut copy = self.clone();
         match (&self.transport, &mut copy.transport) {
             (Transport::Stdio { command, args, .. }, Transport::Stdio { command: own, args: others, cwd }) => {
