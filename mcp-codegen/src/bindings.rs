@@ -14,7 +14,7 @@ use crate::format::format_for_readers;
 use crate::names::ident;
 use crate::options::Options;
 use crate::patterns::tool_names;
-use crate::plan::{AlikeShapes, Plan, SchemaPlan, ToolPlan};
+use crate::plan::{AlikeShapes, Offer, OfferKind, Plan, SchemaPlan, ToolPlan};
 use crate::rules::RuleFault;
 use crate::typify::{Replaced, replace_types};
 
@@ -197,7 +197,7 @@ impl<'s> PlannedBindings<'s> {
                         .as_ref()
                         .map(|output| inner_types(output, replaced.output.is_some()))
                         .unwrap_or_default(),
-                    returns: tool.returned(replaced),
+                    returns: tool.returned(plan, replaced),
                     handler: ident(&tool.idents.handler).to_string(),
                     method: ident(&tool.idents.method).to_string(),
                     variant: ident(&tool.idents.variant).to_string(),
@@ -215,27 +215,27 @@ impl<'s> PlannedBindings<'s> {
     #[must_use]
     pub fn offers(&self) -> Vec<OfferBinding> {
         let plan = &self.plan;
-        let offers = plan.prompts.iter().map(|prompt| (&prompt.offer, None));
-        let templates = plan.templates.iter().map(|template| (&template.offer, Some(template.uri_template.to_owned())));
-        let bound = offers.chain(templates).map(|(offer, uri_template)| OfferBinding {
-            server: plan.server.clone(),
-            listed: offer.listed,
-            index: offer.index,
-            name: offer.wire.to_owned(),
-            uri_template,
-            module: plan.module.to_string(),
-            params_type: offer.idents.params.clone(),
-            returns: if offer.listed == Listed::Prompt { "PromptResult" } else { "ResourceResult" },
-            handler: offer.idents.handler.clone(),
-            method: offer.idents.method.clone(),
-            diagnostics: plan
-                .diagnostics
-                .iter()
-                .filter(|said| said.listed == offer.listed && said.index == offer.index)
-                .cloned()
-                .collect(),
-        });
-        bound.collect()
+        let binding = |offer: &Offer<'_>| {
+            let (uri_template, returns) = match offer.kind {
+                OfferKind::Prompt(_) => (None, "PromptResult"),
+                OfferKind::Template { uri_template, .. } => (Some(uri_template.to_owned()), "ResourceResult"),
+            };
+            let is_ours = |said: &&Diagnostic| said.listed == offer.listed() && said.index == offer.index;
+            OfferBinding {
+                server: plan.server.clone(),
+                listed: offer.listed(),
+                index: offer.index,
+                name: offer.wire.to_owned(),
+                uri_template,
+                module: plan.module.to_string(),
+                params_type: offer.idents.params.clone(),
+                returns,
+                handler: offer.idents.handler.clone(),
+                method: offer.idents.method.clone(),
+                diagnostics: plan.diagnostics.iter().filter(is_ours).cloned().collect(),
+            }
+        };
+        plan.offers.iter().map(binding).collect()
     }
 
     /// Returns the schemas of each bound tool, in the order of the list.
@@ -275,7 +275,7 @@ impl<'s> PlannedBindings<'s> {
         let mut sources: Vec<(usize, String)> = Vec::new();
         for (tool, replaced) in tools {
             let mut tokens = TokenStream::new();
-            tool.items(replaced, private, &mut tokens);
+            tool.items(&self.plan, replaced, private, &mut tokens);
             let source = format_for_readers(tokens).unwrap_or_default();
             sources.extend(tool.repeats.iter().map(|index| (*index, source.clone())));
             sources.push((tool.index, source));
@@ -289,7 +289,6 @@ impl<'s> PlannedBindings<'s> {
 /// own.
 fn inner_types(schema: &SchemaPlan<'_>, is_replaced: bool) -> Vec<String> {
     let root = schema.document.root;
-    let inner = schema.order.iter().filter(|id| !is_replaced && **id != root && schema.extern_type(**id).is_none());
-    let inner = inner.filter_map(|id| schema.name(*id));
+    let inner = schema.order.iter().filter(|id| !is_replaced && **id != root).filter_map(|id| schema.name(*id));
     inner.map(|name| ident(name).to_string()).collect()
 }

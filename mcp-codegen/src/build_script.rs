@@ -12,9 +12,9 @@ use syn::parse::Parser;
 
 use crate::format;
 use crate::live::{Door, VARIABLE};
-use crate::options::is_module_name;
+use crate::options::{Options, is_module_name};
 use crate::overlay::Overlay;
-use crate::project::{Project, Source, check_backend, check_excluded, check_pattern};
+use crate::project::{Project, Source, check_backend, check_pattern};
 use crate::rules::rule_methods;
 use mcp_bindgen_schema::diagnostics::Severity;
 
@@ -291,17 +291,17 @@ impl Builder {
         let own = |place: usize| self.servers.get(place).and_then(|(_, overlay)| overlay.tools.as_ref());
         for pattern in self.every.tools.iter().flatten() {
             let sharing = sources.iter().enumerate().filter(|(place, _)| own(*place).is_none());
-            check_pattern(pattern, sharing.map(|(_, source)| *source))?;
+            check_pattern(Options::idle_pattern, pattern, sharing.map(|(_, source)| *source))?;
         }
         for pattern in &self.every.exclude {
-            check_excluded(pattern, sources.iter().copied())?;
+            check_pattern(Options::idle_exclude, pattern, sources.iter().copied())?;
         }
         for (place, source) in sources.iter().enumerate() {
             for pattern in own(place).into_iter().flatten() {
-                check_pattern(pattern, [*source])?;
+                check_pattern(Options::idle_pattern, pattern, [*source])?;
             }
             for pattern in self.servers.get(place).iter().flat_map(|(_, overlay)| &overlay.exclude) {
-                check_excluded(pattern, [*source])?;
+                check_pattern(Options::idle_exclude, pattern, [*source])?;
             }
         }
         Ok(())

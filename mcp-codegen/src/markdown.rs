@@ -1,7 +1,7 @@
 //! Untrusted texts as documentation: they stay readable, and cannot become code, a test, a link, markup, or a trick
 //! with invisible characters.
 
-use std::borrow::Cow;
+use mcp_bindgen_model::visible;
 
 /// Longer texts are cut.
 const MOST_CHARS: usize = 4000;
@@ -15,7 +15,7 @@ pub(crate) fn sanitized(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut in_list = false;
     for raw in cut.split(BREAKS).take(MOST_LINES) {
-        let clean = visible(raw);
+        let clean = visible(&raw.replace('\t', " "));
         let words = clean.trim();
         if words.is_empty() {
             if lines.last().is_some_and(|line| !line.is_empty()) {
@@ -43,27 +43,10 @@ pub(crate) fn sanitized(text: &str) -> Vec<String> {
     lines
 }
 
-/// Returns a line without what cannot be seen.
-fn visible(line: &str) -> Cow<'_, str> {
-    if line.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        return Cow::Borrowed(line);
-    }
-    let spaced = line.chars().map(|char| if char == '\t' { ' ' } else { char });
-    Cow::Owned(spaced.filter(|char| is_visible(*char)).collect())
-}
-
 /// Returns the text behind the mark of a list item.
 fn list_item(line: &str) -> Option<&str> {
     let rest = line.strip_prefix(['-', '*', '+', '•']).filter(|rest| rest.starts_with(' '))?.trim();
     (!rest.is_empty()).then_some(rest)
-}
-
-/// Returns `false` for control characters, and for those that reorder or hide text.
-fn is_visible(char: char) -> bool {
-    !char.is_control()
-        && !matches!(char,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Escapes a line of text for Markdown and rustdoc. Inline code stays.

@@ -120,14 +120,12 @@ impl Options {
     }
 
     /// Returns why an additional pattern of `tools` would bind nothing, if so.
-    #[must_use]
-    pub fn idle_pattern(&self, pattern: &str, snapshot: &Snapshot) -> Option<IdlePattern> {
+    pub(crate) fn idle_pattern(&self, pattern: &str, snapshot: &Snapshot) -> Option<IdlePattern> {
         self.idle_among(pattern, &tool_names(snapshot))
     }
 
     /// Returns why an additional pattern of `exclude` would exclude nothing or everything, if so.
-    #[must_use]
-    pub fn idle_exclude(&self, pattern: &str, snapshot: &Snapshot) -> Option<IdlePattern> {
+    pub(crate) fn idle_exclude(&self, pattern: &str, snapshot: &Snapshot) -> Option<IdlePattern> {
         let names = tool_names(snapshot);
         let unused = !names.iter().any(|name| matches_glob(positive(pattern), name));
         if unused {

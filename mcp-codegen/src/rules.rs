@@ -150,26 +150,6 @@ impl From<&ServerConfig> for Rules {
 }
 
 impl Rules {
-    /// Adds derives that were set in code.
-    pub(crate) fn derive<S: Into<String>>(&mut self, paths: impl IntoIterator<Item = S>) {
-        self.derive.extend(paths.into_iter().map(|path| Rule::in_code(String::new(), path)));
-    }
-
-    /// Adds a name that was set in code.
-    pub(crate) fn rename(&mut self, place: impl Into<String>, name: impl Into<String>) {
-        put(&mut self.rename, vec![Rule::in_code(place, name)]);
-    }
-
-    /// Adds a type of the program that was set in code.
-    pub(crate) fn extern_type(&mut self, pointer: impl Into<String>, path: impl Into<String>) {
-        put(&mut self.extern_types, vec![Rule::in_code(pointer, path)]);
-    }
-
-    /// Adds a shared type that was set in code.
-    pub(crate) fn share(&mut self, name: impl Into<String>, place: impl Into<String>) {
-        put(&mut self.shared, vec![Rule::in_code(name, place)]);
-    }
-
     /// Adds a switch that was set in code.
     pub(crate) fn switch(&mut self, key: &str, on: bool) {
         put(&mut self.switches, vec![Rule::in_code(key, on.to_string())]);
@@ -209,7 +189,7 @@ impl Rules {
 }
 
 /// Adds rules. Of two for one key the later holds.
-fn put(rules: &mut Vec<Rule>, more: Vec<Rule>) {
+pub(crate) fn put(rules: &mut Vec<Rule>, more: Vec<Rule>) {
     rules.retain(|rule| !more.iter().any(|later| later.key == rule.key));
     rules.extend(more);
 }
@@ -220,28 +200,29 @@ macro_rules! rule_methods {
         impl $type {
             /// Adds derives: `"Eq"`, `"PartialOrd"` and the like on types that can have them, any other path on every type.
             pub fn derive<S: Into<String>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
-                self.$($rules)+.derive(paths);
+                let rule = |path| $crate::rules::Rule::in_code("", path);
+                self.$($rules)+.derive.extend(paths.into_iter().map(rule));
                 self
             }
 
             /// Renames a tool (`"create_issue"`) or the field of a property (`"create_issue/labels"`,
             /// `"create_issue/$output/number"`, `"create_entities/entities/*/name"`). The JSON keeps the original names.
             pub fn rename(mut self, place: impl Into<String>, name: impl Into<String>) -> Self {
-                self.$($rules)+.rename(place, name);
+                $crate::rules::put(&mut self.$($rules)+.rename, vec![$crate::rules::Rule::in_code(place, name)]);
                 self
             }
 
             /// Uses a type of the program, which implements serde's traits, for a definition: `"#/$defs/Money"`,
             /// `"crate::Money"`.
             pub fn extern_type(mut self, pointer: impl Into<String>, path: impl Into<String>) -> Self {
-                self.$($rules)+.extern_type(pointer, path);
+                $crate::rules::put(&mut self.$($rules)+.extern_types, vec![$crate::rules::Rule::in_code(pointer, path)]);
                 self
             }
 
             /// Uses one type with this name for every place with the same shape as the given one: `"Entity"`,
             /// `"create_entities/entities/*"`.
             pub fn shared(mut self, name: impl Into<String>, place: impl Into<String>) -> Self {
-                self.$($rules)+.share(name, place);
+                $crate::rules::put(&mut self.$($rules)+.shared, vec![$crate::rules::Rule::in_code(name, place)]);
                 self
             }
 

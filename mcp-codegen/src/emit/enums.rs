@@ -14,69 +14,58 @@ const OTHER: &str = "Other";
 
 impl TypeEmitter<'_, '_> {
     pub(super) fn text_enum(&self, id: ShapeId, values: &[String]) -> TokenStream {
-        let private = self.private;
-        let name = self.name(id);
-        let docs = self.type_doc(id, &[]);
-        // A constant is never open, because it distinguishes branches.
-        let is_open = self.schema.is_answered(id) && values.len() > 1;
         let wires: Vec<&str> = values.iter().map(String::as_str).collect();
-        let variants = variants(&wires, if is_open { Enumeration::Open } else { Enumeration::Closed });
-        let docs = docs.and(&always(&wires));
-        let described = wires.iter().map(|wire| docs::literal(wire));
-        let allow = lints(wires.len());
-        if is_open {
-            let asked = self.asked(id, &[Standard::PartialOrd, Standard::Ord]);
-            let other = ident(OTHER);
-            return quote! {
-                #docs
-                #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash #asked)]
-                #allow
-                pub enum #name {
-                    #(#described #variants,)*
-                    /// A value that the schema does not list.
-                    #other(String),
-                }
-                #private::__string_enum!(#name { #(#variants = #wires,)* } open #other);
-            };
-        }
-        let (default, is_default) = default_of(&wires);
-        let mut has = vec![Standard::Copy, Standard::PartialOrd, Standard::Ord];
-        has.extend((!default.is_empty()).then_some(Standard::Default));
-        let asked = self.asked(id, &has);
-        quote! {
-            #docs
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash #default #asked)]
-            #allow
-            pub enum #name {
-                #(#described #is_default #variants,)*
-            }
-            #private::__string_enum!(#name { #(#variants = #wires,)* });
-        }
+        // A constant is never open, because it distinguishes branches.
+        let is_open = self.schema.is_answered(id) && wires.len() > 1;
+        let enumeration = if is_open { Enumeration::Open } else { Enumeration::Closed };
+        self.enumeration(id, &wires, enumeration, &[Standard::PartialOrd, Standard::Ord], quote!(__string_enum))
     }
 
     pub(super) fn literal_enum(&self, id: ShapeId, values: &[Value]) -> TokenStream {
-        let private = self.private;
-        let name = self.name(id);
-        let docs = self.type_doc(id, &[]);
-        let texts: Vec<String> = values.iter().map(Value::to_string).collect();
         // A string reads as its content, so that `1` and `"1"` differ by their suffix.
+        let texts: Vec<String> = values.iter().map(Value::to_string).collect();
         let wires: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let variants = variants(&wires, Enumeration::Closed);
-        let docs = docs.and(&always(&wires));
+        self.enumeration(id, &wires, Enumeration::Closed, &[], quote!(__literal_enum))
+    }
+
+    /// Emits an enum, with the macro that implements its traits. A constant is its own default.
+    fn enumeration(
+        &self,
+        id: ShapeId,
+        wires: &[&str],
+        enumeration: Enumeration,
+        order: &[Standard],
+        implement: TokenStream,
+    ) -> TokenStream {
+        let (private, name, docs) = (self.private, self.name(id), self.type_doc(id, &[]).and(&always(wires)));
+        let variants = variants(wires, enumeration);
         let described = wires.iter().map(|wire| docs::literal(wire));
         let allow = lints(wires.len());
-        let (default, is_default) = default_of(&wires);
-        let mut has = vec![Standard::Copy];
-        has.extend((!default.is_empty()).then_some(Standard::Default));
+        let other = matches!(enumeration, Enumeration::Open).then(|| ident(OTHER));
+        let mut has = order.to_vec();
+        has.extend(other.is_none().then_some(Standard::Copy));
+        has.extend((wires.len() == 1).then_some(Standard::Default));
         let asked = self.asked(id, &has);
+        let copy = other.is_none().then(|| quote!(Copy,));
+        let order = (!order.is_empty()).then(|| quote!(PartialOrd, Ord,));
+        let (default, is_default) =
+            if wires.len() == 1 { (quote!(, Default), quote!(#[default])) } else { Default::default() };
+        let open = other.as_ref().map(|other| quote!(open #other));
+        let other = other.map(|other| {
+            quote! {
+                /// A value that the schema does not list.
+                #other(String),
+            }
+        });
         quote! {
             #docs
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash #default #asked)]
+            #[derive(Clone, #copy Debug, PartialEq, Eq, #order Hash #default #asked)]
             #allow
             pub enum #name {
                 #(#described #is_default #variants,)*
+                #other
             }
-            #private::__literal_enum!(#name { #(#variants = #wires,)* });
+            #private::#implement!(#name { #(#variants = #wires,)* } #open);
         }
     }
 
@@ -97,11 +86,6 @@ impl TypeEmitter<'_, '_> {
 
 fn variants(wires: &[&str], enumeration: Enumeration) -> Vec<Ident> {
     names::variants(wires, enumeration).iter().map(|name| ident(name)).collect()
-}
-
-/// Returns the derive and the variant's attribute by which a constant is its own default.
-fn default_of(wires: &[&str]) -> (TokenStream, TokenStream) {
-    if wires.len() == 1 { (quote!(, Default), quote!(#[default])) } else { Default::default() }
 }
 
 /// Describes a constant.

@@ -21,7 +21,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::names::ident;
-use crate::plan::{SchemaPlan, Spot};
+use crate::plan::{Derives, ExternTypes, Plan, SchemaPlan, Spot};
+use crate::rules::Switches;
 use crate::typify::Replacement;
 use mcp_bindgen_schema::{Shape, ShapeId};
 
@@ -33,6 +34,23 @@ pub(crate) struct TypeEmitter<'e, 's> {
     pub(crate) private: &'e TokenStream,
     /// The documentation of the root type.
     pub(crate) root_doc: docs::Docs,
+    extern_types: &'e ExternTypes,
+    extra_derives: &'e Derives,
+    switches: Switches,
+}
+
+impl<'e, 's> TypeEmitter<'e, 's> {
+    pub(crate) fn new(schema: &'e SchemaPlan<'s>, plan: &'e Plan<'_>, private: &'e TokenStream) -> Self {
+        Self {
+            schema,
+            replacement: None,
+            private,
+            root_doc: docs::Docs::default(),
+            extern_types: &plan.extern_types,
+            extra_derives: &plan.derives,
+            switches: plan.switches,
+        }
+    }
 }
 
 impl TypeEmitter<'_, '_> {

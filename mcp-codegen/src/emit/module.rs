@@ -51,7 +51,7 @@ pub(crate) fn module(
         items.extend(quote!(#private::__wire_through_serde!(#path);));
     }
     for (tool, replaced) in plan.tools.iter().zip(replaced) {
-        tool.items(replaced, private, &mut items);
+        tool.items(plan, replaced, private, &mut items);
     }
     offers::items(plan, &through(plan), options, &mut items);
     let mut lints = quote!(
@@ -62,7 +62,7 @@ pub(crate) fn module(
         clippy::disallowed_names,
         clippy::upper_case_acronyms
     );
-    let Switches { setters, named, .. } = options.rules.switches();
+    let Switches { setters, named, .. } = plan.switches;
     if setters || named {
         lints = quote!(#lints, clippy::should_implement_trait, clippy::wrong_self_convention);
     }

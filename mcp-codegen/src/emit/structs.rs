@@ -119,7 +119,7 @@ impl TypeEmitter<'_, '_> {
         });
         let extra = extra.map(|extra| quote!(#extra: BTreeMap::new(),));
         let others = quote!(#(#others)* #extra);
-        if self.schema.switches.named && !required.is_empty() {
+        if self.switches.named && !required.is_empty() {
             let builder = self.schema.builders.get(&id);
             return builder.map(|name| self.builder(id, name, &required, &others)).unwrap_or_default();
         }
@@ -148,7 +148,7 @@ impl TypeEmitter<'_, '_> {
 
     /// Returns a chained setter for each optional property of a sent struct, if setters are enabled.
     fn setters(&self, id: ShapeId, members: &[Member<'_>]) -> TokenStream {
-        if !self.schema.switches.setters || !self.schema.is_sent(id) {
+        if !self.switches.setters || !self.schema.is_sent(id) {
             return TokenStream::new();
         }
         let optional = members.iter().filter(|member| member.field.presence != Presence::Required);

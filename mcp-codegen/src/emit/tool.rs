@@ -8,24 +8,31 @@ use serde_json::Value;
 use super::offers::titles;
 use super::{TypeEmitter, docs};
 use crate::names::ident;
-use crate::plan::ToolPlan;
+use crate::plan::{Plan, ToolPlan};
 use crate::typify::Replaced;
 use mcp_bindgen_schema::{Shape, Slot, wrapped_field};
 
 impl ToolPlan<'_> {
     /// Types, `impl Tool` and handler.
-    pub(crate) fn items(&self, replaced: &Replaced, private: &TokenStream, tokens: &mut TokenStream) {
+    pub(crate) fn items(
+        &self,
+        plan: &Plan<'_>,
+        replaced: &Replaced,
+        private: &TokenStream,
+        tokens: &mut TokenStream,
+    ) {
         let params = ident(&self.idents.params);
         let handler = ident(&self.idents.handler);
-        TypeEmitter { schema: &self.input, replacement: replaced.input.as_ref(), private, root_doc: self.params_doc() }
-            .types(tokens);
+        let types = TypeEmitter::new(&self.input, plan, private);
+        TypeEmitter { replacement: replaced.input.as_ref(), root_doc: self.params_doc(), ..types }.types(tokens);
         if let Some(schema) = &self.output {
             let root_doc = docs::lines(vec![format!("Structured result of {}.", docs::code(self.wire))]);
             let root_doc = root_doc.and(&self.output_said().into_iter().collect::<Vec<_>>());
-            TypeEmitter { schema, replacement: replaced.output.as_ref(), private, root_doc }.types(tokens);
+            let types = TypeEmitter::new(schema, plan, private);
+            TypeEmitter { replacement: replaced.output.as_ref(), root_doc, ..types }.types(tokens);
         }
         let spec = self.spec();
-        let (output, decoding) = self.decoding(replaced, private);
+        let (output, decoding) = self.decoding(plan, replaced, private);
         let schemas = self.schema_impls(private);
         let doc = self.call_doc();
         tokens.extend(quote! {
@@ -87,24 +94,27 @@ impl ToolPlan<'_> {
     }
 
     /// Returns the type that handler and method return, as text.
-    pub(crate) fn returned(&self, replaced: &Replaced) -> String {
-        let output = self.decoding(replaced, &TokenStream::new()).0.to_string();
+    pub(crate) fn returned(&self, plan: &Plan<'_>, replaced: &Replaced) -> String {
+        let output = self.decoding(plan, replaced, &TokenStream::new()).0.to_string();
         output.replace(' ', "").replace(',', ", ").replace(", )", ",)")
     }
 
     /// Returns the type of the output, and the code that decodes it from a result.
-    fn decoding(&self, replaced: &Replaced, private: &TokenStream) -> (TokenStream, TokenStream) {
+    fn decoding(
+        &self,
+        plan: &Plan<'_>,
+        replaced: &Replaced,
+        private: &TokenStream,
+    ) -> (TokenStream, TokenStream) {
         let Some(schema) = &self.output else {
             return (quote!(ToolResult), TokenStream::new());
         };
         let output = ident(&self.idents.output);
-        let own =
-            |slot| TypeEmitter { schema, replacement: None, private, root_doc: docs::Docs::default() }.slot_type(slot);
         let Some((field, slot)) = self.wrapped() else { return (quote!(#output), quote!(-> #output)) };
         let field = ident(&field);
         match replaced.output.as_ref().map(|replacement| &replacement.wrapped) {
             None => {
-                let inner = own(slot);
+                let inner = TypeEmitter::new(schema, plan, private).slot_type(slot);
                 (inner.clone(), quote!(-> #inner = #output.#field))
             }
             Some(Some(inner)) => (inner.clone(), quote!(-> #inner = #output::new(#field))),

@@ -36,7 +36,7 @@ impl TypeEmitter<'_, '_> {
                 quote!(BTreeMap<String, #value>)
             }
             Shape::FreeMap => quote!(Map<String, Value>),
-            Shape::Opaque => self.schema.extern_type(id).cloned().unwrap_or_else(|| quote!(Value)),
+            Shape::Opaque => self.extern_types.of(self.schema, id).cloned().unwrap_or_else(|| quote!(Value)),
             Shape::Tuple(items) => {
                 let items = items.iter().map(|item| self.slot_type(*item));
                 quote!((#(#items,)*))
@@ -85,7 +85,7 @@ impl TypeEmitter<'_, '_> {
 
     /// Returns the derives of the user for a type, beside [`derives`](Self::derives) and what more it `has`, after a comma each.
     pub(super) fn asked(&self, id: ShapeId, has: &[Standard]) -> TokenStream {
-        self.schema.asked_derives(id, &[&[Standard::Eq, Standard::Hash], has].concat())
+        self.extra_derives.of(self.schema, id, &[&[Standard::Eq, Standard::Hash], has].concat())
     }
 
     /// Emits a type with one public field, for a value without a named type.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use mcp_bindgen_schema::{Alike, Class, Role, Shape, ShapeId};
 
 use super::{SchemaPlan, ToolPlan};
+use crate::names::Identity;
 
 /// A type of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,6 +17,15 @@ pub(super) struct TypeAt {
 }
 
 impl TypeAt {
+    /// Returns every named type of a plan, in its order.
+    pub(super) fn all<'p>(tools: &'p [ToolPlan<'_>]) -> impl Iterator<Item = Self> + 'p {
+        tools.iter().enumerate().flat_map(|(tool, plan)| {
+            plan.schemas().flat_map(move |schema| {
+                schema.order.iter().map(move |shape| Self { tool, role: schema.document.role, shape: *shape })
+            })
+        })
+    }
+
     pub(super) fn schema<'p, 's>(&self, tools: &'p [ToolPlan<'s>]) -> Option<&'p SchemaPlan<'s>> {
         tools.get(self.tool)?.schema(self.role)
     }
@@ -26,6 +36,24 @@ impl TypeAt {
             Role::Input => Some(&mut tool.input),
             Role::Output => tool.output.as_mut(),
         }
+    }
+
+    pub(super) fn name<'p>(&self, tools: &'p [ToolPlan<'_>]) -> &'p str {
+        self.schema(tools).and_then(|schema| schema.name(self.shape)).unwrap_or_default()
+    }
+
+    pub(super) fn rename(&self, tools: &mut [ToolPlan<'_>], name: &str) {
+        if let Some(found) = self.schema_mut(tools).and_then(|schema| schema.types.get_mut(&self.shape)) {
+            name.clone_into(&mut found.name);
+        }
+    }
+
+    /// Returns what tells the type from others of its name, whatever the order of the tools.
+    pub(super) fn identity(&self, tools: &[ToolPlan<'_>]) -> Identity {
+        let (Some(tool), Some(schema)) = (tools.get(self.tool), self.schema(tools)) else { return Identity::default() };
+        let (depth, path) = schema.path(self.shape);
+        let role = if self.role == Role::Input { "input" } else { "output" };
+        (depth, format!("{} {role} {path}", tool.key))
     }
 
     /// Returns the properties of a struct, in the order of its fields.

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use mcp_bindgen_schema::{Presence, Role, Shape, ShapeId};
+use mcp_bindgen_schema::{Presence, Shape, ShapeId};
 
+use super::alike::TypeAt;
 use super::{SchemaPlan, ToolPlan};
-use crate::names::{Identity, Wanted, renamed_types};
+use crate::names::{Wanted, renamed_types};
 
 /// The end of a builder's name.
 pub(super) const BUILDER: &str = "Builder";
@@ -15,41 +16,22 @@ const MOST_REQUIRED: usize = 32;
 
 /// Names the builders of the types of tools.
 pub(super) fn name(tools: &mut [ToolPlan<'_>], own: &[&str]) {
-    let mut built: Vec<(usize, Role, ShapeId, String, Identity)> = Vec::new();
-    for (place, tool) in tools.iter().enumerate() {
-        for schema in tool.schemas() {
-            let role = schema.document.role;
-            let word = if role == Role::Input { "input" } else { "output" };
-            for id in schema.order.iter().filter(|id| schema.has_builder(**id)) {
-                let (depth, path) = schema.path(*id);
-                let name = format!("{}{BUILDER}", schema.name(*id).unwrap_or_default());
-                built.push((place, role, *id, name, (depth, format!("{} {word} {path}", tool.key))));
-            }
-        }
-    }
-    let wanted: Vec<Wanted<'_>> = built.iter().map(|(.., name, _)| Wanted { name, is_root: false }).collect();
-    let taken = taken(tools, own);
-    let identity = |place: usize| built.get(place).map(|(.., identity)| identity.clone()).unwrap_or_default();
-    let mut names: Vec<String> = built.iter().map(|(.., name, _)| name.clone()).collect();
-    for (place, renamed) in renamed_types(&wanted, &taken.iter().map(String::as_str).collect::<Vec<_>>(), identity) {
+    let is_built = |at: &TypeAt| at.schema(tools).is_some_and(|schema| schema.has_builder(at.shape));
+    let built: Vec<TypeAt> = TypeAt::all(tools).filter(is_built).collect();
+    let mut names: Vec<String> = built.iter().map(|at| format!("{}{BUILDER}", at.name(tools))).collect();
+    let wanted: Vec<Wanted<'_>> = names.iter().map(|name| Wanted { name, is_root: false }).collect();
+    let types = TypeAt::all(tools).map(|at| at.name(tools)).chain(own.iter().copied());
+    let taken: HashSet<&str> = types.filter(|name| name.contains(BUILDER)).collect();
+    let taken: Vec<&str> = taken.into_iter().collect();
+    let identity = |place: usize| built.get(place).map(|at| at.identity(tools)).unwrap_or_default();
+    for (place, renamed) in renamed_types(&wanted, &taken, identity) {
         if let Some(name) = names.get_mut(place) {
             *name = renamed;
         }
     }
-    for ((place, role, id, ..), name) in built.into_iter().zip(names) {
-        let Some(tool) = tools.get_mut(place) else { continue };
-        let schema = if role == Role::Input { Some(&mut tool.input) } else { tool.output.as_mut() };
-        if let Some(schema) = schema {
-            schema.builders.insert(id, name);
-        }
+    for (at, name) in built.into_iter().zip(names) {
+        at.schema_mut(tools).map(|schema| schema.builders.insert(at.shape, name));
     }
-}
-
-/// Returns the names of types that a builder might have.
-fn taken(tools: &[ToolPlan<'_>], own: &[&str]) -> HashSet<String> {
-    let types = tools.iter().flat_map(ToolPlan::schemas);
-    let types = types.flat_map(|schema| schema.order.iter().filter_map(|id| schema.name(*id)));
-    types.chain(own.iter().copied()).filter(|name| name.contains(BUILDER)).map(str::to_owned).collect()
 }
 
 impl SchemaPlan<'_> {

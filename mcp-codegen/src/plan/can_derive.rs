@@ -7,7 +7,7 @@ use mcp_bindgen_schema::{Presence, Shape, ShapeId, Slot, UnionShape, Unknown};
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::derives::{Standard, USUAL};
+use super::derives::{Derives, Standard, USUAL};
 use super::{SchemaPlan, ToolPlan};
 use crate::rules::{Rule, RuleFault};
 use crate::rust_path::RustPath;
@@ -36,15 +36,17 @@ pub(super) fn faults(rules: &[Rule], tools: &[ToolPlan<'_>]) -> Vec<RuleFault> {
     rules.iter().filter_map(fault).collect()
 }
 
-impl SchemaPlan<'_> {
-    /// Returns the user's derives for a type besides those in `has`, each followed by a comma.
-    pub(crate) fn asked_derives(&self, id: ShapeId, has: &[Standard]) -> TokenStream {
-        let standard = self.derives.standard.iter().filter(|derive| !has.contains(derive));
-        let standard = standard.filter(|derive| self.can_derive(id, **derive)).map(|derive| derive.tokens());
-        let others = self.derives.others.iter().map(|(path, span)| path.tokens(*span));
+impl Derives {
+    /// Returns the derives for a type besides those in `has`, each after a comma.
+    pub(crate) fn of(&self, schema: &SchemaPlan<'_>, id: ShapeId, has: &[Standard]) -> TokenStream {
+        let standard = self.standard.iter().filter(|derive| !has.contains(derive));
+        let standard = standard.filter(|derive| schema.can_derive(id, **derive)).map(|derive| derive.tokens());
+        let others = self.others.iter().map(|(path, span)| path.tokens(*span));
         standard.chain(others).map(|path| quote!(, #path)).collect()
     }
+}
 
+impl SchemaPlan<'_> {
     /// Returns `true` if a type can derive it.
     pub(crate) fn can_derive(&self, id: ShapeId, derive: Standard) -> bool {
         match derive {

@@ -1,9 +1,7 @@
 //! Types of the user's in place of definitions.
 
-use std::collections::HashMap;
-
 use mcp_bindgen_model::{nearest, pointer_segment, printable};
-use mcp_bindgen_schema::{Document, Shape, ShapeId};
+use mcp_bindgen_schema::{Shape, ShapeId};
 use proc_macro2::{Span, TokenStream};
 use serde_json::Value;
 
@@ -57,18 +55,9 @@ impl ExternTypes {
         self.0.iter().map(|found| found.pointer.as_str()).collect()
     }
 
-    /// Returns the types in place of the shapes of a document that was read around the definitions.
-    pub(super) fn in_document(&self, document: &Document<'_>) -> HashMap<ShapeId, TokenStream> {
-        let is_opaque = |id: &ShapeId| matches!(document.shapes.get(*id), Shape::Opaque);
-        let of_shape = |id: ShapeId| {
-            let pointer = document.schemas.pointer(*document.shapes.origin(id).first()?);
-            let found = self.0.iter().find(|found| found.pointer == pointer)?;
-            Some((id, found.path.clone()))
-        };
-        if self.0.is_empty() {
-            return HashMap::new();
-        }
-        document.shapes.ids().filter(is_opaque).filter_map(of_shape).collect()
+    /// Returns the type in place of a shape.
+    pub(crate) fn of(&self, schema: &SchemaPlan<'_>, id: ShapeId) -> Option<&TokenStream> {
+        self.0.iter().find(|found| found.is_at(schema, id)).map(|found| &found.path)
     }
 
     /// Returns the types that these tools use, each once.
@@ -102,10 +91,14 @@ impl ExternTypes {
 
 impl ExternType {
     fn stands_in(&self, tools: &[ToolPlan<'_>]) -> bool {
-        let is_it = |schema: &SchemaPlan<'_>, id: &ShapeId| {
-            schema.origin(*id).first().is_some_and(|origin| schema.document.schemas.pointer(*origin) == self.pointer)
-        };
-        tools.iter().flat_map(ToolPlan::schemas).any(|schema| schema.opaque().any(|id| is_it(schema, id)))
+        let is_in = |schema: &SchemaPlan<'_>| schema.document.shapes.ids().any(|id| self.is_at(schema, id));
+        tools.iter().flat_map(ToolPlan::schemas).any(is_in)
+    }
+
+    /// Returns `true` if a shape is the definition, which the schema was read around.
+    fn is_at(&self, schema: &SchemaPlan<'_>, id: ShapeId) -> bool {
+        let origin = || schema.origin(id).first().map(|origin| schema.document.schemas.pointer(*origin));
+        matches!(schema.document.shapes.get(id), Shape::Opaque) && origin() == Some(&*self.pointer)
     }
 }
 

@@ -1,9 +1,8 @@
 //! Resolves the places of the user's rules in a plan.
 
 use mcp_bindgen_model::{nearest, printable};
-use mcp_bindgen_schema::Role;
 
-use super::{SchemaPlan, ToolPlan};
+use super::ToolPlan;
 use crate::place::{Found, Lost, Place, escaped};
 
 /// The shapes at a place.
@@ -87,13 +86,3 @@ pub(super) fn listed(names: &[impl AsRef<str>], most: usize) -> String {
 
 /// The maximum number of listed names if no name is near.
 const MOST_NAMED: usize = 12;
-
-impl<'s> ToolPlan<'s> {
-    /// Returns the plan of one of its schemas.
-    pub(crate) fn schema(&self, role: Role) -> Option<&SchemaPlan<'s>> {
-        match role {
-            Role::Input => Some(&self.input),
-            Role::Output => self.output.as_ref(),
-        }
-    }
-}

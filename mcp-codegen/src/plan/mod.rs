@@ -12,38 +12,37 @@ mod located;
 mod naming;
 mod offers;
 mod own_names;
-mod read_tool;
 mod rules;
 mod schema_plan;
 mod shared;
+mod tool;
 mod tool_idents;
 
 use std::collections::HashMap;
 
 use mcp_bindgen_model::{Snapshot, Types, UnknownKeys, side_by_side};
-use mcp_bindgen_schema::Role;
-use mcp_bindgen_schema::diagnostics::{DUPLICATE_TOOL, Diagnostics, MALFORMED_TOOL, RENAMED, Reporter};
+use mcp_bindgen_schema::diagnostics::{DUPLICATE_TOOL, Diagnostics, Listed, MALFORMED_TOOL, RENAMED, Reporter};
 use proc_macro2::Ident;
 use serde_json::{Map, Value};
 
 use alike::TypeAt;
 pub use alike_shapes::{AlikePlace, AlikeShapes};
 pub(crate) use declared::Declared;
-pub(crate) use derives::Standard;
+pub(crate) use derives::{Derives, Standard};
 pub(crate) use extern_types::ExternTypes;
 use keys::unique_keys;
 pub(crate) use naming::Spot;
-pub(crate) use offers::{Offer, OfferIdents, PromptPlan, TemplatePlan};
+pub(crate) use offers::{Offer, OfferIdents, OfferKind};
 use own_names::{OwnNames, reserved};
-use read_tool::{ReadTool, title};
 pub(crate) use schema_plan::SchemaPlan;
 use shared::{Sharing, Wish};
+pub(crate) use tool::ToolPlan;
 pub(crate) use tool_idents::ToolIdents;
 
-use crate::names::{Identity, Wanted, renamed_types};
+use crate::names::{Wanted, renamed_types};
 use crate::options::Options;
 use crate::patterns::tool_names;
-use crate::rules::RuleFault;
+use crate::rules::{RuleFault, Switches};
 
 /// The number of tools from which reading takes longer than starting a thread.
 const WORTH_A_THREAD: usize = 32;
@@ -58,39 +57,16 @@ pub(crate) struct Plan<'s> {
     /// `GithubCall`
     pub(crate) call_type: String,
     pub(crate) tools: Vec<ToolPlan<'s>>,
-    pub(crate) prompts: Vec<PromptPlan<'s>>,
-    pub(crate) templates: Vec<TemplatePlan<'s>>,
+    /// The prompts, then the resource templates.
+    pub(crate) offers: Vec<Offer<'s>>,
     pub(crate) diagnostics: Diagnostics,
     /// The user's types in place of definitions.
     pub(crate) extern_types: ExternTypes,
+    /// The derives of the user for every type.
+    pub(crate) derives: Derives,
+    pub(crate) switches: Switches,
     /// The rules of the user that cannot hold.
     pub(crate) faults: Vec<RuleFault>,
-}
-
-/// A tool, translated.
-#[derive(Debug)]
-pub(crate) struct ToolPlan<'s> {
-    /// The place in the snapshot's list.
-    pub(crate) index: usize,
-    /// Later places that hold the same tool again.
-    pub(crate) repeats: Vec<usize>,
-    pub(crate) wire: &'s str,
-    /// The unique key of the tool: its wire name, with a suffix if another tool has the same.
-    key: String,
-    pub(crate) idents: ToolIdents,
-    pub(crate) title: Option<&'s str>,
-    pub(crate) description: Option<&'s str>,
-    /// The description as lines of documentation.
-    pub(crate) said: Vec<String>,
-    /// The purpose of the tool, in a sentence of the description, or as a title that is not its name again.
-    pub(crate) summary: Option<String>,
-    pub(crate) annotations: Option<&'s Map<String, Value>>,
-    pub(crate) input_schema: &'s Value,
-    pub(crate) output_schema: Option<&'s Value>,
-    pub(crate) input: SchemaPlan<'s>,
-    pub(crate) output: Option<SchemaPlan<'s>>,
-    /// The server's own schemas, if overrides changed them.
-    pub(crate) declared: Declared<'s>,
 }
 
 impl<'s> Plan<'s> {
@@ -109,15 +85,13 @@ impl<'s> Plan<'s> {
         let extern_types = ExternTypes::new(extern_types, &mut faults);
         let entries: Vec<(Entry<'s>, ToolIdents)> = entries.into_iter().zip(idents).collect();
         let around = extern_types.pointers();
-        let checked = options.rules.switches().checked && options.server.types == Types::Native;
-        let read =
-            side_by_side(&entries, WORTH_A_THREAD, |(entry, idents)| ReadTool::new(entry, idents, &around, checked));
+        let switches = options.rules.switches();
+        let checked = switches.checked && options.server.types == Types::Native;
+        let plan = |(entry, idents): &(Entry<'s>, ToolIdents)| ToolPlan::new(snapshot, entry, idents, &around, checked);
         let mut tools: Vec<ToolPlan<'s>> = Vec::with_capacity(entries.len());
-        for ((entry, idents), (read, said)) in entries.into_iter().zip(read) {
+        for (tool, said) in side_by_side(&entries, WORTH_A_THREAD, plan) {
             diagnostics.extend(said);
-            let declared =
-                Declared::of(entry.tool, snapshot.overridden.get(entry.wire), snapshot.viewed.get(entry.wire));
-            tools.push(ToolPlan::new(entry, idents, read, declared, &extern_types));
+            tools.push(tool);
         }
         faults.extend(extern_types.idle(&tools));
         let own = [client_type.as_str(), &call_type];
@@ -125,7 +99,7 @@ impl<'s> Plan<'s> {
         let wish = Wish { rules: shared, every: &every, prefix: &type_prefix, own: &own };
         let sharing = Sharing::new(&mut tools, &wish, &mut faults);
         name_types(&mut tools, &own, &sharing, &mut diagnostics);
-        if options.rules.switches().named {
+        if switches.named {
             builders::name(&mut tools, &own);
         }
         if options.server.unknown == UnknownKeys::Keep {
@@ -134,17 +108,18 @@ impl<'s> Plan<'s> {
         if !options.rules.is_empty() || options.server.unknown == UnknownKeys::Keep {
             rules::apply(options, &mut tools, &sharing, &every, &mut faults);
         }
-        let (prompts, templates) = offers_beside(snapshot, &tools, prefix.as_deref(), &own, &mut diagnostics);
+        let offers = offers_beside(snapshot, &tools, prefix.as_deref(), &own, &mut diagnostics);
         Self {
             server: options.server.name.clone(),
             module: options.module_ident(),
             client_type,
             call_type,
             tools,
-            prompts,
-            templates,
+            offers,
             diagnostics,
             extern_types,
+            derives: Derives::new(&options.rules.derive),
+            switches,
             faults,
         }
     }
@@ -200,49 +175,6 @@ impl<'s> Entry<'s> {
     }
 }
 
-impl<'s> ToolPlan<'s> {
-    fn new(
-        entry: Entry<'s>,
-        idents: ToolIdents,
-        read: ReadTool<'s>,
-        declared: Declared<'s>,
-        extern_types: &ExternTypes,
-    ) -> Self {
-        let text = |key: &str| entry.tool.get(key).and_then(Value::as_str);
-        let annotations = entry.tool.get("annotations").and_then(Value::as_object);
-        let of_schema = |read| {
-            let schema = SchemaPlan::of(read);
-            let extern_types = extern_types.in_document(&schema.document);
-            schema.with_extern_types(extern_types)
-        };
-        Self {
-            index: entry.index,
-            repeats: entry.repeats,
-            wire: entry.wire,
-            key: entry.key,
-            idents,
-            title: title(entry.tool),
-            description: text("description"),
-            said: read.said,
-            summary: read.summary,
-            annotations,
-            input_schema: read.input_schema,
-            output_schema: read.output_schema,
-            input: of_schema(read.input),
-            output: read.output.map(of_schema),
-            declared,
-        }
-    }
-
-    pub(crate) fn schemas(&self) -> impl Iterator<Item = &SchemaPlan<'s>> {
-        std::iter::once(&self.input).chain(&self.output)
-    }
-
-    fn schemas_mut(&mut self) -> impl Iterator<Item = &mut SchemaPlan<'s>> {
-        std::iter::once(&mut self.input).chain(&mut self.output)
-    }
-}
-
 /// Prompts and resource templates, which take no name of a tool's.
 fn offers_beside<'s>(
     snapshot: &'s Snapshot,
@@ -250,11 +182,11 @@ fn offers_beside<'s>(
     prefix: Option<&str>,
     own: &[&str],
     diagnostics: &mut Diagnostics,
-) -> (Vec<PromptPlan<'s>>, Vec<TemplatePlan<'s>>) {
-    let mut prompts = offers::prompts(&snapshot.prompts, diagnostics);
-    let mut templates = offers::templates(&snapshot.resource_templates, diagnostics);
+) -> Vec<Offer<'s>> {
+    let mut prompts = offers::read(Listed::Prompt, &snapshot.prompts, diagnostics);
+    let mut templates = offers::read(Listed::ResourceTemplate, &snapshot.resource_templates, diagnostics);
     if prompts.is_empty() && templates.is_empty() {
-        return (prompts, templates);
+        return prompts;
     }
     let schemas = tools.iter().flat_map(ToolPlan::schemas);
     let types = schemas.flat_map(|schema| {
@@ -266,62 +198,30 @@ fn offers_beside<'s>(
         methods: tools.iter().map(|tool| tool.idents.method.as_str()).collect(),
         types: types.chain(reserved()).chain(own.iter().copied()).collect(),
     };
-    offers::name(&mut prompts.iter_mut().map(|prompt| &mut prompt.offer).collect::<Vec<_>>(), &taken, diagnostics);
-    offers::name(
-        &mut templates.iter_mut().map(|template| &mut template.offer).collect::<Vec<_>>(),
-        &taken,
-        diagnostics,
-    );
-    (prompts, templates)
+    offers::name(&mut prompts, &taken, diagnostics);
+    offers::name(&mut templates, &taken, diagnostics);
+    prompts.append(&mut templates);
+    prompts
 }
 
 /// Names all types of all tools in one scope.
 fn name_types(tools: &mut [ToolPlan<'_>], own: &[&str], sharing: &Sharing, diagnostics: &mut Diagnostics) {
     let (named, names) = (sharing.named(), sharing.names(tools));
-    let every = || tools.iter().enumerate().flat_map(|(at, tool)| tool.schemas().map(move |schema| (at, tool, schema)));
-    let types: Vec<_> = every()
-        .flat_map(|(at, tool, schema)| schema.order.iter().map(move |id| (at, tool, schema, *id)))
-        .filter(|(tool, _, schema, shape)| {
-            named.is_empty() || !named.contains(&TypeAt { tool: *tool, role: schema.document.role, shape: *shape })
-        })
-        .map(|(_, tool, schema, id)| (tool, schema, id))
-        .collect();
-    let wanted: Vec<Wanted<'_>> = types
-        .iter()
-        .map(|(_, schema, id)| Wanted {
-            name: schema.name(*id).unwrap_or_default(),
-            is_root: *id == schema.document.root,
-        })
-        .collect();
-    let identity = |place: usize| -> Identity {
-        let Some((tool, schema, id)) = types.get(place) else { return Identity::default() };
-        let (depth, path) = schema.path(*id);
-        let role = match schema.document.role {
-            Role::Input => "input",
-            Role::Output => "output",
-        };
-        (depth, format!("{} {role} {path}", tool.key))
-    };
+    let types: Vec<TypeAt> = TypeAt::all(tools).filter(|at| !named.contains(at)).collect();
+    let wanted: Vec<Wanted<'_>> =
+        types.iter().map(|at| Wanted { name: at.name(tools), is_root: at.is_root(tools) }).collect();
+    let identity = |place: usize| types.get(place).map(|at| at.identity(tools)).unwrap_or_default();
     let reserved: Vec<&str> = reserved().chain(own.iter().copied()).chain(names.iter().map(String::as_str)).collect();
     let mut renamed = renamed_types(&wanted, &reserved, identity);
     renamed.sort();
-    let places: Vec<_> = renamed
-        .into_iter()
-        .filter_map(|(place, name)| {
-            let (tool, schema, id) = types.get(place)?;
-            Some((tool.index, schema.document.role, *id, name))
-        })
-        .collect();
-    let mut renamed = places.into_iter().peekable();
-    for tool in &mut *tools {
-        while let Some((_, role, id, name)) = renamed.next_if(|(index, ..)| *index == tool.index) {
-            let schema = if role == Role::Input { Some(&mut tool.input) } else { tool.output.as_mut() };
-            let Some(named) = schema.and_then(|schema| schema.types.get_mut(&id)) else { continue };
+    for (place, name) in renamed {
+        let Some(at) = types.get(place) else { continue };
+        if let Some(tool) = tools.get(at.tool) {
             let mut reporter = Reporter::new(tool.wire, tool.index, "");
-            reporter.say(RENAMED, "", format!("the type `{}` is named `{name}`", named.name));
+            reporter.say(RENAMED, "", format!("the type `{}` is named `{name}`", at.name(tools)));
             diagnostics.extend(reporter.finish());
-            named.name = name;
         }
+        at.rename(tools, &name);
     }
     sharing.spread_names(tools);
     for tool in tools {

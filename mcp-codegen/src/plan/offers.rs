@@ -2,10 +2,8 @@
 
 use std::collections::HashSet;
 
-use mcp_bindgen_model::{TemplateVariable, UriTemplate, canonical_json};
-use mcp_bindgen_schema::diagnostics::{
-    Code, Diagnostics, Listed, MALFORMED_PROMPT, MALFORMED_TEMPLATE, RENAMED, Reporter,
-};
+use mcp_bindgen_model::{TemplateVariable, UriTemplate};
+use mcp_bindgen_schema::diagnostics::{Diagnostics, Listed, MALFORMED_PROMPT, MALFORMED_TEMPLATE, RENAMED, Reporter};
 use serde_json::{Map, Value, json};
 
 use super::builders::BUILDER;
@@ -19,7 +17,7 @@ const MOST_VARIABLES: usize = 100;
 /// A prompt, or a resource template.
 #[derive(Debug)]
 pub(crate) struct Offer<'s> {
-    pub(crate) listed: Listed,
+    pub(crate) kind: OfferKind<'s>,
     /// The place in the snapshot's list.
     pub(crate) index: usize,
     pub(crate) wire: &'s str,
@@ -33,6 +31,13 @@ pub(crate) struct Offer<'s> {
     pub(crate) summary: Option<String>,
     /// The schema of an object with the parameters.
     pub(crate) schema: Value,
+}
+
+/// The parts that only prompts, or only resource templates have.
+#[derive(Debug)]
+pub(crate) enum OfferKind<'s> {
+    Prompt(Vec<PromptArgument<'s>>),
+    Template { uri_template: &'s str, mime_type: Option<&'s str> },
 }
 
 /// The names of a prompt or a resource template in Rust.
@@ -49,12 +54,6 @@ pub(crate) struct OfferIdents {
 }
 
 #[derive(Debug)]
-pub(crate) struct PromptPlan<'s> {
-    pub(crate) offer: Offer<'s>,
-    pub(crate) arguments: Vec<PromptArgument<'s>>,
-}
-
-#[derive(Debug)]
 pub(crate) struct PromptArgument<'s> {
     pub(crate) name: &'s str,
     pub(crate) title: Option<&'s str>,
@@ -62,20 +61,54 @@ pub(crate) struct PromptArgument<'s> {
     pub(crate) is_required: bool,
 }
 
-#[derive(Debug)]
-pub(crate) struct TemplatePlan<'s> {
-    pub(crate) offer: Offer<'s>,
-    pub(crate) uri_template: &'s str,
-    pub(crate) mime_type: Option<&'s str>,
+impl Offer<'_> {
+    pub(crate) fn listed(&self) -> Listed {
+        match self.kind {
+            OfferKind::Prompt(_) => Listed::Prompt,
+            OfferKind::Template { .. } => Listed::ResourceTemplate,
+        }
+    }
+
+    /// Returns `true` if an item of the list would be bound like this one again.
+    fn is_repeated_by(&self, wire: &str, item: &Map<String, Value>, kind: &OfferKind<'_>) -> bool {
+        self.wire == wire
+            && match (&self.kind, kind) {
+                (OfferKind::Template { uri_template, .. }, OfferKind::Template { uri_template: other, .. }) => {
+                    uri_template == other
+                }
+                _ => self.item == item,
+            }
+    }
 }
 
-impl<'s> Offer<'s> {
-    fn new(listed: Listed, index: usize, wire: &'s str, item: &'s Map<String, Value>, schema: Value) -> Self {
+/// Returns the prompts, or the resource templates, that can be bound.
+pub(super) fn read<'s>(listed: Listed, list: &'s [Value], diagnostics: &mut Diagnostics) -> Vec<Offer<'s>> {
+    let is_prompt = listed == Listed::Prompt;
+    let malformed = if is_prompt { MALFORMED_PROMPT } else { MALFORMED_TEMPLATE };
+    let mut offers: Vec<Offer<'s>> = Vec::new();
+    for (index, value) in list.iter().enumerate() {
+        let named = value.as_object().and_then(|item| Some((item, item.get("name")?.as_str()?)));
+        let Some((item, wire)) = named.filter(|(_, name)| !name.is_empty()) else {
+            let mut reporter = Reporter::of(listed, &format!("#{index}"), index);
+            reporter.say(malformed, "", if value.is_object() { "it has no name" } else { "it is not an object" });
+            diagnostics.extend(reporter.finish());
+            continue;
+        };
+        let mut reporter = Reporter::of(listed, wire, index);
+        if is_prompt && offers.iter().any(|known| known.wire == wire) {
+            reporter.say(MALFORMED_PROMPT, "/name", "another prompt has the same name");
+        }
+        let read = if is_prompt { prompt(item, &mut reporter) } else { template(item, &mut reporter) };
+        diagnostics.extend(reporter.finish());
+        let Some((kind, schema)) = read else { continue };
+        if offers.iter().any(|known| known.is_repeated_by(wire, item, &kind)) {
+            continue;
+        }
         let text = |key: &str| item.get(key).and_then(Value::as_str);
         let (title, description) = (text("title"), text("description"));
         let says_more = |text: &&str| !is_in_name(text, wire);
-        Self {
-            listed,
+        offers.push(Offer {
+            kind,
             index,
             wire,
             item,
@@ -85,53 +118,22 @@ impl<'s> Offer<'s> {
             said: description.map(sanitized).unwrap_or_default(),
             summary: [description, title].into_iter().flatten().filter(says_more).find_map(first_sentence),
             schema,
-        }
-    }
-}
-
-/// Returns an item with its name, or diagnostics.
-fn named(listed: Listed, code: Code, index: usize, item: &Value) -> Result<(&str, &Map<String, Value>), Diagnostics> {
-    let name = item.as_object().and_then(|map| Some((map.get("name")?.as_str()?, map)));
-    name.filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-        let mut reporter = Reporter::of(listed, &format!("#{index}"), index);
-        reporter.say(code, "", if item.is_object() { "it has no name" } else { "it is not an object" });
-        reporter.finish()
-    })
-}
-
-/// Returns the prompts that can be bound.
-pub(super) fn prompts<'s>(list: &'s [Value], diagnostics: &mut Diagnostics) -> Vec<PromptPlan<'s>> {
-    let mut prompts: Vec<PromptPlan<'s>> = Vec::new();
-    let mut seen: HashSet<(&str, String)> = HashSet::new();
-    for (index, item) in list.iter().enumerate() {
-        let (wire, prompt) = match named(Listed::Prompt, MALFORMED_PROMPT, index, item) {
-            Ok(named) => named,
-            Err(said) => {
-                diagnostics.extend(said);
-                continue;
-            }
-        };
-        let mut reporter = Reporter::of(Listed::Prompt, wire, index);
-        let is_second = seen.iter().any(|(name, _)| *name == wire);
-        if is_second {
-            reporter.say(MALFORMED_PROMPT, "/name", "another prompt has the same name");
-        }
-        let arguments = arguments(prompt, &mut reporter);
-        diagnostics.extend(reporter.finish());
-        let Some(arguments) = arguments else { continue };
-        if !seen.insert((wire, canonical_json(item))) {
-            continue;
-        }
-        let properties = arguments.iter().map(|argument| {
-            let mut schema = Map::from_iter([("type".to_owned(), json!("string"))]);
-            let texts = [("title", argument.title), ("description", argument.description)];
-            schema.extend(texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into()))));
-            (argument.name, Value::Object(schema), argument.is_required)
         });
-        let schema = object(properties);
-        prompts.push(PromptPlan { offer: Offer::new(Listed::Prompt, index, wire, prompt, schema), arguments });
     }
-    prompts
+    offers
+}
+
+/// Returns a prompt, and the schema of its arguments, if they are a list.
+fn prompt<'s>(prompt: &'s Map<String, Value>, reporter: &mut Reporter) -> Option<(OfferKind<'s>, Value)> {
+    let arguments = arguments(prompt, reporter)?;
+    let properties = arguments.iter().map(|argument| {
+        let mut schema = Map::from_iter([("type".to_owned(), json!("string"))]);
+        let texts = [("title", argument.title), ("description", argument.description)];
+        schema.extend(texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into()))));
+        (argument.name, Value::Object(schema), argument.is_required)
+    });
+    let schema = object(properties);
+    Some((OfferKind::Prompt(arguments), schema))
 }
 
 /// Returns the arguments of a prompt, or `None` if they are not a list.
@@ -171,45 +173,22 @@ fn arguments<'s>(prompt: &'s Map<String, Value>, reporter: &mut Reporter) -> Opt
     Some(arguments)
 }
 
-/// Returns the resource templates that can be filled in.
-pub(super) fn templates<'s>(list: &'s [Value], diagnostics: &mut Diagnostics) -> Vec<TemplatePlan<'s>> {
-    let mut templates: Vec<TemplatePlan<'s>> = Vec::new();
-    for (index, item) in list.iter().enumerate() {
-        let (wire, template) = match named(Listed::ResourceTemplate, MALFORMED_TEMPLATE, index, item) {
-            Ok(named) => named,
-            Err(said) => {
-                diagnostics.extend(said);
-                continue;
-            }
-        };
-        let text = |key: &str| template.get(key).and_then(Value::as_str);
-        let mut reporter = Reporter::of(Listed::ResourceTemplate, wire, index);
-        let (uri_template, variables) = match text("uriTemplate").map(|text| (text, variables(text))) {
-            Some((text, Ok(variables))) => (text, variables),
-            Some((_, Err(message))) => {
-                reporter.say(MALFORMED_TEMPLATE, "/uriTemplate", message);
-                diagnostics.extend(reporter.finish());
-                continue;
-            }
-            None => {
-                reporter.say(MALFORMED_TEMPLATE, "", "it has no `uriTemplate`");
-                diagnostics.extend(reporter.finish());
-                continue;
-            }
-        };
-        if templates.iter().any(|known| known.offer.wire == wire && known.uri_template == uri_template) {
-            continue;
-        }
-        let properties = variables.iter().map(|variable| {
-            let text = json!({ "type": "string" });
-            let schema = if variable.is_list { json!({ "type": "array", "items": text }) } else { text };
-            (variable.name.as_str(), schema, variable.is_required)
-        });
-        let schema = object(properties);
-        let offer = Offer::new(Listed::ResourceTemplate, index, wire, template, schema);
-        templates.push(TemplatePlan { offer, uri_template, mime_type: text("mimeType") });
-    }
-    templates
+/// Returns a resource template, and the schema of its variables, if it can be filled in.
+fn template<'s>(template: &'s Map<String, Value>, reporter: &mut Reporter) -> Option<(OfferKind<'s>, Value)> {
+    let text = |key: &str| template.get(key).and_then(Value::as_str);
+    let Some(uri_template) = text("uriTemplate") else {
+        reporter.say(MALFORMED_TEMPLATE, "", "it has no `uriTemplate`");
+        return None;
+    };
+    let variables = variables(uri_template)
+        .map_err(|message| reporter.say(MALFORMED_TEMPLATE, "/uriTemplate", message))
+        .ok()?;
+    let properties = variables.iter().map(|variable| {
+        let text = json!({ "type": "string" });
+        let schema = if variable.is_list { json!({ "type": "array", "items": text }) } else { text };
+        (variable.name.as_str(), schema, variable.is_required)
+    });
+    Some((OfferKind::Template { uri_template, mime_type: text("mimeType") }, object(properties)))
 }
 
 fn variables(text: &str) -> Result<Vec<TemplateVariable>, String> {
@@ -244,8 +223,8 @@ pub(super) struct Taken<'t> {
 }
 
 /// Names the offers of one list; names of tools take precedence.
-pub(super) fn name(offers: &mut [&mut Offer<'_>], taken: &Taken<'_>, diagnostics: &mut Diagnostics) {
-    let Some(listed) = offers.first().map(|offer| offer.listed) else { return };
+pub(super) fn name(offers: &mut [Offer<'_>], taken: &Taken<'_>, diagnostics: &mut Diagnostics) {
+    let Some(listed) = offers.first().map(Offer::listed) else { return };
     let (word, suffix, longer) = match listed {
         Listed::Prompt => ("prompt", "Prompt", "PromptArguments"),
         _ => ("resource", "Resource", "ResourceVariables"),

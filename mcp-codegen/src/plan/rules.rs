@@ -1,13 +1,10 @@
 //! The user's rules, held against the plan.
 
-use std::rc::Rc;
-
 use mcp_bindgen_model::{Types, UnknownKeys, printable};
 use mcp_bindgen_schema::{Shape, ShapeId};
 
 use super::alike::TypeAt;
 use super::can_derive;
-use super::derives::Derives;
 use super::located::{Located, Nowhere, locate};
 use super::shared::Sharing;
 use super::{SchemaPlan, ToolPlan};
@@ -86,11 +83,6 @@ pub(super) fn apply(
     let rules = &options.rules;
     faults.extend(rename_fields(&rules.rename, tools, sharing, every));
     faults.extend(can_derive::faults(&rules.derive, tools));
-    let asked = Rc::new(Derives::new(&rules.derive));
-    for schema in tools.iter_mut().flat_map(ToolPlan::schemas_mut) {
-        schema.derives = Rc::clone(&asked);
-        schema.switches = rules.switches();
-    }
     if options.server.types == Types::Typify {
         faults.extend(without_effect(options));
     }

@@ -1,15 +1,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::rc::Rc;
 
 use mcp_bindgen_schema::diagnostics::Reporter;
 use mcp_bindgen_schema::{Document, Role, SchemaId, Shape, ShapeId, StructShape};
-use proc_macro2::TokenStream;
 use serde_json::Value;
 
-use super::derives::Derives;
 use super::naming::{NamedType, WirePath, definition, named_types, wire_path};
 use crate::names;
-use crate::rules::Switches;
 
 /// One of a tool's two schemas, translated.
 #[derive(Debug)]
@@ -21,20 +17,14 @@ pub(crate) struct SchemaPlan<'s> {
     pub(crate) order: Vec<ShapeId>,
     /// Pairs of shapes that hold each other, so that the first has to box the second.
     boxed: HashSet<(ShapeId, ShapeId)>,
-    /// The user's types in place of definitions.
-    extern_types: HashMap<ShapeId, TokenStream>,
     /// Which ways the values of shared types go; those of others go the way of the document.
     uses: HashMap<ShapeId, Uses>,
     /// `true` if the schema of the root type is this document. A type shared by several results has the schema of one.
     pub(crate) is_described: bool,
-    /// The derives of the user for every type.
-    pub(super) derives: Rc<Derives>,
     /// The strings and numbers that become newtypes, with the schemas that they check.
     pub(crate) checks: BTreeMap<ShapeId, Value>,
     /// The names of builders, by the struct that they make.
     pub(crate) builders: HashMap<ShapeId, String>,
-    /// The switches for its types.
-    pub(crate) switches: Switches,
     /// The user's names of fields: a struct's, by their places.
     pub(super) renamed: HashMap<(ShapeId, usize), String>,
 }
@@ -50,19 +40,9 @@ pub(super) struct Uses {
     pub(super) lenient: bool,
 }
 
-/// The part of a plan that a schema alone decides, so that several can be read at once.
-#[derive(Debug)]
-pub(super) struct ReadSchema<'s> {
-    document: Document<'s>,
-    checks: BTreeMap<ShapeId, Value>,
-    types: BTreeMap<ShapeId, NamedType>,
-    order: Vec<ShapeId>,
-    boxed: HashSet<(ShapeId, ShapeId)>,
-}
-
-impl<'s> ReadSchema<'s> {
+impl<'s> SchemaPlan<'s> {
     /// Reads a schema around the definitions at these pointers. Its types want names that begin with `root_name`.
-    pub(super) fn new(
+    pub(crate) fn new(
         schema: &'s Value,
         role: Role,
         root_name: &str,
@@ -74,29 +54,14 @@ impl<'s> ReadSchema<'s> {
         document.keep_declared();
         let checks = if checked { document.checks(reporter) } else { BTreeMap::new() };
         let (types, order) = named_types(&document, &checks, root_name);
-        Self { boxed: document.shapes.boxed(), checks, types, order, document }
-    }
-}
-
-impl<'s> SchemaPlan<'s> {
-    /// Reads a schema, whose types want names that begin with `root_name`.
-    pub(crate) fn new(schema: &'s Value, role: Role, root_name: &str, reporter: &mut Reporter) -> Self {
-        Self::of(ReadSchema::new(schema, role, root_name, &[], false, reporter))
-    }
-
-    pub(super) fn of(read: ReadSchema<'s>) -> Self {
-        let ReadSchema { document, checks, types, order, boxed } = read;
         Self {
             types,
             order,
-            boxed,
-            extern_types: HashMap::new(),
+            boxed: document.shapes.boxed(),
             uses: HashMap::new(),
             is_described: true,
-            derives: Rc::default(),
             checks,
             builders: HashMap::new(),
-            switches: Switches::default(),
             renamed: HashMap::new(),
             document,
         }
@@ -119,21 +84,6 @@ impl<'s> SchemaPlan<'s> {
     /// Returns `true` if values of a type are sent.
     pub(crate) fn is_sent(&self, id: ShapeId) -> bool {
         self.uses.get(&id).map_or(self.document.role == Role::Input, |uses| uses.sent)
-    }
-
-    /// Puts types of the user's in place of shapes.
-    pub(super) fn with_extern_types(self, extern_types: HashMap<ShapeId, TokenStream>) -> Self {
-        Self { extern_types, ..self }
-    }
-
-    /// Returns the user's type in place of a shape.
-    pub(crate) fn extern_type(&self, id: ShapeId) -> Option<&TokenStream> {
-        self.extern_types.get(&id)
-    }
-
-    /// Returns the shapes that have one.
-    pub(super) fn opaque(&self) -> impl Iterator<Item = &ShapeId> {
-        self.extern_types.keys()
     }
 
     /// Makes structs keep unknown properties that they would ignore.

@@ -105,18 +105,14 @@ impl Sharing {
 
     /// Returns the names of the shared types.
     pub(super) fn names(&self, tools: &[ToolPlan<'_>]) -> Vec<String> {
-        self.groups.iter().filter(|group| group.is_named).filter_map(|group| group.name(tools)).collect()
+        self.groups.iter().filter(|group| group.is_named).map(|group| group.kept.name(tools).to_owned()).collect()
     }
 
     /// Calls every type of a group as the one that is generated is called.
     pub(super) fn spread_names(&self, tools: &mut [ToolPlan<'_>]) {
         for group in &self.groups {
-            let Some(name) = group.name(tools) else { continue };
-            for member in &group.members {
-                if let Some(found) = member.schema_mut(tools).and_then(|schema| schema.types.get_mut(&member.shape)) {
-                    found.name.clone_from(&name);
-                }
-            }
+            let name = group.kept.name(tools).to_owned();
+            group.members.iter().for_each(|member| member.rename(tools, &name));
         }
     }
 
@@ -151,12 +147,6 @@ impl Sharing {
                 }
             }
         }
-    }
-}
-
-impl Group {
-    fn name(&self, tools: &[ToolPlan<'_>]) -> Option<String> {
-        self.kept.schema(tools)?.name(self.kept.shape).map(str::to_owned)
     }
 }
 

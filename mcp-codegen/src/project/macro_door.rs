@@ -8,7 +8,7 @@ use quote::{quote, quote_spanned};
 use syn::LitStr;
 
 use super::macro_input::MacroInput;
-use super::{Project, Source, check_backend, check_excluded, check_pattern};
+use super::{Project, Source, check_backend, check_pattern};
 use crate::emit::{fault, fault_of};
 use crate::live::{Door, VARIABLE};
 use crate::options::Options;
@@ -122,12 +122,14 @@ fn narrow(sources: &mut [syn::Result<Source>], input: &MacroInput) {
 }
 
 fn check_patterns(sources: &[syn::Result<Source>], input: &MacroInput) -> syn::Result<()> {
-    let at = |pattern: &LitStr, error: FileError| syn::Error::new(pattern.span(), error);
-    let sources = || sources.iter().flatten();
-    check_each(&input.tools, |pattern| check_pattern(&pattern.value(), sources()).map_err(|error| at(pattern, error)))?;
-    check_each(&input.exclude, |pattern| {
-        check_excluded(&pattern.value(), sources()).map_err(|error| at(pattern, error))
-    })
+    let check = |literals: &[LitStr], idle| {
+        check_each(literals, |pattern| {
+            check_pattern(idle, &pattern.value(), sources.iter().flatten())
+                .map_err(|error| syn::Error::new(pattern.span(), error))
+        })
+    };
+    check(&input.tools, Options::idle_pattern)?;
+    check(&input.exclude, Options::idle_exclude)
 }
 
 /// Checks all items, and returns all errors as one.

@@ -370,31 +370,20 @@ impl Source {
     }
 }
 
-/// Fails if a pattern for several servers matches no tool of any of them.
-pub(crate) fn check_pattern<'s>(pattern: &str, sources: impl IntoIterator<Item = &'s Source>) -> Result<(), FileError> {
-    let mut first = None;
-    for source in sources {
-        let Some(idle) = source.options.idle_pattern(pattern, &source.snapshot) else {
-            return Ok(());
-        };
-        // That a tool is there and left out says more than that another server has no such tool.
-        if first.as_ref().is_none_or(|(known, _): &(IdlePattern, _)| known.reason == Idle::NoTool) {
-            first = Some((idle, source));
-        }
-    }
-    first.map_or(Ok(()), |(idle, source)| Err(source.idle(&idle)))
-}
-
-/// Fails if an exclude pattern for several servers matches no tool of any of them.
-pub(crate) fn check_excluded<'s>(
+/// Fails if a pattern for several servers has no effect on any of them. `idle` is a method for the key of the pattern.
+pub(crate) fn check_pattern<'s>(
+    idle: fn(&Options, &str, &Snapshot) -> Option<IdlePattern>,
     pattern: &str,
     sources: impl IntoIterator<Item = &'s Source>,
 ) -> Result<(), FileError> {
     let mut first = None;
     for source in sources {
-        match source.options.idle_exclude(pattern, &source.snapshot) {
-            None => return Ok(()),
-            Some(idle) => drop(first.get_or_insert((idle, source))),
+        let Some(idle) = idle(&source.options, pattern, &source.snapshot) else {
+            return Ok(());
+        };
+        // That a tool is there and left out says more than that another server has no such tool.
+        if first.as_ref().is_none_or(|(known, _): &(IdlePattern, _)| known.reason == Idle::NoTool) {
+            first = Some((idle, source));
         }
     }
     first.map_or(Ok(()), |(idle, source)| Err(source.idle(&idle)))
