@@ -14,13 +14,7 @@ use mcp_bindgen_schema::{Shape, Slot, wrapped_field};
 
 impl ToolPlan<'_> {
     /// Types, `impl Tool` and handler.
-    pub(crate) fn items(
-        &self,
-        plan: &Plan<'_>,
-        replaced: &Replaced,
-        private: &TokenStream,
-        tokens: &mut TokenStream,
-    ) {
+    pub(crate) fn items(&self, plan: &Plan<'_>, replaced: &Replaced, private: &TokenStream, tokens: &mut TokenStream) {
         let params = ident(&self.idents.params);
         let handler = ident(&self.idents.handler);
         let types = TypeEmitter::new(&self.input, plan, private);
@@ -100,12 +94,7 @@ impl ToolPlan<'_> {
     }
 
     /// Returns the type of the output, and the code that decodes it from a result.
-    fn decoding(
-        &self,
-        plan: &Plan<'_>,
-        replaced: &Replaced,
-        private: &TokenStream,
-    ) -> (TokenStream, TokenStream) {
+    fn decoding(&self, plan: &Plan<'_>, replaced: &Replaced, private: &TokenStream) -> (TokenStream, TokenStream) {
         let Some(schema) = &self.output else {
             return (quote!(ToolResult), TokenStream::new());
         };

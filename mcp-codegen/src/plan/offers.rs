@@ -180,9 +180,8 @@ fn template<'s>(template: &'s Map<String, Value>, reporter: &mut Reporter) -> Op
         reporter.say(MALFORMED_TEMPLATE, "", "it has no `uriTemplate`");
         return None;
     };
-    let variables = variables(uri_template)
-        .map_err(|message| reporter.say(MALFORMED_TEMPLATE, "/uriTemplate", message))
-        .ok()?;
+    let variables =
+        variables(uri_template).map_err(|message| reporter.say(MALFORMED_TEMPLATE, "/uriTemplate", message)).ok()?;
     let properties = variables.iter().map(|variable| {
         let text = json!({ "type": "string" });
         let schema = if variable.is_list { json!({ "type": "array", "items": text }) } else { text };
