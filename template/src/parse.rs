@@ -12,9 +12,6 @@ use crate::vocabulary::unknown;
 const MOST_PIECES: usize = 100_000;
 /// Results whose names have expressions in them: each may be any of the names that are used.
 const MOST_OPEN_NAMES: usize = 1_000;
-/// Tags of other languages for templates, which would mean something there and nothing here.
-const FOREIGN_TAGS: [&str; 6] = ["include", "system", "user", "assistant", "together", "obliviate"];
-
 impl Template {
     /// Parses a template.
     ///
@@ -111,21 +108,18 @@ impl<'t> Parser<'t> {
             if let Err(fault) = result {
                 self.faults.say(fault);
             }
-            if self.open_names > MOST_OPEN_NAMES {
-                let message = format!(
-                    "more than {MOST_OPEN_NAMES} results have names with expressions: use a loop for the slots"
-                );
-                self.faults.say(self.cursor.fault(message));
-                break;
-            }
-            if self.count > MOST_PIECES {
-                let message = format!(
+            let too_much = if self.open_names > MOST_OPEN_NAMES {
+                format!("more than {MOST_OPEN_NAMES} results have names with expressions: use a loop for the slots")
+            } else if self.count > MOST_PIECES {
+                format!(
                     "the template has more than {MOST_PIECES} statements, expressions, slots and checkpoints: split \
                      it"
-                );
-                self.faults.say(self.cursor.fault(message));
-                break;
-            }
+                )
+            } else {
+                continue;
+            };
+            self.faults.say(self.cursor.fault(too_much));
+            break;
         }
         // Unreadable parts may have closed them.
         if self.faults.is_empty() {
@@ -350,28 +344,14 @@ impl<'t> Parser<'t> {
             self.cursor.advance("<checkpoint>".len());
             return self.checkpoint(&opened);
         }
-        let fault = if is_tag && name.eq_ignore_ascii_case("checkpoint") {
-            if is_end {
-                Some(
-                    "unexpected `</checkpoint>`: write `<checkpoint>`, or `<checkpoint>Name</checkpoint>` on one \
-                      line"
-                        .to_owned(),
-                )
-            } else {
-                Some("expected `<checkpoint>` or `<checkpoint>Name</checkpoint>`".to_owned())
-            }
-        } else if is_tag && !is_end && FOREIGN_TAGS.contains(&name) {
-            let plain = format!("for literal text write `{{% raw %}}<{name}>{{% endraw %}}`");
-            Some(match name {
-                "include" => format!("`<include>` is not supported: a template is a single text; {plain}"),
-                "obliviate" => format!("`<obliviate>` is not supported: write `<checkpoint>`; {plain}"),
-                _ => format!("`<{name}>` is not supported: a template is the text of one message; {plain}"),
-            })
-        } else {
-            None
-        };
         self.take_text(1);
-        fault.map_or(Ok(()), |message| Err(opened.fault(message)))
+        match is_tag && name.eq_ignore_ascii_case("checkpoint") {
+            true if is_end => Err(opened.fault(
+                "unexpected `</checkpoint>`: write `<checkpoint>`, or `<checkpoint>Name</checkpoint>` on one line",
+            )),
+            true => Err(opened.fault("expected `<checkpoint>` or `<checkpoint>Name</checkpoint>`")),
+            false => Ok(()),
+        }
     }
 
     /// Parses a checkpoint; the cursor starts after `<checkpoint>`.

@@ -93,43 +93,19 @@ impl Parts {
     }
 }
 
-/// Parses an escape of JSON (RFC 8259, section 7).
+/// Parses an escape of JSON (RFC 8259, section 7): `\n`, `\u0061`, or two of those for a surrogate pair.
 fn escape(cursor: &mut Cursor<'_>) -> Result<char, Fault> {
-    let at = *cursor;
-    cursor.advance(1);
-    let plain = match cursor.byte(0) {
-        Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
-        Some(b'b') => '\u{8}',
-        Some(b'f') => '\u{c}',
-        Some(b'n') => '\n',
-        Some(b'r') => '\r',
-        Some(b't') => '\t',
-        Some(b'u') => {
-            cursor.advance(1);
-            return code_point(cursor).ok_or_else(|| {
-                at.fault("expected four hexadecimal digits after `\\u`, and a second escape for a surrogate pair")
-            });
+    for length in [2, 6, 12] {
+        let escape = cursor.rest().get(..length).unwrap_or_default();
+        if let Ok(text) = serde_json::from_str::<String>(&format!("\"{escape}\""))
+            && let Some(char) = text.chars().next()
+        {
+            cursor.advance(length);
+            return Ok(char);
         }
-        _ => return Err(at.fault("invalid escape: write a backslash as `\\\\`")),
-    };
-    cursor.advance(1);
-    Ok(plain)
-}
-
-fn code_point(cursor: &mut Cursor<'_>) -> Option<char> {
-    let first = digits(cursor)?;
-    if !(0xd800..0xdc00).contains(&first) {
-        return char::from_u32(first);
     }
-    let second = cursor.eat("\\u").then(|| digits(cursor))??;
-    (0xdc00..0xe000)
-        .contains(&second)
-        .then(|| char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00)))?
-}
-
-fn digits(cursor: &mut Cursor<'_>) -> Option<u32> {
-    let digits = cursor.rest().get(..4).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
-    let value = u32::from_str_radix(digits, 16).ok()?;
-    cursor.advance(4);
-    Some(value)
+    Err(cursor.fault(match cursor.is_at("\\u") {
+        true => "expected four hexadecimal digits after `\\u`, and a second escape for a surrogate pair",
+        false => "invalid escape: write a backslash as `\\\\`",
+    }))
 }
