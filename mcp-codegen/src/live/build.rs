@@ -5,75 +5,68 @@ use std::time::Duration;
 /// The age from which a file may belong to another build, if builds cannot be distinguished.
 const SHORT: Duration = Duration::from_secs(60);
 /// The number of a process may come again.
+#[cfg(any(test, all(unix, not(target_os = "linux"))))]
 const LONG: Duration = Duration::from_secs(3600);
 
 /// One run of cargo.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Build {
-    /// The build of a cargo process, with its start time. Wrappers of rustc may run in between.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
-    Cargo(Process),
-    /// The build of the parent process.
-    #[cfg_attr(any(target_os = "linux", not(unix)), allow(dead_code))]
-    Parent(u32),
-    /// The build is unknown: a compiler cache's server started this process, or the platform cannot identify parents.
-    Unknown,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
-pub(super) struct Process {
-    id: u32,
-    began: String,
+pub(super) struct Build {
+    /// Differs from that of other builds, as far as builds can be distinguished.
+    pub(super) name: String,
+    /// The age from which a record of this name may belong to another build.
+    lasts: Duration,
+    /// The process that runs the build, if it is known.
+    process: Option<u32>,
 }
 
 impl Build {
+    /// The build of a cargo process, with its start time. Wrappers of rustc may run in between.
     #[cfg(target_os = "linux")]
     pub(super) fn current() -> Self {
-        match proc::cargo_of(proc::ancestors()) {
-            Some(cargo) => Self::Cargo(Process { id: cargo.id, began: cargo.began }),
-            None => Self::Unknown,
-        }
+        proc::cargo_of(proc::ancestors()).map_or_else(Self::unknown, |cargo| Self::of_cargo(cargo.id, &cargo.began))
     }
 
+    /// The build of the parent process.
     #[cfg(all(unix, not(target_os = "linux")))]
     pub(super) fn current() -> Self {
-        Self::Parent(std::os::unix::process::parent_id())
+        Self::of_parent(std::os::unix::process::parent_id())
     }
 
     #[cfg(not(unix))]
     pub(super) fn current() -> Self {
-        Self::Unknown
+        Self::unknown()
     }
 
-    /// Returns a text that differs from that of other builds, as far as builds can be distinguished.
-    pub(super) fn name(&self) -> String {
-        match self {
-            Self::Cargo(Process { id, began }) => format!("cargo {id} {began}"),
-            Self::Parent(id) => format!("parent {id}"),
-            Self::Unknown => String::new(),
-        }
+    #[cfg(target_os = "linux")]
+    fn of_cargo(id: u32, began: &str) -> Self {
+        Self { name: format!("cargo {id} {began}"), lasts: Duration::MAX, process: Some(id) }
+    }
+
+    #[cfg(any(test, all(unix, not(target_os = "linux"))))]
+    pub(super) fn of_parent(id: u32) -> Self {
+        Self { name: format!("parent {id}"), lasts: LONG, process: Some(id) }
+    }
+
+    /// A compiler cache's server started this process, or the platform cannot identify parents.
+    #[cfg(any(test, target_os = "linux", not(unix)))]
+    fn unknown() -> Self {
+        Self { name: String::new(), lasts: SHORT, process: None }
     }
 
     /// Returns `true` if a record of this name and age belongs to this build.
     pub(super) fn did(&self, name: &str, age: Duration) -> bool {
-        let in_time = match self {
-            Self::Cargo(_) => true,
-            Self::Parent(_) => age < LONG,
-            Self::Unknown => age < SHORT,
-        };
-        in_time && self.name() == name
+        age < self.lasts && self.name == name
     }
 
     /// Returns `true` if the build has ended, so that this process has no reader.
     pub(super) fn is_over(&self) -> bool {
-        match self {
-            #[cfg(target_os = "linux")]
-            Self::Cargo(cargo) => proc::read(cargo.id).is_none_or(|now| now.is_dead || now.began != cargo.began),
-            #[cfg(unix)]
-            Self::Parent(id) => std::os::unix::process::parent_id() != *id,
-            _ => false,
-        }
+        #[cfg(target_os = "linux")]
+        let is_other = |id| proc::read(id).is_none_or(|now| now.is_dead || Self::of_cargo(id, &now.began) != *self);
+        #[cfg(all(unix, not(target_os = "linux")))]
+        let is_other = |id| std::os::unix::process::parent_id() != id;
+        #[cfg(not(unix))]
+        let is_other = |_| false;
+        self.process.is_some_and(is_other)
     }
 }
 
@@ -133,18 +126,15 @@ mod proc {
 mod tests {
     use super::*;
 
-    fn cargo(id: u32, began: &str) -> Build {
-        Build::Cargo(Process { id, began: began.to_owned() })
-    }
-
+    #[cfg(target_os = "linux")]
     #[test]
     fn builds_are_distinguished() {
         let now = Duration::ZERO;
-        assert!(cargo(7, "100").did("cargo 7 100", LONG * 10));
-        assert!(!cargo(7, "200").did("cargo 7 100", now), "another process of the same number");
-        assert!(Build::Parent(7).did("parent 7", LONG / 2) && !Build::Parent(7).did("parent 7", LONG * 2));
-        assert!(Build::Unknown.did("", SHORT / 2) && !Build::Unknown.did("", SHORT * 2));
-        assert!(!Build::Unknown.did("cargo 7 100", now) && !cargo(7, "100").did("", now));
+        assert!(Build::of_cargo(7, "100").did("cargo 7 100", LONG * 10));
+        assert!(!Build::of_cargo(7, "200").did("cargo 7 100", now), "another process of the same number");
+        assert!(Build::of_parent(7).did("parent 7", LONG / 2) && !Build::of_parent(7).did("parent 7", LONG * 2));
+        assert!(Build::unknown().did("", SHORT / 2) && !Build::unknown().did("", SHORT * 2));
+        assert!(!Build::unknown().did("cargo 7 100", now) && !Build::of_cargo(7, "100").did("", now));
     }
 
     #[cfg(target_os = "linux")]
@@ -152,9 +142,9 @@ mod tests {
     fn build_is_over_when_its_cargo_exits() {
         let mut sleeper = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         let seen = proc::read(sleeper.id()).unwrap();
-        let build = cargo(seen.id, &seen.began);
+        let build = Build::of_cargo(seen.id, &seen.began);
         assert!(!build.is_over());
-        assert!(cargo(seen.id, "0").is_over(), "another process of the same number");
+        assert!(Build::of_cargo(seen.id, "0").is_over(), "another process of the same number");
         sleeper.kill().unwrap();
         // Dead, and not yet waited for.
         let dead = (0..500).any(|_| {
@@ -187,7 +177,7 @@ mod tests {
     fn cargo_is_found_among_the_ancestors() {
         // `cargo test` runs this; other programs need not.
         if proc::ancestors().any(|process| process.name == "cargo") {
-            assert!(matches!(Build::current(), Build::Cargo(_)), "{:?}", Build::current());
+            assert!(Build::current().name.starts_with("cargo "), "{:?}", Build::current());
         }
         assert!(!is_of_editor() || proc::ancestors().any(|process| process.name == "rust-analyzer"));
     }

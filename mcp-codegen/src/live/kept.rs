@@ -72,7 +72,7 @@ impl Question<'_> {
     /// # Errors
     /// Fails if it cannot be written.
     pub(super) fn keep(self, answer: &Result<String, String>) -> Result<(), FileError> {
-        let mut record = json!({ "build": self.kept.build.name(), "at": now().as_secs() });
+        let mut record = json!({ "build": self.kept.build.name, "at": now().as_secs() });
         match (answer, &mut record) {
             // The record comes last: it vouches for the text.
             (Ok(text), _) => write_private(&self.text(), text.as_bytes())?,
@@ -135,7 +135,7 @@ mod tests {
             taken(&kept).keep(&answer).unwrap();
             assert_eq!(taken(&kept).answer(), Some(answer));
         }
-        let other = Kept::new(kept.folder.clone(), Build::Parent(1));
+        let other = Kept::new(kept.folder.clone(), Build::of_parent(1));
         assert_eq!(taken(&other).answer(), None, "of another build");
         mcp_bindgen_model::write_if_changed(&kept.folder.join("x.answer"), b"{\"build\":").unwrap();
         assert_eq!(taken(&kept).answer(), None, "half a record");

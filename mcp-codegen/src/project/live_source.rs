@@ -48,17 +48,8 @@ impl Project {
             Err(error) if path.is_file() => Some(unreadable(server, &shown_from(&self.manifest_dir, error))),
             Err(_) => None,
         };
-        self.overridden(Source {
-            snapshot,
-            overrides: None,
-            options,
-            text: captured.text,
-            shown: relative(&self.manifest_dir, &captured.path),
-            shown_overrides: self.shown_overrides(&path),
-            path,
-            is_live: true,
-            has_checked_rules: false,
-            warnings: warning.into_iter().collect(),
-        })
+        let mut source = self.source(options, path, snapshot, captured.text, Some(&captured.path))?;
+        source.warnings.extend(warning);
+        Ok(source)
     }
 }

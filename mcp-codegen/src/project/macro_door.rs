@@ -55,16 +55,10 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
     let modules: Vec<TokenStream> = modules.collect();
     let names: Vec<String> = servers.iter().map(LitStr::value).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let warnings = project.warnings(&names).into_iter().map(|warning| warn(first, &warning));
-    let sources: Vec<(&LitStr, &Source)> =
-        servers.iter().zip(&sources).filter_map(|(server, source)| Some((server, source.as_ref().ok()?))).collect();
-    let of_sources =
-        sources.iter().flat_map(|(server, source)| source.warnings.iter().map(|warning| warn(server.span(), warning)));
-    let warnings = warnings.chain(of_sources);
-    let files = project.config_path().into_iter().chain(sources.iter().flat_map(|(_, source)| source.files()));
-    let files: BTreeSet<&Path> = files.collect();
-    let tracked = files.into_iter().map(|path| track(&manifest_dir, path)).chain(track_variable(&project));
-    Ok(quote!(#(#tracked)* #(#warnings)* #(#modules)*))
+    let sources =
+        servers.iter().zip(&sources).filter_map(|(server, source)| Some((server.span(), source.as_ref().ok()?)));
+    let around = surroundings(&project, &names, first, sources, None);
+    Ok(quote!(#around #(#modules)*))
 }
 
 /// Returns the modules of servers whose configuration cannot be read.
@@ -198,9 +192,33 @@ fn module(project: &Project, server: &LitStr, source: &Source) -> syn::Result<To
     Ok(planned.module())
 }
 
+/// Returns the warnings about servers, and what makes cargo rebuild the crate when one of its files changes.
+pub(super) fn surroundings<'s>(
+    project: &Project,
+    servers: &[&str],
+    here: Span,
+    sources: impl Iterator<Item = (Span, &'s Source)>,
+    template: Option<&'s Path>,
+) -> TokenStream {
+    let mut warnings: Vec<_> = project.warnings(servers).iter().map(|warning| warn(here, warning)).collect();
+    let config = project.config_path().map(Path::to_owned);
+    let mut files: BTreeSet<&Path> = config.as_deref().into_iter().chain(template).collect();
+    for (span, source) in sources {
+        warnings.extend(source.warnings.iter().map(|warning| warn(span, warning)));
+        files.extend(source.files());
+    }
+    let tracked = files.into_iter().map(|path| track(&project.manifest_dir, path));
+    let variable = project.depends_on_variable().then(|| {
+        quote!(
+            const _: fn() -> ::core::option::Option<&'static str> = || ::core::option_env!(#VARIABLE);
+        )
+    });
+    quote!(#(#tracked)* #variable #(#warnings)*)
+}
+
 /// Makes rustc warn. A macro cannot on stable, but the use of a deprecated item does. `deny(warnings)` does not turn it
 /// into an error, as a build must not fail for it; `allow(deprecated)` on a module around the macro silences it.
-pub(super) fn warn(span: Span, warning: &str) -> TokenStream {
+fn warn(span: Span, warning: &str) -> TokenStream {
     let name = Ident::new("configuration", span);
     quote_spanned! { span=>
         #[warn(warnings)]
@@ -215,18 +233,9 @@ pub(super) fn warn(span: Span, warning: &str) -> TokenStream {
 
 /// Makes cargo rebuild the crate when a file changes, without a path of this machine in the tokens. The closure is never
 /// called and leaves nothing behind; the value of a constant would be in the crate's metadata, with all that the file says.
-pub(super) fn track(manifest_dir: &Path, path: &Path) -> TokenStream {
+fn track(manifest_dir: &Path, path: &Path) -> TokenStream {
     let path = in_manifest_dir(&relative(manifest_dir, path));
     quote!(
         const _: fn() -> &'static [u8] = || ::core::include_bytes!(#path);
     )
-}
-
-/// Rebuilds the crate if the variable for live servers changes.
-pub(super) fn track_variable(project: &Project) -> Option<TokenStream> {
-    project.depends_on_variable().then(|| {
-        quote!(
-            const _: fn() -> ::core::option::Option<&'static str> = || ::core::option_env!(#VARIABLE);
-        )
-    })
 }

@@ -201,34 +201,36 @@ impl Project {
         };
         let text = mcp_bindgen_model::read_text(&path).map_err(named)?;
         let snapshot = Snapshot::parse(&text).map_err(named)?;
-        let shown = relative(&self.manifest_dir, &path);
-        let source = Source {
+        self.source(options, path, snapshot, text, None)
+    }
+
+    /// Returns a source, with the overrides beside the snapshot's file, and the views of the configuration. `captured`
+    /// is the file of a live server's snapshot.
+    fn source(
+        &self,
+        options: Options,
+        path: PathBuf,
+        snapshot: Snapshot,
+        text: String,
+        captured: Option<&Path>,
+    ) -> Result<Source, FileError> {
+        let named = |error| shown_from(&self.manifest_dir, error);
+        let overrides = Overrides::load_beside(&path).map_err(named)?;
+        let server = self.config.as_ref().and_then(|config| config.servers.get(&options.server.name));
+        let snapshot =
+            snapshot_for_bindings(snapshot, overrides.as_ref(), server).map_err(|faults| named(first(faults)))?;
+        Ok(Source {
             snapshot,
-            overrides: None,
             options,
+            overrides,
             text,
-            shown,
-            shown_overrides: self.shown_overrides(&path),
+            shown: relative(&self.manifest_dir, captured.unwrap_or(&path)),
+            shown_overrides: Overrides::beside(relative(&self.manifest_dir, &path)),
             path,
-            is_live: false,
+            is_live: captured.is_some(),
             has_checked_rules: false,
             warnings: Vec::new(),
-        };
-        self.overridden(source)
-    }
-
-    fn shown_overrides(&self, snapshot: &Path) -> PathBuf {
-        Overrides::beside(relative(&self.manifest_dir, snapshot))
-    }
-
-    /// Applies the overrides beside the snapshot's file, and the views of the configuration.
-    fn overridden(&self, mut source: Source) -> Result<Source, FileError> {
-        let named = |error| shown_from(&self.manifest_dir, error);
-        source.overrides = Overrides::load_beside(&source.path).map_err(named)?;
-        let server = self.config.as_ref().and_then(|config| config.servers.get(&source.options.server.name));
-        source.snapshot = snapshot_for_bindings(source.snapshot, source.overrides.as_ref(), server)
-            .map_err(|faults| named(first(faults)))?;
-        Ok(source)
+        })
     }
 
     /// Returns the options of the configuration. A snapshot that is named by its path needs no server of the configuration.

@@ -1,6 +1,6 @@
 //! `mcp_template!`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::{FileError, nearest};
@@ -9,7 +9,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::LitStr;
 
-use super::macro_door::{check_each, combined, track, track_variable, warn};
+use super::macro_door::{check_each, combined, surroundings};
 use super::template_input::TemplateInput;
 use super::{Project, Source};
 use crate::emit::{fault, stand_in};
@@ -73,15 +73,9 @@ fn expand(input: TemplateInput, manifest_dir: Option<PathBuf>) -> syn::Result<To
         crate_path: &crate_path,
     });
     let used: Vec<&str> = checked.servers().collect();
-    let warnings = project.warnings(&used);
-    let of_sources = sources.read.values().flat_map(|source| source.warnings.iter().cloned());
-    let warnings: Vec<TokenStream> = warnings.into_iter().chain(of_sources).map(|text| warn(place, &text)).collect();
-    let files = sources.read.values().flat_map(Source::files);
-    let files = std::iter::once(file.path.as_path()).chain(project.config_path()).chain(files);
-    let files: BTreeSet<&Path> = files.collect();
-    let tracked: Vec<TokenStream> =
-        files.into_iter().map(|path| track(&manifest_dir, path)).chain(track_variable(&project)).collect();
-    Ok(quote!(#(#tracked)* #(#warnings)* #tokens))
+    let read = sources.read.values().map(|source| (place, source));
+    let around = surroundings(&project, &used, place, read, Some(&file.path));
+    Ok(quote!(#around #tokens))
 }
 
 /// Returns the module of a template, after the name of its file.

@@ -106,6 +106,18 @@ impl Preparing<'_> {
             }
         }
         Self::refuse(map, depth)?;
+        if let Some(parts) = map.get("allOf") {
+            let Some([Value::Object(only)]) = parts.as_array().map(Vec::as_slice) else {
+                return Err("it would merge the parts of an `allOf`".to_owned());
+            };
+            if let Some(sibling) = map.keys().find(|key| *key != "allOf" && matters(key)) {
+                return Err(format!("`{sibling}` is next to `allOf`"));
+            }
+            for (key, value) in self.object(only, depth + 1)? {
+                prepared.entry(key).or_insert(value);
+            }
+            return Ok(prepared);
+        }
         for (key, kinds) in CARRIED {
             if let Some(value) = map.get(*key).filter(|_| kinds.is_empty() || is_of(map, kinds)) {
                 prepared.insert((*key).to_owned(), value.clone());
@@ -205,7 +217,7 @@ impl Preparing<'_> {
             }
             prepared.insert("properties".to_owned(), Value::Object(each));
         }
-        for key in ["allOf", "anyOf", "oneOf"] {
+        for key in UNIONS {
             let Some(branches) = map.get(key) else { continue };
             let branches = branches.as_array().filter(|branches| !branches.is_empty());
             let branches = branches.ok_or_else(|| format!("`{key}` is not an array of schemas"))?;

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
-use syn::{Attribute, Field, Fields, File, Item, LitStr, Type};
+use syn::visit_mut::{VisitMut, visit_path_mut};
+use syn::{Attribute, Field, Fields, File, Item, LitStr, Path, Type};
 
 /// clippy's limit for the arguments of a function.
 const MOST_ARGUMENTS: usize = 7;
@@ -117,30 +118,24 @@ impl Facts {
     /// Returns the type of a property's field, as it is named outside the module.
     pub(super) fn field_type(&self, wire: &str, module: &Ident) -> Option<TokenStream> {
         let field = self.fields.iter().flatten().find(|field| field.wire == wire && field.name == wire)?;
-        Some(self.qualified(field.ty.to_token_stream(), module))
+        let mut ty = field.ty.clone();
+        Qualifying { types: &self.types, module }.visit_type_mut(&mut ty);
+        Some(ty.into_token_stream())
     }
+}
 
-    fn qualified(&self, tokens: TokenStream, module: &Ident) -> TokenStream {
-        let mut qualified = TokenStream::new();
-        let mut in_path = false;
-        for token in tokens {
-            match token {
-                TokenTree::Ident(ident) if !in_path && self.types.contains(&ident.to_string()) => {
-                    qualified.extend(quote!(#module::#ident));
-                    in_path = false;
-                }
-                TokenTree::Group(group) => {
-                    let inner = self.qualified(group.stream(), module);
-                    qualified.extend([TokenTree::Group(proc_macro2::Group::new(group.delimiter(), inner))]);
-                    in_path = false;
-                }
-                token => {
-                    in_path = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ':');
-                    qualified.extend([token]);
-                }
-            }
+/// Puts the module before the names of its types.
+struct Qualifying<'f> {
+    types: &'f HashSet<String>,
+    module: &'f Ident,
+}
+
+impl VisitMut for Qualifying<'_> {
+    fn visit_path_mut(&mut self, path: &mut Path) {
+        if path.get_ident().is_some_and(|name| self.types.contains(&name.to_string())) {
+            path.segments.insert(0, self.module.clone().into());
         }
-        qualified
+        visit_path_mut(self, path);
     }
 }
 

@@ -34,9 +34,6 @@ impl<'d> Names<'d> {
                 self.take(schema, &format!("{name}{step}"))?;
             }
         }
-        for schema in branches(schema, "allOf") {
-            self.take(schema, name)?;
-        }
         for key in ["anyOf", "oneOf"] {
             let others = branches(schema, key).iter().filter(|branch| !is_null(branch)).count();
             for (number, branch) in branches(schema, key).iter().enumerate() {

@@ -158,11 +158,12 @@ fn unsupported_schema_falls_back_with_the_reason() {
         (property(json!({"$ref": "#/$defs/none"})), "a `$ref` points to no definition"),
         (with(json!({"$ref": "#/$defs/a"}), json!({"a": {"$ref": "#/$defs/a"}})), "a `$ref` only points to itself"),
         (
-            with(json!({"$ref": "#/$defs/a"}), json!({"a": {"allOf": [{"properties": {"a": {"$ref": "#/$defs/a"}}}]}})),
-            "it would merge a recursive `allOf` without end",
+            with(json!({"$ref": "#/$defs/a"}), json!({"a": {"allOf": [{"$ref": "#/$defs/a"}]}})),
+            "a `$ref` only points to itself",
         ),
         (with(json!({"$ref": "#/$defs/d0"}), Value::Object(chain)), "its types would nest too deep"),
-        (property(both), "it would merge too much by `allOf`"),
+        (property(both), "it would merge the parts of an `allOf`"),
+        (property(json!({"allOf": [{"type": "string"}], "minLength": 1})), "`minLength` is next to `allOf`"),
         (
             property(json!({"type": "object", "required": ["a"], "anyOf": [{"required": ["b"]}, {"required": ["c"]}]})),
             "it multiplies out a union that is next to other keywords",
