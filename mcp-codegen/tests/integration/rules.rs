@@ -256,3 +256,13 @@ fn names_of_checked_types_do_not_depend_on_order() {
     assert_eq!(names(&format!("{a}, {b}")), expected);
     assert_eq!(names(&format!("{b}, {a}")), expected);
 }
+
+#[test]
+fn policy_without_effect_is_reported_at_its_glob_or_argument() {
+    let text = "[servers.tracker]\nnpm = \"x\"\n[[policy]]\nthen = \"deny\"\ntools = [\n  \"tracker/create_issue\",\n  \
+                \"tracker/creat_*\",\n]\nwhen = { ttle = { present = true } }\n";
+    let config = Config::parse_toml(text, "mcp.toml".as_ref()).unwrap();
+    let idle = Options::for_server(&config.servers["tracker"]).idle_patterns(&tracker());
+    let places: Vec<_> = idle.iter().map(|idle| (idle.pattern.as_str(), idle.place.position)).collect();
+    assert_eq!(places, [("creat_*", Some((7, 3))), ("ttle", Some((9, 10)))]);
+}
