@@ -1,6 +1,6 @@
 use proc_macro2::{Span, TokenStream};
 use syn::parse::Parser;
-use syn::{AttrStyle, Attribute, Error, File, Item};
+use syn::{AttrStyle, Attribute, Error, File, Item, ItemMod};
 
 /// Formats generated tokens as source text.
 ///
@@ -16,10 +16,7 @@ pub fn format(tokens: TokenStream) -> Result<String, Error> {
 /// # Errors
 /// Fails if the tokens are not one module, which those of [`Bindings::generate`](crate::Bindings::generate) always are.
 pub fn format_file(tokens: TokenStream) -> Result<String, Error> {
-    let mut file: File = syn::parse2(tokens)?;
-    let (Some(Item::Mod(mut module)), true) = (file.items.pop(), file.items.is_empty()) else {
-        return Err(Error::new(Span::call_site(), "not a module"));
-    };
+    let (mut file, mut module) = module(tokens)?;
     for attribute in &mut module.attrs {
         attribute.style = AttrStyle::Inner(syn::token::Not::default());
     }
@@ -46,10 +43,7 @@ pub fn format_file(tokens: TokenStream) -> Result<String, Error> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn format_types(tokens: TokenStream, is_wanted: impl Fn(&str) -> bool) -> Result<String, Error> {
-    let mut file: File = syn::parse2(tokens)?;
-    let (Some(Item::Mod(module)), true) = (file.items.pop(), file.items.is_empty()) else {
-        return Err(Error::new(Span::call_site(), "not a module"));
-    };
+    let (mut file, module) = module(tokens)?;
     let mut items = module.content.map(|(_, items)| items).unwrap_or_default();
     items.retain(|item| match item {
         Item::Struct(item) => is_wanted(&item.ident.to_string()),
@@ -60,6 +54,15 @@ pub fn format_types(tokens: TokenStream, is_wanted: impl Fn(&str) -> bool) -> Re
     file.attrs.clear();
     file.items = items;
     Ok(prettyplease::unparse(&file))
+}
+
+/// Parses a file of one module, and takes the module out of it.
+fn module(tokens: TokenStream) -> Result<(File, ItemMod), Error> {
+    let mut file: File = syn::parse2(tokens)?;
+    match (file.items.pop(), file.items.is_empty()) {
+        (Some(Item::Mod(module)), true) => Ok((file, module)),
+        _ => Err(Error::new(Span::call_site(), "not a module")),
+    }
 }
 
 /// Formats the items of a tool without what implements traits for them, which is in macros.

@@ -1,5 +1,6 @@
 //! Matches names against patterns, and suggests similar names.
 
+use std::collections::BTreeSet;
 use std::str::Chars;
 
 const SUGGESTIONS: usize = 5;
@@ -68,15 +69,9 @@ pub fn matches_globs(globs: &[impl AsRef<str>], name: &str) -> bool {
 /// ```
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = folded(name);
-    let mut ranked: Vec<(usize, &str)> = Vec::new();
-    for candidate in candidates {
-        let Some(rank) = implausibility(&wanted, &folded(candidate)) else { continue };
-        if let Err(at) = ranked.binary_search(&(rank, candidate)) {
-            ranked.insert(at, (rank, candidate));
-            ranked.truncate(SUGGESTIONS);
-        }
-    }
-    ranked.into_iter().map(|(_, candidate)| candidate).collect()
+    let rank = |candidate| Some((implausibility(&wanted, &folded(candidate))?, candidate));
+    let ranked: BTreeSet<(usize, &str)> = candidates.into_iter().filter_map(rank).collect();
+    ranked.into_iter().take(SUGGESTIONS).map(|(_, candidate)| candidate).collect()
 }
 
 fn folded(name: &str) -> String {

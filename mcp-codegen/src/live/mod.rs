@@ -35,39 +35,27 @@ pub(crate) enum Door {
     BuildScript(#[cfg_attr(not(feature = "live"), allow(dead_code))] std::path::PathBuf),
 }
 
-/// The meaning of a variable's value.
-#[derive(Debug, PartialEq, Eq)]
-enum Wanted {
-    Nobody,
-    Everybody,
-    These(Vec<String>),
+/// The servers that a variable's value asks for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    is_everybody: bool,
+    names: Vec<String>,
 }
 
 impl Wanted {
     fn parse(value: &str) -> Self {
         match value.trim() {
-            "" | "0" => Self::Nobody,
-            "1" => Self::Everybody,
+            "" | "0" => Self::default(),
+            "1" => Self { is_everybody: true, names: Vec::new() },
             names => {
                 let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-                Self::These(names.map(str::to_owned).collect())
+                Self { is_everybody: false, names: names.map(str::to_owned).collect() }
             }
         }
     }
 
     fn includes(&self, server: &str) -> bool {
-        match self {
-            Self::Nobody => false,
-            Self::Everybody => true,
-            Self::These(names) => names.iter().any(|name| name == server),
-        }
-    }
-
-    fn names(&self) -> &[String] {
-        match self {
-            Self::These(names) => names,
-            Self::Nobody | Self::Everybody => &[],
-        }
+        self.is_everybody || self.names.iter().any(|name| name == server)
     }
 }
 
@@ -109,7 +97,7 @@ impl Live {
     /// Creates the settings of a process that never connects.
     pub(crate) fn never() -> Self {
         Self {
-            wanted: Wanted::Nobody,
+            wanted: Wanted::default(),
             allowed: false,
             #[cfg(feature = "live")]
             asking: None,
@@ -126,12 +114,12 @@ impl Live {
         let allowed = config.is_some_and(|config| config.defaults.live == Allowed::Ask);
         let allowed = allowed && !is_packaged(manifest_dir) && !is_checked_out(manifest_dir);
         let may_connect = allowed && !around.is_docs_rs && !around.is_editor;
-        let wanted = if may_connect { Wanted::parse(&around.asked) } else { Wanted::Nobody };
+        let wanted = if may_connect { Wanted::parse(&around.asked) } else { Wanted::default() };
         #[cfg(not(feature = "live"))]
         let _ = door;
         Self {
             #[cfg(feature = "live")]
-            asking: if wanted == Wanted::Nobody { None } else { ask::Asking::of(door) },
+            asking: if wanted == Wanted::default() { None } else { ask::Asking::of(door) },
             wanted,
             allowed,
         }
@@ -158,7 +146,7 @@ impl Live {
             return ours.then(without_feature).into_iter().collect();
         }
         let known = || config.servers.keys().chain(config.rejected.keys()).map(String::as_str);
-        let unknown = self.wanted.names().iter().filter(|name| !known().any(|known| known == name.as_str()));
+        let unknown = self.wanted.names.iter().filter(|name| !known().any(|known| known == name.as_str()));
         let unknown = unknown.filter(|name| self.is_first_to_say(config, name));
         unknown.map(|name| no_such_server(config, name, known())).collect()
     }
@@ -255,24 +243,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (folder, plain) = (folder.path(), config(CONFIG));
         let never = config(&format!("[defaults]\nlive = \"never\"\n{CONFIG}"));
-        assert_eq!(live(&around("1"), folder, &plain).wanted, Wanted::Everybody);
-        assert_eq!(live(&around("1"), folder, &never).wanted, Wanted::Nobody);
+        assert_eq!(live(&around("1"), folder, &plain).wanted, Wanted::parse("1"));
+        assert_eq!(live(&around("1"), folder, &never).wanted, Wanted::default());
         assert!(!live(&around("1"), folder, &never).depends_on_variable());
         let docs = Surroundings { is_docs_rs: true, ..around("1") };
-        assert_eq!(live(&docs, folder, &plain).wanted, Wanted::Nobody);
+        assert_eq!(live(&docs, folder, &plain).wanted, Wanted::default());
         let editor = Surroundings { is_editor: true, ..around("1") };
-        assert_eq!(live(&editor, folder, &plain).wanted, Wanted::Nobody);
+        assert_eq!(live(&editor, folder, &plain).wanted, Wanted::default());
         let unconfigured = Live::among(&around("1"), Door::Macro, folder, None);
-        assert_eq!((unconfigured.wanted, unconfigured.allowed), (Wanted::Nobody, false));
+        assert_eq!((unconfigured.wanted, unconfigured.allowed), (Wanted::default(), false));
 
         let checked_out = folder.join("checkouts/servers-0123");
         mcp_bindgen_model::write_if_changed(&checked_out.join(".cargo-ok"), b"").unwrap();
         let member = live(&around("1"), &checked_out.join("crates/one"), &plain);
-        assert_eq!((member.wanted, member.allowed), (Wanted::Nobody, false));
+        assert_eq!((member.wanted, member.allowed), (Wanted::default(), false));
 
         mcp_bindgen_model::write_if_changed(&folder.join("Cargo.toml.orig"), b"").unwrap();
         let packaged = live(&around("1"), folder, &plain);
-        assert_eq!((packaged.wanted, packaged.allowed), (Wanted::Nobody, false));
+        assert_eq!((packaged.wanted, packaged.allowed), (Wanted::default(), false));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::node::Entry;
 use super::read::{Reader, tool_of_server};
 use crate::FileError;
 use crate::secrets::quoted;
+use crate::server::ConfigPlace;
 
 /// One tool in place of similar tools of several servers: `[tools.NAME]`. An argument selects the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,8 @@ use crate::secrets::quoted;
 pub struct JoinedTool {
     /// The tools, each as its server and its name there.
     pub of: Vec<(String, String)>,
+    /// The position in the file.
+    pub place: ConfigPlace,
 }
 
 pub(super) fn read<T>(
@@ -42,5 +45,5 @@ pub(super) fn read<T>(
         let help = "name the tools of two or more servers: `of = [\"wiki_eu/search\", \"wiki_us/search\"]`";
         return Err(reader.error(*at, format!("{what} stands for fewer than two tools")).with_help(help));
     }
-    Ok(JoinedTool { of })
+    Ok(JoinedTool { of, place: reader.place(*at) })
 }

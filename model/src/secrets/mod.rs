@@ -178,8 +178,7 @@ pub fn is_secret_key(key: &str) -> bool {
 /// assert_eq!(shown, "log in with --token=[redacted]");
 /// ```
 pub fn without_secrets<'t>(key: &str, text: &'t str, instead: &str) -> Cow<'t, str> {
-    let secrets = find(ConfigField::Env(key), text);
-    if secrets.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(replace(text, &secrets, |_| instead.to_owned())) }
+    replace_secrets(ConfigField::Env(key), text, |_| instead.to_owned())
 }
 
 /// Replaces the secrets in a text of a server's configuration. If a secret is the [default](Secret::is_default) of a

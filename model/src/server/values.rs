@@ -1,5 +1,7 @@
 //! The texts of a configuration with placeholders and secrets.
 
+use std::collections::BTreeSet;
+
 use super::Transport;
 use crate::FileError;
 use crate::config::{Change, Key, Reach, ServerConfig, Table, change_entries};
@@ -49,18 +51,14 @@ impl ServerConfig {
 
     /// Returns the sources of all placeholders, without duplicates, sorted by name.
     pub fn placeholders(&self) -> Vec<SecretRef> {
-        let mut found = Vec::new();
+        let mut found = BTreeSet::new();
         self.map_texts(&mut |place, text| {
             if place.is_expanded() {
-                for secret in placeholder::find(text).iter().map(Placeholder::stands_for) {
-                    if let Err(at) = found.binary_search(&secret) {
-                        found.insert(at, secret);
-                    }
-                }
+                found.extend(placeholder::find(text).iter().map(Placeholder::stands_for));
             }
             String::new()
         });
-        found
+        found.into_iter().collect()
     }
 
     /// Returns the original configuration, before placeholders were replaced.
