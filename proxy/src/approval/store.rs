@@ -1,6 +1,6 @@
 //! Which approvals were used.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Mutex;
 use std::time::SystemTime;
@@ -8,9 +8,6 @@ use std::time::SystemTime;
 use futures_util::future::{BoxFuture, ready};
 
 use crate::lock::lock;
-
-/// The number of entries below which expired ones are not searched.
-const FEW: usize = 1024;
 
 /// Records which approvals were used, so that each counts once. Instances of a proxy with the same clients share a
 /// store, such as a database table with a unique key.
@@ -53,32 +50,15 @@ impl ApprovalStoreError {
 /// An approval store in memory, for a single instance.
 #[derive(Debug, Default)]
 pub struct MemoryApprovalStore {
-    spent: Mutex<Spent>,
-}
-
-#[derive(Debug, Default)]
-struct Spent {
-    expiries: BTreeMap<String, SystemTime>,
-    /// How many there were when those that have expired were last forgotten.
-    kept: usize,
-}
-
-impl Spent {
-    /// Removes expired entries once their number has doubled, so that each entry is visited only a few times.
-    fn forget(&mut self) {
-        if self.expiries.len() >= self.kept.saturating_mul(2).max(FEW) {
-            let now = SystemTime::now();
-            self.expiries.retain(|_, expires| *expires > now);
-            self.kept = self.expiries.len();
-        }
-    }
+    /// The times at which used approvals expire.
+    spent: Mutex<HashMap<String, SystemTime>>,
 }
 
 impl ApprovalStore for MemoryApprovalStore {
     fn spend<'a>(&'a self, approval: &'a str, expires: SystemTime) -> BoxFuture<'a, Result<bool, ApprovalStoreError>> {
-        let mut spent = lock(&self.spent);
-        spent.forget();
-        let is_first = spent.expiries.insert(approval.to_owned(), expires).is_none();
+        let (mut spent, now) = (lock(&self.spent), SystemTime::now());
+        spent.retain(|_, expires| *expires > now);
+        let is_first = spent.insert(approval.to_owned(), expires).is_none();
         Box::pin(ready(Ok(is_first)))
     }
 }
@@ -100,6 +80,6 @@ mod tests {
         }
         assert_eq!(store.spend("kept", later).await, Ok(false));
         let spent = lock(&store.spent);
-        assert!(spent.expiries.len() <= FEW, "{} are remembered", spent.expiries.len());
+        assert!(spent.len() <= 2, "{} are remembered", spent.len());
     }
 }

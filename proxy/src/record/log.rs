@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
@@ -43,7 +43,6 @@ struct Open {
     previous: String,
     /// Lines that could not be written yet.
     pending: Vec<u8>,
-    failure: Option<String>,
 }
 
 impl CallLog {
@@ -53,7 +52,7 @@ impl CallLog {
     /// Fails if the file cannot be written, another process writes it, or its last line is not one of a log.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, CallLogError> {
         let path = path.into();
-        let failed = |error: std::io::Error| CallLogError::new(&path, None, error.to_string());
+        let failed = |error: io::Error| CallLogError::new(&path, None, error.to_string());
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
         #[cfg(unix)]
@@ -80,7 +79,7 @@ impl CallLog {
             }
             None => String::new(),
         };
-        Ok(Self(Arc::new(Mutex::new(Open { path, file, previous, pending: Vec::new(), failure: None }))))
+        Ok(Self(Arc::new(Mutex::new(Open { path, file, previous, pending: Vec::new() }))))
     }
 
     /// Checks a log, and returns the number of its lines.
@@ -117,11 +116,7 @@ impl CallLog {
     /// Returns an error while the file cannot be written.
     pub(super) fn check(&self) -> Result<(), CallLogError> {
         let mut open = lock(&self.0);
-        open.flush();
-        match &open.failure {
-            Some(failure) => Err(CallLogError::new(&open.path, None, failure.clone())),
-            None => Ok(()),
-        }
+        open.flush().map_err(|error| CallLogError::new(&open.path, None, error.to_string()))
     }
 
     pub(super) fn write(&self, time: SystemTime, mut line: Map<String, Value>) {
@@ -138,22 +133,23 @@ impl CallLog {
         open.previous = hash;
         open.pending.extend_from_slice(text.as_bytes());
         open.pending.push(b'\n');
-        open.flush();
+        // The check before the next call writes the rest, or reports why it cannot be written.
+        let _ = open.flush();
     }
 }
 
 impl Open {
     /// Writes the pending lines.
-    fn flush(&mut self) {
+    fn flush(&mut self) -> io::Result<()> {
         while !self.pending.is_empty() {
             match self.file.write(&self.pending) {
-                Ok(0) => return self.failure = Some("nothing can be written".to_owned()),
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) => drop(self.pending.drain(..written)),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return self.failure = Some(error.to_string()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
-        self.failure = None;
+        Ok(())
     }
 }
 
