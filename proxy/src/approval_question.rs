@@ -81,7 +81,7 @@ impl Asking {
             return answer.clone();
         }
         let answer = match &self.who {
-            Who::Session { downstream, request: id, visit, open } => match open.take(&visit.caller.key()) {
+            Who::Session { downstream, request: id, visit, open } => match open.take(Some(&visit.caller.key())) {
                 Some(_open) => {
                     visit.leave();
                     ask_session(downstream, id, &request).await

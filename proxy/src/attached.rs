@@ -46,45 +46,31 @@ struct List {
     told: Option<Arc<[Value]>>,
     failed: Option<(Instant, ConnectError)>,
     flight: Option<Flight>,
+    /// `true` if the server reported a change that the pending listing may lack.
+    is_stale: bool,
+    /// `true` once a task follows the changes of the list.
+    is_followed: bool,
 }
 
-impl List {
-    fn under_way(&self) -> Option<Flight> {
-        self.flight.clone().filter(|flight| flight.done.has_changed().is_ok())
-    }
-
-    /// Joins the listing that is under way, or begins one.
-    fn join(&mut self) -> (Flight, Option<Lead>) {
-        if let Some(flight) = self.under_way() {
-            return (flight, None);
-        }
-        // A server that did not respond last time is not awaited again.
-        let is_slow = self.failed.as_ref().is_some_and(|(_, error)| error.kind == ConnectErrorKind::Timeout);
-        let patience = if is_slow { Duration::ZERO } else { PATIENCE_FOR_LISTS };
-        let (lead, done) = watch::channel(());
-        let flight = Flight { until: tokio::time::Instant::now() + patience, done };
-        self.flight = Some(flight.clone());
-        (flight, Some(lead))
-    }
-}
-
-/// A pending listing, which ends when its [`Lead`] is dropped; other callers wait for it.
+/// A pending listing; callers wait for its end.
 #[derive(Clone)]
 pub(super) struct Flight {
     /// The deadline for waiting callers.
     pub(super) until: tokio::time::Instant,
+    /// Closed at the end.
     done: watch::Receiver<()>,
 }
 
 impl Flight {
+    fn is_over(&self) -> bool {
+        self.done.has_changed().is_err()
+    }
+
     pub(super) async fn ended(&self) {
         // Nothing is ever sent: it is dropped.
         let _ = self.done.clone().changed().await;
     }
 }
-
-/// The duty to make a listing. Dropping it ends the listing.
-pub(super) type Lead = watch::Sender<()>;
 
 pub(super) struct Attached {
     pub(super) name: Arc<str>,
@@ -98,8 +84,8 @@ pub(super) struct Attached {
     lists: Mutex<HashMap<Kind, List>>,
     news: Arc<watch::Sender<ListChanges>>,
     changes: Changes,
-    /// The task, which ends with this value, and so must not hold a strong reference.
-    watching: Mutex<Option<JoinSet<()>>>,
+    /// The tasks that list and listen. They end with this value, and so must not hold a strong reference.
+    tasks: Mutex<JoinSet<()>>,
 }
 
 impl Attached {
@@ -110,8 +96,15 @@ impl Attached {
         news: Arc<watch::Sender<ListChanges>>,
         changes: Changes,
     ) -> Self {
-        let (linked, lists, watching) = (Linked::default(), Mutex::default(), Mutex::default());
-        Self { name: upstream.name.clone(), client, calls, open, linked, upstream, lists, news, changes, watching }
+        let (linked, lists, tasks) = Default::default();
+        Self { name: upstream.name.clone(), client, calls, open, linked, upstream, lists, news, changes, tasks }
+    }
+
+    /// Runs a task, no longer than this value lives.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = lock(&self.tasks);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
     }
 
     /// Records that the server reported a change.
@@ -138,43 +131,72 @@ impl Attached {
         items
     }
 
-    /// Returns the pending listing, and the lead if the caller must make it. Returns `None` for known tools, which
-    /// follow changes, and shortly after a failed listing.
-    pub(super) fn flight(self: &Arc<Self>, kind: Kind) -> Option<(Flight, Option<Lead>)> {
+    /// Returns the pending listing, or starts one. Returns `None` for known tools, which follow changes, and shortly after
+    /// a failed listing.
+    pub(super) fn flight(self: &Arc<Self>, kind: Kind) -> Option<Flight> {
         let mut lists = lock(&self.lists);
         let list = lists.entry(kind).or_default();
-        let has_just_failed = || list.failed.as_ref().is_some_and(|(at, _)| at.elapsed() < PAUSE_BEFORE_ASKING_AGAIN);
-        if kind == Kind::Tools && list.items.is_some() || list.under_way().is_none() && has_just_failed() {
+        if kind == Kind::Tools && list.items.is_some() {
             return None;
         }
-        Some(list.join())
+        let is_pending = list.flight.as_ref().is_some_and(|flight| !flight.is_over());
+        let has_just_failed = || list.failed.as_ref().is_some_and(|(at, _)| at.elapsed() < PAUSE_BEFORE_ASKING_AGAIN);
+        if !is_pending && has_just_failed() {
+            return None;
+        }
+        Some(self.start(kind, list))
     }
 
-    /// Makes a listing. The tools are kept as the server changes them from then on, whatever came of it.
-    pub(super) async fn list(self: &Arc<Self>, kind: Kind, _lead: Lead, is_announced: bool) {
-        let is_watched = || lock(&self.watching).is_some();
-        // Subscribe before listing, so that no change is missed.
-        let changes = (kind == Kind::Tools && !is_watched()).then(|| self.client.tool_changes());
-        let listed = match kind {
-            Kind::Tools => self.client.list_tools_raw().await,
-            Kind::Prompts => self.client.list_prompts_raw().await,
-            Kind::Resources => self.client.list_resources_raw().await,
-            Kind::ResourceTemplates => self.client.list_resource_templates_raw().await,
-            Kind::Skills => self.client.list_skills_raw().await,
-        };
-        let has_failed = listed.is_err();
-        match listed {
-            Ok(items) => self.set(kind, items, is_announced),
-            Err(error) => {
-                tracing::warn!(server = &*self.name, "failed to list it, retrying later: {error}");
-                lock(&self.lists).entry(kind).or_default().failed = Some((Instant::now(), error));
+    /// Lists again after the server reports a change, if clients saw the list. A pending listing is repeated at its end.
+    pub(super) fn changed(self: &Arc<Self>, kind: Kind) {
+        let mut lists = lock(&self.lists);
+        if let Some(list) = lists.get_mut(&kind).filter(|list| list.told.is_some()) {
+            list.is_stale = true;
+            self.start(kind, list);
+        }
+    }
+
+    /// Starts a listing, unless one is pending. It continues even if no caller waits.
+    fn start(self: &Arc<Self>, kind: Kind, list: &mut List) -> Flight {
+        if let Some(flight) = list.flight.clone().filter(|flight| !flight.is_over()) {
+            return flight;
+        }
+        // A server that did not respond last time is not awaited again.
+        let is_slow = list.failed.as_ref().is_some_and(|(_, error)| error.kind == ConnectErrorKind::Timeout);
+        let patience = if is_slow { Duration::ZERO } else { PATIENCE_FOR_LISTS };
+        let (pending, done) = watch::channel(());
+        let flight = Flight { until: tokio::time::Instant::now() + patience, done };
+        list.flight = Some(flight.clone());
+        let is_announced = std::mem::take(&mut list.is_stale);
+        let follows = kind == Kind::Tools && !std::mem::replace(&mut list.is_followed, true);
+        // Subscribed before listing, so that no change is missed.
+        let changes = follows.then(|| self.client.tool_changes());
+        let (attached, client) = (Arc::downgrade(self), self.client.clone());
+        self.spawn(async move {
+            let has_failed = keep_listing(&attached, &client, kind, is_announced).await;
+            drop((pending, client));
+            if let Some(changes) = changes {
+                watch_tools(attached, changes, has_failed).await;
             }
+        });
+        flight
+    }
+
+    /// Takes in the outcome of a listing. Returns `true` if the server reported a change meanwhile, so that it is listed
+    /// again.
+    fn listed(&self, kind: Kind, listed: Result<Vec<Value>, ConnectError>, is_announced: bool) -> bool {
+        let failed = listed.map(|items| self.set(kind, items, is_announced)).err();
+        let mut lists = lock(&self.lists);
+        let list = lists.entry(kind).or_default();
+        if let Some(error) = failed {
+            tracing::warn!(server = &*self.name, "failed to list it, retrying later: {error}");
+            list.failed = Some((Instant::now(), error));
         }
-        if let Some(changes) = changes {
-            let mut watching = JoinSet::new();
-            watching.spawn(watch_tools(Arc::downgrade(self), changes, has_failed));
-            *lock(&self.watching) = Some(watching);
+        let is_stale = std::mem::take(&mut list.is_stale);
+        if !is_stale {
+            list.flight = None;
         }
+        is_stale
     }
 
     /// Returns `true` if the last listing of tools failed.
@@ -249,21 +271,6 @@ impl Attached {
             }
         }
     }
-
-    /// Lists again after the server reports a change, once the pending listing has ended.
-    pub(super) async fn changed(self: &Arc<Self>, kind: Kind) {
-        loop {
-            let (flight, lead) = {
-                let mut lists = lock(&self.lists);
-                let Some(list) = lists.get_mut(&kind).filter(|list| list.told.is_some()) else { return };
-                list.join()
-            };
-            match lead {
-                Some(lead) => return self.list(kind, lead, true).await,
-                None => flight.ended().await,
-            }
-        }
-    }
 }
 
 fn text<'v>(item: &'v Value, key: &str) -> Option<&'v str> {
@@ -289,6 +296,25 @@ fn visible_item(item: &mut Value) {
             ("inputSchema" | "outputSchema" | "annotations" | "arguments", value) => visible_texts(value),
             _ => {}
         }
+    }
+}
+
+/// Lists as long as the server reports a change meanwhile. Returns `true` if the last listing failed.
+async fn keep_listing(attached: &Weak<Attached>, client: &Client, kind: Kind, mut is_announced: bool) -> bool {
+    loop {
+        let listed = match kind {
+            Kind::Tools => client.list_tools_raw().await,
+            Kind::Prompts => client.list_prompts_raw().await,
+            Kind::Resources => client.list_resources_raw().await,
+            Kind::ResourceTemplates => client.list_resource_templates_raw().await,
+            Kind::Skills => client.list_skills_raw().await,
+        };
+        let has_failed = listed.is_err();
+        let is_stale = attached.upgrade().is_some_and(|attached| attached.listed(kind, listed, is_announced));
+        if !is_stale {
+            return has_failed;
+        }
+        is_announced = true;
     }
 }
 

@@ -10,11 +10,10 @@ use ring::hmac;
 
 use super::approval::{ApprovalStore, MemoryApprovalStore, Signer};
 use super::error::{ProxyError, ProxyFault};
-use super::joined::Wanted;
 use super::record::CallLog;
 #[cfg(feature = "redis")]
 use super::redis::RedisState;
-use super::setup::Setup;
+use super::setup::{Setup, Wanted};
 use super::toolset::ToolsetCalls;
 use super::upstream::{Made, Upstream};
 use super::{Proxy, Shared};

@@ -1,6 +1,5 @@
 //! Calling a tool for a client of the proxy.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -11,11 +10,11 @@ use mcp_bindgen_runtime::{
 use rmcp::model::{CallToolRequestParams, ErrorData};
 use serde_json::{Map, Value, json};
 
-use super::approval::{Claims, Signer, Standing, digest_of};
+use super::approval::{Claims, Signer, digest_of};
 use super::approval_question::{ASKING, Asking, Settled, Who, message};
 use super::attached::Attached;
-use super::client_state::ClientState;
-use super::context::{CAPABILITIES, Context};
+use super::client_state::{ClientState, Context};
+use super::context::CAPABILITIES;
 use super::downstream::{is_yes, passed_on, question, takes_forms};
 use super::list_changes::Kind;
 use super::outcome::{of_call, unknown};
@@ -48,34 +47,28 @@ fn capabilities(meta: &Map<String, Value>) -> Value {
     meta.get(CAPABILITIES).map(passed_on).unwrap_or_else(|| json!({}))
 }
 
-/// Returns a client's answers as they came.
-pub(super) fn passed(responses: Option<BTreeMap<String, Value>>, state: Option<String>) -> PassedInput {
-    PassedInput::new().responses(responses.map(|responses| responses.into_iter().collect::<Map<_, _>>())).state(state)
-}
-
 impl ClientState {
     /// Calls a tool. Dropping the future cancels the call.
     pub(super) async fn call(&self, params: CallToolRequestParams, context: &Context) -> Result<Value, ErrorData> {
         let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = params;
-        let scope = self.scope(context).await;
+        let Context { scope, sees, caller, .. } = context;
         let mut arguments = arguments.unwrap_or_default();
-        let (caller, sees) = (self.caller(context), self.sees(context));
-        let found = scope.find_called(&name, &mut arguments, &sees).await;
+        let found = scope.find_called(&name, &mut arguments, sees).await;
         let Some((attached, tool)) = found.map_err(|why| ErrorData::invalid_params(why, None))? else {
-            return Err(unknown_tool(&name, &scope.failed(&sees)));
+            return Err(unknown_tool(&name, &scope.failed(sees)));
         };
         let _working = attached.open.begin(context.id.clone());
         let call = ToolCall::new(attached.name.to_string(), tool, arguments);
-        let call = described(call, &attached).with(CallOptions::new().caller(caller));
-        if !context.is_modern {
-            let downstream = self.downstream(&context.session);
+        let call = described(call, &attached).with(CallOptions::new().caller(caller.clone()));
+        if let Some(downstream) = scope.downstream.clone() {
             let visit = Box::new(context.visit.clone());
             let open = self.proxy.open_approvals.clone();
             let asking = Asking::new(Who::Session { downstream, request: context.id.clone(), visit, open });
             let call = call.with(options(context, PassedInput::new()));
             return of_call(&name, made((&self.proxy.records, &attached), call, asking, context).await);
         }
-        let given = passed(input_responses, request_state);
+        let responses = input_responses.map(|responses| responses.into_iter().collect::<Map<_, _>>());
+        let given = PassedInput::new().responses(responses).state(request_state);
         let (input, settled) = self.settled(given).await?;
         let (state, responses) = (input.state.clone(), input.responses.clone());
         let can_be_asked = takes_forms(&capabilities(&context.meta));
@@ -84,7 +77,7 @@ impl ClientState {
         let outcome = made((&self.proxy.records, &attached), call, asking.clone(), context).await;
         let signer = &self.proxy.signer;
         if let (Err(CallError::Denied { .. }), Some(request)) = (&outcome, asking.asked()) {
-            let mut claims = Claims::new(Standing::Asked, signer.nonce(), state);
+            let mut claims = Claims::new(signer.nonce(), state);
             claims.asked = Some(digest_of(&request));
             claims.approved = asking.used();
             claims.responses = responses;
@@ -100,14 +93,9 @@ impl ClientState {
         if needs_input && let Some(fields) = result.as_object_mut() {
             let used = asking.used();
             let state = fields.get("requestState").and_then(Value::as_str).map(str::to_owned);
-            let standing = match &state {
-                // The next round belongs to an approved call.
-                _ if !used.is_empty() => Some(Standing::Approved),
-                Some(state) if Signer::is_mistakable(state) => Some(Standing::Passed),
-                _ => None,
-            };
-            if let Some(standing) = standing {
-                let mut claims = Claims::new(standing, signer.nonce(), state);
+            // The next round may belong to an approved call.
+            if !used.is_empty() || state.as_deref().is_some_and(Signer::is_mistakable) {
+                let mut claims = Claims::new(signer.nonce(), state);
                 claims.approved = used;
                 fields.insert("requestState".to_owned(), Value::from(signer.sign(&claims)));
             }
@@ -121,8 +109,8 @@ impl ClientState {
         let Some(state) = given.state.as_deref() else { return Ok((given, Settled::default())) };
         let claims = self.proxy.signer.read(state).map_err(|_| invalid("invalid `requestState`; call again"))?;
         let Some(claims) = claims else { return Ok((given, Settled::default())) };
-        if claims.standing == Standing::Passed {
-            // It approves nothing, and how often and how long it is good is the server's affair.
+        if claims.approve_nothing() {
+            // How often and how long it is good is the server's affair.
             return Ok((given.state(claims.upstream), Settled::default()));
         }
         if claims.expires() <= SystemTime::now() {
@@ -138,7 +126,7 @@ impl ClientState {
         }
         let Claims { asked, approved, upstream, responses, .. } = claims;
         let mut settled = Settled { approved, declined: None };
-        if claims.standing == Standing::Approved {
+        if asked.is_none() {
             return Ok((given.state(upstream), settled));
         }
         let mut answers = given.responses.unwrap_or_default();

@@ -1,14 +1,15 @@
 //! The items of several servers, by name.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use mcp_bindgen_model::{JoinedTool, printable};
+use mcp_bindgen_schema::JoinedTools;
 use mcp_bindgen_schema::names::Given;
 use serde_json::{Map, Value};
 
 use super::attached::Attached;
-use super::joined::{Joined, Wanted};
+use super::setup::Wanted;
 
 /// The limit on remembered names that no tool has any more.
 const MOST_NAMES: usize = 100_000;
@@ -21,6 +22,13 @@ struct Named {
     attached: Arc<Attached>,
     list: Arc<[Value]>,
     index: usize,
+}
+
+/// One tool in place of like tools of several servers.
+struct Joined {
+    tool: JoinedTools,
+    /// The indices of the tools. The joined tool is listed in place of the first.
+    members: Vec<usize>,
 }
 
 impl Named {
@@ -36,6 +44,15 @@ impl Named {
         }
         item
     }
+
+    /// Returns the name on the server.
+    fn wire(&self) -> &str {
+        self.raw().map(name_of).unwrap_or_default()
+    }
+
+    fn found(&self) -> (Arc<Attached>, String) {
+        (self.attached.clone(), self.wire().to_owned())
+    }
 }
 
 fn name_of(item: &Value) -> &str {
@@ -48,8 +65,7 @@ pub(super) struct Catalog {
     lists: Vec<List>,
     named: Vec<Named>,
     by_name: HashMap<String, usize>,
-    /// The indices of joined tools; the first of each group holds the tool that replaces them.
-    joined: BTreeMap<usize, Option<Joined>>,
+    joined: Vec<Joined>,
     /// By server.
     given: HashMap<Arc<str>, Given>,
 }
@@ -95,14 +111,13 @@ impl Catalog {
     /// Returns the shown items as servers list them, with their public names. A joined tool is shown if all its tools
     /// are.
     pub(super) fn items(&self, shows: impl Fn(&str, &str) -> bool) -> Vec<Value> {
-        let is_shown = |named: &Named| shows(&named.attached.name, named.raw().map(name_of).unwrap_or_default());
-        let items = self.named.iter().enumerate().filter_map(|(place, named)| match self.joined.get(&place) {
-            None => is_shown(named).then(|| named.item()),
-            Some(joined) => {
-                let joined =
-                    joined.as_ref().filter(|joined| joined.members().all(|(server, tool)| shows(server, tool)));
-                joined.map(|joined| joined.item().clone())
-            }
+        let is_shown = |named: &Named| shows(&named.attached.name, named.wire());
+        let items = self.named.iter().enumerate().filter_map(|(place, named)| {
+            let Some(joined) = self.joined.iter().find(|joined| joined.members.contains(&place)) else {
+                return is_shown(named).then(|| named.item());
+            };
+            let is_first = joined.members.first() == Some(&place);
+            (is_first && self.members(joined).all(is_shown)).then(|| joined.tool.tool.clone())
         });
         items.collect()
     }
@@ -112,45 +127,76 @@ impl Catalog {
         self.joined.clear();
         for (name, JoinedTool { of, .. }) in &**wanted {
             let is_member = |named: &Named| {
-                let wire = named.raw().map(name_of).unwrap_or_default();
-                of.iter().any(|(server, tool)| **server == *named.attached.name && tool == wire)
+                of.iter().any(|(server, tool)| **server == *named.attached.name && tool == named.wire())
             };
             let found = self.named.iter().enumerate().filter(|(_, named)| is_member(named));
-            let found: Vec<(usize, &Named)> = found.collect();
+            let (members, tools): (Vec<usize>, Vec<(&str, &Value)>) =
+                found.filter_map(|(place, named)| Some((place, (&*named.attached.name, named.raw()?)))).unzip();
+            if members.is_empty() {
+                continue;
+            }
             let is_taken = self.named.iter().any(|named| named.public == *name && !is_member(named));
-            let tools =
-                found.iter().map(|(_, named)| (named.attached.clone(), named.raw().cloned().unwrap_or_default()));
-            if found.is_empty() {
-                continue;
+            let joined = match is_taken {
+                true => Err("a server has a tool of this name".to_owned()),
+                false => JoinedTools::of(name, &tools),
+            };
+            match joined {
+                Ok(tool) => {
+                    self.by_name.retain(|_, place| !members.contains(place));
+                    self.joined.push(Joined { tool, members });
+                }
+                Err(why) => tracing::warn!("`[tools.{}]` is not served: {}", printable(name), printable(&why)),
             }
-            if is_taken {
-                tracing::warn!("`[tools.{}]` is not served: a server has a tool of this name", printable(name));
-                continue;
-            }
-            let Some(joined) = Joined::of(name, tools.collect()) else { continue };
-            let places: Vec<usize> = found.iter().map(|(place, _)| *place).collect();
-            let mut joined = Some(joined);
-            self.by_name.retain(|_, place| !places.contains(place));
-            self.joined.extend(places.into_iter().map(|place| (place, joined.take())));
         }
     }
 
-    /// Returns the joined tool with that name.
-    pub(super) fn joined(&self, public: &str) -> Option<&Joined> {
-        self.joined.values().flatten().find(|joined| name_of(joined.item()) == public)
+    fn joined(&self, public: &str) -> Option<&Joined> {
+        self.joined.iter().find(|joined| name_of(&joined.tool.tool) == public)
+    }
+
+    fn members(&self, joined: &Joined) -> impl Iterator<Item = &Named> {
+        joined.members.iter().filter_map(|place| self.named.get(*place))
+    }
+
+    /// Returns `true` if something has that name.
+    pub(super) fn has(&self, public: &str) -> bool {
+        self.by_name.contains_key(public) || self.joined(public).is_some()
     }
 
     /// Returns the server of a name, and the name there.
     pub(super) fn find(&self, public: &str) -> Option<(Arc<Attached>, String)> {
-        let named = self.named.get(*self.by_name.get(public)?)?;
-        Some((named.attached.clone(), named.raw().map(name_of).unwrap_or_default().to_owned()))
+        Some(self.named.get(*self.by_name.get(public)?)?.found())
     }
 
-    /// Returns the schema of a tool's arguments.
-    pub(super) fn input_schema(&self, public: &str) -> Option<&Map<String, Value>> {
+    /// Returns the server of a tool that is called, and the name there. One of several like tools is picked by an argument,
+    /// which is taken out.
+    ///
+    /// # Errors
+    /// Fails if the argument names no server.
+    pub(super) fn find_called(
+        &self,
+        public: &str,
+        arguments: &mut Map<String, Value>,
+    ) -> Result<Option<(Arc<Attached>, String)>, String> {
+        let Some(joined) = self.joined(public) else { return Ok(self.find(public)) };
+        let argument = &joined.tool.argument;
+        let server = arguments.shift_remove(argument);
+        let server = server.as_ref().and_then(Value::as_str);
+        let meant = self.members(joined).find(|named| server == Some(&*named.attached.name));
+        meant.map(|named| Some(named.found())).ok_or_else(|| {
+            let servers: Vec<String> = self.members(joined).map(|named| format!("`{}`", named.attached.name)).collect();
+            format!("expected one of {} at `/{argument}`", servers.join(", "))
+        })
+    }
+
+    /// Returns the schema of the arguments of a tool, if it is shown or joined.
+    pub(super) fn input_schema(&self, public: &str, shows: impl Fn(&str, &str) -> bool) -> Option<&Map<String, Value>> {
         let tool = match self.joined(public) {
-            Some(joined) => joined.item(),
-            None => self.named.get(*self.by_name.get(public)?)?.raw()?,
+            Some(joined) => &joined.tool.tool,
+            None => {
+                let named = self.named.get(*self.by_name.get(public)?)?;
+                named.raw().filter(|_| shows(&named.attached.name, named.wire()))?
+            }
         };
         tool.get("inputSchema")?.as_object()
     }

@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex, OnceLock};
 use mcp_bindgen_model::printable;
 use mcp_bindgen_runtime::__private::rpc::Session;
 use mcp_bindgen_runtime::Caller;
-use rmcp::model::{InitializeRequestParams, RequestId};
-use tokio::sync::OnceCell;
+use rmcp::model::{ErrorData, InitializeRequestParams, RequestId};
+use serde_json::{Map, Value};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::attached::Attached;
-use super::context::{Context, Visit, Visits};
+use super::context::{VERSION, Visit, Visits, is_modern};
 use super::downstream::Downstream;
+use super::outcome::no_resource;
 use super::scope::Scope;
 use super::shared::Shared;
 use super::visible_tools::VisibleTools;
@@ -32,7 +33,7 @@ pub(crate) struct ClientState {
     /// Cancelled when subscriptions are to end.
     pub(super) closing: CancellationToken,
     /// Its own connections, if it has a session.
-    own: OnceCell<Arc<Scope>>,
+    own: OnceLock<Arc<Scope>>,
     /// The client's subscriptions, by URI.
     pub(super) subscriptions: Mutex<HashMap<String, JoinSet<()>>>,
 }
@@ -56,41 +57,52 @@ impl ClientState {
         self.visits.is_some()
     }
 
-    /// Returns the caller of a request, from the transport and from the client's own information.
-    pub(super) fn caller(&self, context: &Context) -> Arc<Caller> {
-        let mut caller = context.visit.caller.clone();
-        caller.client = if context.is_modern {
-            let text = |key: &str| context.meta.get(CLIENT_INFO)?.get(key)?.as_str();
+    /// Returns the context of a request, with the connections for it.
+    pub(super) fn context(&self, id: RequestId, session: Session, meta: Map<String, Value>, visit: Visit) -> Context {
+        let is_modern = meta.get(VERSION).and_then(Value::as_str).is_some_and(is_modern);
+        let mut caller = visit.caller.clone();
+        caller.client = if is_modern {
+            let text = |key: &str| meta.get(CLIENT_INFO)?.get(key)?.as_str();
             text("name").map(|name| shown(name, text("version").unwrap_or_default()))
         } else {
             self.client.get().map(|client| shown(&client.client_info.name, &client.client_info.version))
         };
-        Arc::new(caller)
+        let scope = if is_modern { self.proxy.pool() } else { self.own(&session) };
+        let sees = self.proxy.sees(&caller);
+        Context { id, session, meta, is_modern, visit, caller: Arc::new(caller), sees, scope }
     }
 
-    /// Returns the servers and tools that the caller of a request sees.
-    pub(super) fn sees(&self, context: &Context) -> VisibleTools {
-        self.proxy.sees(&context.visit.caller)
+    /// Returns the connections of a client with a session.
+    fn own(&self, session: &Session) -> Arc<Scope> {
+        let own = self.own.get_or_init(|| {
+            let declared = self.client.get().and_then(|client| serde_json::to_value(&client.capabilities).ok());
+            self.proxy.scope(Some(Downstream::new(session.clone(), &declared.unwrap_or_default())))
+        });
+        own.clone()
     }
+}
 
+/// A request, besides its method and parameters.
+pub(super) struct Context {
+    pub(super) id: RequestId,
+    /// The session of the client.
+    pub(super) session: Session,
+    pub(super) meta: Map<String, Value>,
+    /// `true` for protocol 2026-07-28 or later.
+    pub(super) is_modern: bool,
+    pub(super) visit: Visit,
+    /// The caller, from the transport and from the client's own information.
+    pub(super) caller: Arc<Caller>,
+    /// The servers and tools that the caller sees.
+    pub(super) sees: VisibleTools,
+    /// The connections for the request.
+    pub(super) scope: Arc<Scope>,
+}
+
+impl Context {
     /// Returns the server with a resource, if the caller sees it.
-    pub(super) async fn owner(&self, context: &Context, uri: &str) -> Option<Arc<Attached>> {
-        let scope = self.scope(context).await;
-        scope.owner(uri, &self.caller(context), &self.sees(context)).await
-    }
-
-    /// Returns its client, to be asked.
-    pub(super) fn downstream(&self, session: &Session) -> Downstream {
-        let declared = self.client.get().and_then(|client| serde_json::to_value(&client.capabilities).ok());
-        Downstream::new(session.clone(), &declared.unwrap_or_default())
-    }
-
-    /// Returns the connections for a request.
-    pub(super) async fn scope(&self, context: &Context) -> Arc<Scope> {
-        if context.is_modern {
-            return self.proxy.pool().await;
-        }
-        self.own.get_or_init(|| async { self.proxy.scope_of(&self.downstream(&context.session)) }).await.clone()
+    pub(super) async fn owner(&self, uri: &str) -> Result<Arc<Attached>, ErrorData> {
+        self.scope.owner(uri, &self.caller, &self.sees).await.ok_or_else(|| no_resource(uri))
     }
 }
 

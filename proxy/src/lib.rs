@@ -32,7 +32,6 @@ mod downstream;
 mod error;
 mod events;
 mod http;
-mod joined;
 mod linked;
 mod list_changes;
 mod listening;

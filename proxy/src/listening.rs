@@ -5,19 +5,17 @@ use std::time::Duration;
 use futures_util::future::pending;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mcp_bindgen_runtime::__private::rpc::MethodCall;
-use mcp_bindgen_runtime::{CallError, Caller, Client, ResourceUpdates};
+use mcp_bindgen_runtime::{CallError, Client, ResourceUpdates};
 use rmcp::model::{ErrorData, SubscriptionFilter};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::attached::{FIRST_PAUSE, LONGEST_PAUSE};
-use super::client_state::ClientState;
-use super::context::{Context, SERVER_INFO};
+use super::client_state::{ClientState, Context};
+use super::context::SERVER_INFO;
 use super::list_changes::{Kind, ListChangeReader, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
-use super::outcome::{no_resource, of_request};
-use super::scope::Scope;
+use super::outcome::of_request;
 use super::shared::Shared;
-use super::visible_tools::VisibleTools;
 
 /// The key of a notification that has its subscription.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
@@ -89,8 +87,7 @@ pub(super) async fn listen(client: &ClientState, params: Listen, context: &Conte
     }
     let accepted = requested.intersection(&watched);
     tell(context, "notifications/subscriptions/acknowledged", json!({ "notifications": accepted })).await?;
-    let (caller, sees) = (client.caller(context), client.sees(context));
-    let scope = client.proxy.pool().await;
+    let Context { scope, sees, .. } = context;
     let mut news = ListChangeReader::new(scope.news.subscribe());
     let wanted = [
         (TOOLS_CHANGED, accepted.tools_list_changed),
@@ -101,64 +98,52 @@ pub(super) async fn listen(client: &ClientState, params: Listen, context: &Conte
     // A list that was never requested cannot change.
     let listing = async {
         if is_wanted(TOOLS_CHANGED) {
-            scope.items(Kind::Tools, &sees).await;
+            scope.items(Kind::Tools, sees).await;
         }
         if is_wanted(PROMPTS_CHANGED) {
-            scope.items(Kind::Prompts, &sees).await;
+            scope.items(Kind::Prompts, sees).await;
         }
         if is_wanted(RESOURCES_CHANGED) {
-            tokio::join!(scope.items(Kind::Resources, &sees), scope.items(Kind::ResourceTemplates, &sees));
+            tokio::join!(scope.items(Kind::Resources, sees), scope.items(Kind::ResourceTemplates, sees));
         }
         pending::<()>().await;
     };
-    let uris = accepted.resource_subscriptions.clone().unwrap_or_default();
-    let mut subscribing: FuturesUnordered<_> = uris.iter().map(|uri| watch(&scope, uri, (&caller, &sees))).collect();
-    let mut changing = FuturesUnordered::new();
-    let telling = async {
-        loop {
-            tokio::select! {
-                changed = news.next() => {
-                    let Some(changed) = changed else { return Ok(()) };
-                    for method in changed.into_iter().filter(|method| is_wanted(method)) {
-                        tell(context, method, json!({})).await?;
-                    }
-                }
-                Some(watched) = subscribing.next(), if !subscribing.is_empty() => {
-                    changing.push(next_change(watched?));
-                }
-                Some((is_watched, watched)) = changing.next(), if !changing.is_empty() => {
-                    if !is_watched {
-                        return Ok(());
-                    }
-                    let params = json!({ "uri": watched.updates.uri() });
-                    tell(context, "notifications/resources/updated", params).await?;
-                    changing.push(next_change(watched));
-                }
+    let changes = async {
+        while let Some(changed) = news.next().await {
+            for method in changed.into_iter().filter(|method| is_wanted(method)) {
+                tell(context, method, json!({})).await?;
             }
         }
+        Ok(())
     };
-    let outcome: Result<(), ErrorData> = tokio::select! {
+    let uris = accepted.resource_subscriptions.clone().unwrap_or_default();
+    let mut watching: FuturesUnordered<_> = uris.iter().map(|uri| watch(context, uri)).collect();
+    tokio::select! {
         () = client.closing.cancelled() => Ok(()),
         () = listing => Ok(()),
-        outcome = telling => outcome,
-    };
-    outcome?;
+        outcome = changes => outcome,
+        Some(outcome) = watching.next() => outcome,
+    }?;
     let meta = json!({ SUBSCRIPTION_ID: context.id, SERVER_INFO: Shared::own_info() });
     Ok(json!({ "resultType": "complete", "_meta": meta }))
 }
 
-/// Watches a resource as soon as it can be.
-async fn watch(scope: &Scope, uri: &str, (caller, sees): (&Caller, &VisibleTools)) -> Result<Watched, ErrorData> {
-    let attached = scope.owner(uri, caller, sees).await.ok_or_else(|| no_resource(uri))?;
+/// Reports changes of a resource, as soon as it can be watched, until its server reports no more.
+async fn watch(context: &Context, uri: &str) -> Result<(), ErrorData> {
+    let attached = context.owner(uri).await?;
     let mut pause = FIRST_PAUSE;
-    loop {
+    let mut watched = loop {
         match attached.client.subscribe(uri.to_owned()).await {
-            Ok(updates) => return Ok(Watched::new(attached.client.clone(), updates)),
+            Ok(updates) => break Watched::new(attached.client.clone(), updates),
             Err(error) if is_for_now(&error) => tokio::time::sleep(pause).await,
             Err(error) => return Err(of_request("resource", uri, error)),
         }
         pause = (pause * 2).min(LONGEST_PAUSE);
+    };
+    while watched.changed().await {
+        tell(context, "notifications/resources/updated", json!({ "uri": uri })).await?;
     }
+    Ok(())
 }
 
 /// Sends a notification of a subscription.
@@ -168,8 +153,4 @@ async fn tell(context: &Context, method: &'static str, mut params: Value) -> Res
     }
     let sent = context.session.notify(MethodCall::with(method, params).about(Some(context.id.clone()))).await;
     sent.map_err(|_| ErrorData::internal_error("the client does not listen any more", None))
-}
-
-async fn next_change(mut watched: Watched) -> (bool, Watched) {
-    (watched.changed().await, watched)
 }

@@ -9,59 +9,38 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use super::attached::Attached;
-use super::list_changes::{Kind, ListChangeReader, ListChanges, PROMPTS_CHANGED, RESOURCES_CHANGED};
+use super::list_changes::{Kind, ListChangeReader, PROMPTS_CHANGED, RESOURCES_CHANGED};
 
 const LOGGED: &str = "notifications/message";
 
-/// Handles the notifications of a server: requests changed lists, and passes log messages to the client of the connection.
-/// Both run concurrently, so that no notification is lost during a listing.
-pub(super) async fn hear(attached: Weak<Attached>, told: Notifications, session: Option<Session>) {
-    let (announced, changes) = watch::channel(ListChanges::default());
-    let changes = ListChangeReader::new(changes);
-    tokio::select! {
-        () = take(&attached, told, session, &announced) => {}
-        () = list_anew(&attached, changes) => {}
-    }
-}
-
-async fn take(
-    attached: &Weak<Attached>,
-    mut told: Notifications,
-    session: Option<Session>,
-    announced: &watch::Sender<ListChanges>,
-) {
+/// Handles the notifications of a server: lists again what has changed, and passes log messages to the client of the
+/// connection.
+pub(super) async fn hear(attached: Weak<Attached>, mut told: Notifications, session: Option<Session>) {
     while let Some(Notification { method, params, missed, .. }) = told.next().await {
-        if missed > 0 {
+        let changed: &[Kind] = match method.as_str() {
+            // Changes of any list may be among the lost ones.
+            _ if missed > 0 => &[Kind::Prompts, Kind::Resources, Kind::ResourceTemplates],
+            PROMPTS_CHANGED => &[Kind::Prompts],
+            RESOURCES_CHANGED => &[Kind::Resources, Kind::ResourceTemplates],
+            _ => &[],
+        };
+        {
             let Some(attached) = attached.upgrade() else { return };
-            tracing::warn!(server = &*attached.name, "lost {missed} notifications of the server: the queue was full");
-            // They may have reported changes of any list.
-            announced.send_modify(ListChanges::note_all);
-        }
-        match method.as_str() {
-            PROMPTS_CHANGED | RESOURCES_CHANGED => {
-                announced.send_modify(|news| news.note(&method));
-                let kind = if method == PROMPTS_CHANGED { Kind::Prompts } else { Kind::Resources };
-                attached.upgrade().inspect(|attached| attached.announce(kind));
+            if missed > 0 {
+                tracing::warn!(
+                    server = &*attached.name,
+                    "lost {missed} notifications of the server: the queue was full"
+                );
             }
-            LOGGED => {
-                let Some(session) = &session else { continue };
-                if session.notify(MethodCall::new(LOGGED, params)).await.is_err() {
-                    return;
-                }
+            for kind in changed {
+                attached.announce(*kind);
+                attached.changed(*kind);
             }
-            _ => {}
         }
-    }
-}
-
-async fn list_anew(attached: &Weak<Attached>, mut changes: ListChangeReader) {
-    while let Some(changed) = changes.next().await {
-        let Some(attached) = attached.upgrade() else { return };
-        if changed.contains(&PROMPTS_CHANGED) {
-            attached.changed(Kind::Prompts).await;
-        }
-        if changed.contains(&RESOURCES_CHANGED) {
-            tokio::join!(attached.changed(Kind::Resources), attached.changed(Kind::ResourceTemplates));
+        if let (LOGGED, Some(session)) = (method.as_str(), &session)
+            && session.notify(MethodCall::new(LOGGED, params)).await.is_err()
+        {
+            return;
         }
     }
 }
@@ -77,19 +56,24 @@ pub(super) async fn tell(mut news: ListChangeReader, session: Session) {
     }
 }
 
-/// Sets the client's log level on each new connection to a server.
-pub(super) async fn keep_level(client: Client, level: watch::Receiver<Option<Value>>) {
+/// Keeps the log level of a server equal to that of the client, on each new connection too. A server without a log is
+/// not told.
+pub(super) async fn keep_level(client: Client, mut level: watch::Receiver<Option<Value>>) {
     let mut state = client.watch_state();
-    while let Some(state) = state.changed().await {
-        let wanted = level.borrow().clone();
-        if let (ConnectionState::Connected, Some(wanted)) = (state, wanted) {
-            tell_level(&client, wanted).await;
+    loop {
+        tokio::select! {
+            Some(_) = state.changed() => {}
+            Ok(()) = level.changed() => {}
+            else => return,
+        }
+        let wanted = level.borrow_and_update().clone();
+        if let Some(wanted) = wanted.filter(|_| client.is_connected()) {
+            set_level(&client, wanted).await;
         }
     }
 }
 
-/// Sets the log level of a server. Does nothing if it has no log or cannot be reached.
-pub(super) async fn tell_level(client: &Client, level: Value) {
+async fn set_level(client: &Client, level: Value) {
     let Ok(declared) = client.declared().await else { return };
     if !declared.capabilities.is_some_and(|all| all.get("logging").is_some_and(Value::is_object)) {
         return;

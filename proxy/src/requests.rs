@@ -1,32 +1,21 @@
 //! Answers requests of clients, by their methods.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures_util::future::join_all;
 use mcp_bindgen_runtime::__private::rpc::MethodCall;
 use mcp_bindgen_runtime::PassedInput;
-use rmcp::model::{
-    ErrorCode, ErrorData, GetPromptRequestParams, ReadResourceRequestParams, SubscribeRequestParams,
-    UnsubscribeRequestParams,
-};
+use rmcp::model::{ErrorCode, ErrorData, SubscribeRequestParams, UnsubscribeRequestParams};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
-use super::attached::Attached;
-use super::call::{options, passed};
-use super::client_state::ClientState;
-use super::context::Context;
+use super::call::options;
+use super::client_state::{ClientState, Context};
 use super::list_changes::Kind;
 use super::listening::{MOST_WATCHED, Watched, listen};
 use super::lock::lock;
-use super::notifications::tell_level;
-use super::outcome::{fitted, no_resource, of_request, unknown};
+use super::outcome::{fitted, of_request, unknown};
 use super::shared::SKILLS_POINTER;
-
-const PATIENCE_FOR_LEVELS: Duration = Duration::from_secs(20);
 
 /// Reads the parameters of a method.
 ///
@@ -46,158 +35,35 @@ impl ClientState {
         context: &Context,
     ) -> Result<Value, ErrorData> {
         if let Some(kind) = Kind::of_method(method) {
-            return self.list(kind, &params, context).await;
+            return list(kind, &params, context).await;
         }
         let (result, is_cacheable) = match method {
-            "ping" => (json!({}), false),
             "server/discover" => (self.discover().await, false),
             "tools/call" => (self.call(parsed(method, params)?, context).await?, false),
-            "prompts/get" => (self.prompt(parsed(method, params)?, context).await?, false),
-            "resources/read" => (self.resource(parsed(method, params)?, context).await?, true),
+            "prompts/get" | "completion/complete" => (relay(method, params, context).await?, false),
+            "resources/read" => (relay(method, params, context).await?, true),
             "resources/subscribe" => (self.subscribe(parsed(method, params)?, context).await?, false),
             "resources/unsubscribe" => (self.unsubscribe(&parsed(method, params)?), false),
-            "completion/complete" => (self.complete(params, context).await?, false),
-            "logging/setLevel" => (self.set_level(&params, context).await?, false),
-            "skills/get" => (self.skill(parsed(method, params)?, context).await?, true),
+            "logging/setLevel" => (set_level(&params, context)?, false),
+            "skills/get" => (skill(parsed(method, params)?, context).await?, true),
             "subscriptions/listen" => (listen(self, parsed(method, params)?, context).await?, false),
             _ => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method.to_owned(), None)),
         };
         Ok(fitted(result, context.is_modern, is_cacheable))
     }
 
-    /// Answers with a whole list; there are no pages.
-    async fn list(&self, kind: Kind, params: &Map<String, Value>, context: &Context) -> Result<Value, ErrorData> {
-        if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
-            return Err(ErrorData::invalid_params("unknown `cursor`: lists of this server have one page", None));
-        }
-        let sees = self.sees(context);
-        let scope = self.scope(context).await;
-        let mut list = json!({ kind.key().0: scope.items(kind, &sees).await });
-        if context.is_modern
-            && let Some(fields) = list.as_object_mut()
-        {
-            let terms = scope.terms(kind, &sees);
-            let scope = if terms.is_public { "public" } else { "private" };
-            fields.insert("ttlMs".to_owned(), u64::try_from(terms.ttl.as_millis()).unwrap_or(u64::MAX).into());
-            fields.insert("cacheScope".to_owned(), scope.into());
-        }
-        Ok(fitted(list, context.is_modern, true))
-    }
-
-    /// Returns the entry of a skill, from the server that lists it, or else from the first that has it.
-    async fn skill(
-        &self,
-        SubscribeRequestParams { uri, .. }: SubscribeRequestParams,
-        context: &Context,
-    ) -> Result<Value, ErrorData> {
-        let scope = self.scope(context).await;
-        let mut found = Err(unknown("skill", &uri));
-        let listing = self.owner(context, &uri).await;
-        let sees = self.sees(context);
-        let is_other = |one: &&Arc<Attached>| {
-            sees.server(&one.name) && listing.as_ref().is_none_or(|listing| !Arc::ptr_eq(one, listing))
-        };
-        let upstreams = scope.upstreams();
-        let others = upstreams.iter().filter(is_other);
-        for attached in listing.iter().chain(others) {
-            let declared = attached.client.declared().await.ok().and_then(|declared| declared.capabilities);
-            if declared.is_none_or(|all| all.pointer(SKILLS_POINTER).is_none_or(Value::is_null)) {
-                continue;
-            }
-            let options = options(context, PassedInput::new());
-            let result = attached.client.request("skills/get", named(&uri), options).await;
-            found = result.map_err(|error| of_request("skill", &uri, error));
-            if found.is_ok() {
-                break;
-            }
-        }
-        found
-    }
-
-    async fn prompt(&self, params: GetPromptRequestParams, context: &Context) -> Result<Value, ErrorData> {
-        let GetPromptRequestParams { name, arguments, input_responses, request_state, .. } = params;
-        let scope = self.scope(context).await;
-        let found = scope.find(Kind::Prompts, &name, &self.sees(context)).await;
-        let (attached, prompt) = found.ok_or_else(|| unknown("prompt", &name))?;
-        let _working = attached.open.begin(context.id.clone());
-        let arguments = arguments.map(|arguments| ("arguments".to_owned(), Value::Object(arguments)));
-        let params = [("name".to_owned(), Value::from(prompt))].into_iter().chain(arguments).collect();
-        let result = attached
-            .client
-            .request("prompts/get", params, options(context, passed(input_responses, request_state)))
-            .await;
-        result.map_err(|error| of_request("prompt", &name, error))
-    }
-
-    async fn resource(&self, params: ReadResourceRequestParams, context: &Context) -> Result<Value, ErrorData> {
-        let ReadResourceRequestParams { uri, input_responses, request_state, .. } = params;
-        let attached = self.owner(context, &uri).await.ok_or_else(|| no_resource(&uri))?;
-        let _working = attached.open.begin(context.id.clone());
-        let result = attached
-            .client
-            .request("resources/read", named(&uri), options(context, passed(input_responses, request_state)))
-            .await;
-        result.map_err(|error| of_request("resource", &uri, error))
-    }
-
-    async fn complete(&self, mut params: Map<String, Value>, context: &Context) -> Result<Value, ErrorData> {
-        let text = |key: &str| params.get("ref")?.get(key)?.as_str().map(str::to_owned);
-        let (attached, name) = match (text("type").as_deref(), text("name"), text("uri")) {
-            (Some("ref/prompt"), Some(name), _) => {
-                let scope = self.scope(context).await;
-                let found = scope.find(Kind::Prompts, &name, &self.sees(context)).await;
-                let (attached, wire) = found.ok_or_else(|| unknown("prompt", &name))?;
-                if let Some(of) = params.get_mut("ref").and_then(|of| of.get_mut("name")) {
-                    *of = Value::from(wire);
-                }
-                (attached, name)
-            }
-            (Some("ref/resource"), _, Some(uri)) => {
-                (self.owner(context, &uri).await.ok_or_else(|| no_resource(&uri))?, uri)
-            }
-            _ => {
-                let message =
-                    "invalid parameters for `completion/complete`: `ref` names neither a prompt nor a resource";
-                return Err(ErrorData::invalid_params(message, None));
-            }
-        };
-        if !params.get("argument").is_some_and(Value::is_object) {
-            let message = "invalid parameters for `completion/complete`: `argument` is not an object";
-            return Err(ErrorData::invalid_params(message, None));
-        }
-        let options = options(context, PassedInput::new());
-        let result = attached.client.request("completion/complete", params, options).await;
-        result.map_err(|error| of_request("completion", &name, error))
-    }
-
-    async fn set_level(&self, params: &Map<String, Value>, context: &Context) -> Result<Value, ErrorData> {
-        const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-        let level = params.get("level").filter(|level| level.as_str().is_some_and(|level| LEVELS.contains(&level)));
-        let Some(level) = level else {
-            let levels = LEVELS.join(", ");
-            let message = format!("invalid parameters for `logging/setLevel`: `level` must be one of {levels}");
-            return Err(ErrorData::invalid_params(message, None));
-        };
-        let scope = self.scope(context).await;
-        scope.level.send_replace(Some(level.clone()));
-        // Other servers receive the level when they connect. Servers that are shared by all clients receive none.
-        let upstreams = scope.upstreams();
-        let connected =
-            upstreams.iter().filter(|attached| !attached.upstream.is_shared() && attached.client.is_connected());
-        let all = connected.map(|attached| tell_level(&attached.client, level.clone()));
-        if tokio::time::timeout(PATIENCE_FOR_LEVELS, join_all(all)).await.is_err() {
-            tracing::debug!("setting the log level of some servers takes long");
-        }
-        Ok(json!({}))
-    }
-
     async fn subscribe(&self, params: SubscribeRequestParams, context: &Context) -> Result<Value, ErrorData> {
         let uri = params.uri;
-        may_subscribe(&lock(&self.subscriptions), &uri)?;
-        let attached = self.owner(context, &uri).await.ok_or_else(|| no_resource(&uri))?;
+        let attached = context.owner(&uri).await?;
         let updates = attached.client.subscribe(uri.clone()).await;
         let updates = updates.map_err(|error| of_request("resource", &uri, error))?;
         let mut watched = Watched::new(attached.client.clone(), updates);
+        let mut subscriptions = lock(&self.subscriptions);
+        if subscriptions.len() >= MOST_WATCHED && !subscriptions.contains_key(&uri) {
+            let message =
+                format!("a client subscribes to {MOST_WATCHED} resources at most; unsubscribe from some first");
+            return Err(ErrorData::invalid_params(message, None));
+        }
         let (session, params) = (context.session.clone(), named(&uri));
         let mut telling = JoinSet::new();
         telling.spawn(async move {
@@ -207,9 +73,6 @@ impl ClientState {
                 }
             }
         });
-        let mut subscriptions = lock(&self.subscriptions);
-        // Others may have come meanwhile.
-        may_subscribe(&subscriptions, &uri)?;
         subscriptions.insert(uri, telling);
         Ok(json!({}))
     }
@@ -220,13 +83,88 @@ impl ClientState {
     }
 }
 
-/// Checks the limit on the subscriptions of a client.
-fn may_subscribe(subscriptions: &HashMap<String, JoinSet<()>>, uri: &str) -> Result<(), ErrorData> {
-    if subscriptions.len() < MOST_WATCHED || subscriptions.contains_key(uri) {
-        return Ok(());
+/// Answers with a whole list; there are no pages.
+async fn list(kind: Kind, params: &Map<String, Value>, context: &Context) -> Result<Value, ErrorData> {
+    if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
+        return Err(ErrorData::invalid_params("unknown `cursor`: lists of this server have one page", None));
     }
-    let message = format!("a client subscribes to {MOST_WATCHED} resources at most; unsubscribe from some first");
-    Err(ErrorData::invalid_params(message, None))
+    let Context { scope, sees, is_modern, .. } = context;
+    let mut list = Map::from_iter([(kind.key().0.to_owned(), scope.items(kind, sees).await.into())]);
+    if *is_modern {
+        let terms = scope.terms(kind, sees);
+        let scope = if terms.is_public { "public" } else { "private" };
+        list.insert("ttlMs".to_owned(), u64::try_from(terms.ttl.as_millis()).unwrap_or(u64::MAX).into());
+        list.insert("cacheScope".to_owned(), scope.into());
+    }
+    Ok(fitted(list.into(), *is_modern, true))
+}
+
+/// Passes a request on to the server of its prompt or resource, under the server's own name.
+async fn relay(method: &str, mut params: Map<String, Value>, context: &Context) -> Result<Value, ErrorData> {
+    let input = PassedInput::new()
+        .responses(params.shift_remove("inputResponses").and_then(|responses| responses.as_object().cloned()))
+        .state(params.shift_remove("requestState").and_then(|state| state.as_str().map(str::to_owned)));
+    let target = match method {
+        "completion/complete" => params.get_mut("ref").and_then(Value::as_object_mut),
+        _ => Some(&mut params),
+    };
+    let text = |key: &str| target.as_ref()?.get(key)?.as_str().map(str::to_owned);
+    let kind = match method {
+        "prompts/get" => Some("ref/prompt".to_owned()),
+        "resources/read" => Some("ref/resource".to_owned()),
+        _ => text("type"),
+    };
+    let (attached, what, name) = match (kind.as_deref(), text("name"), text("uri")) {
+        (Some("ref/prompt"), Some(name), _) => {
+            let found = context.scope.find_prompt(&name, &context.sees).await;
+            let (attached, wire) = found.ok_or_else(|| unknown("prompt", &name))?;
+            target.and_then(|target| target.insert("name".to_owned(), wire.into()));
+            (attached, "prompt", name)
+        }
+        (Some("ref/resource"), _, Some(uri)) => (context.owner(&uri).await?, "resource", uri),
+        _ => {
+            let message = format!("invalid parameters for `{method}`: they name neither a prompt nor a resource");
+            return Err(ErrorData::invalid_params(message, None));
+        }
+    };
+    let _working = attached.open.begin(context.id.clone());
+    let result = attached.client.request(method, params, options(context, input)).await;
+    result.map_err(|error| of_request(what, &name, error))
+}
+
+/// Returns the entry of a skill, from the server that lists it, or else from the first that has it.
+async fn skill(params: SubscribeRequestParams, context: &Context) -> Result<Value, ErrorData> {
+    let uri = params.uri;
+    let listing = context.owner(&uri).await.ok();
+    let mut upstreams = context.scope.upstreams();
+    upstreams.retain(|attached| context.sees.server(&attached.name));
+    upstreams.sort_by_key(|attached| listing.as_ref().is_none_or(|listing| !Arc::ptr_eq(attached, listing)));
+    let mut found = Err(unknown("skill", &uri));
+    for attached in upstreams {
+        let declared = attached.client.declared().await.ok().and_then(|declared| declared.capabilities);
+        if declared.is_none_or(|all| all.pointer(SKILLS_POINTER).is_none_or(Value::is_null)) {
+            continue;
+        }
+        let result = attached.client.request("skills/get", named(&uri), options(context, PassedInput::new())).await;
+        found = result.map_err(|error| of_request("skill", &uri, error));
+        if found.is_ok() {
+            break;
+        }
+    }
+    found
+}
+
+/// Sets the log level of servers that are not shared by all clients, when they are connected.
+fn set_level(params: &Map<String, Value>, context: &Context) -> Result<Value, ErrorData> {
+    const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+    let level = params.get("level").filter(|level| level.as_str().is_some_and(|level| LEVELS.contains(&level)));
+    let level = level.ok_or_else(|| {
+        let levels = LEVELS.join(", ");
+        let message = format!("invalid parameters for `logging/setLevel`: `level` must be one of {levels}");
+        ErrorData::invalid_params(message, None)
+    })?;
+    context.scope.level.send_replace(Some(level.clone()));
+    Ok(json!({}))
 }
 
 fn named(uri: &str) -> Map<String, Value> {

@@ -14,12 +14,12 @@ use tokio::task::JoinSet;
 
 use super::attached::Attached;
 use super::catalog::Catalog;
-use super::joined::Wanted;
+use super::downstream::Downstream;
 use super::linked::is_shown_by;
 use super::list_changes::{Kind, ListChanges};
 use super::lock::lock;
 use super::routes;
-use super::setup::Setup;
+use super::setup::{Setup, Wanted};
 use super::upstream::Upstream;
 use super::visible_tools::VisibleTools;
 use mcp_bindgen_agents::NameStyle;
@@ -27,24 +27,23 @@ use mcp_bindgen_agents::NameStyle;
 const PATIENCE_FOR_DECLARATIONS: Duration = Duration::from_secs(1);
 const MOST_DUPLICATES: usize = 1000;
 
-/// Attaches a server: makes its client, and the tasks that listen to it.
-type Attach = dyn Fn(&Arc<Upstream>, &mut JoinSet<()>) -> Arc<Attached> + Send + Sync;
-
 pub(super) struct Scope {
     served: Mutex<Arc<Served>>,
-    attach: Box<Attach>,
+    /// The client with a session; `None` for clients without one.
+    pub(super) downstream: Option<Downstream>,
     pub(super) news: Arc<watch::Sender<ListChanges>>,
     /// Which messages of their logs servers are to send; none has been told where the client said nothing.
-    pub(super) level: Arc<watch::Sender<Option<Value>>>,
+    pub(super) level: watch::Sender<Option<Value>>,
     tools: Mutex<Catalog>,
     prompts: Mutex<Catalog>,
     /// The resources whose duplicates were already logged.
     duplicates: Mutex<HashSet<String>>,
-    /// The tasks that listen to servers and ask them; they end with the scope.
+    /// The tasks that end with the scope.
     tasks: Mutex<JoinSet<()>>,
 }
 
 /// The servers and their names.
+#[derive(Default)]
 struct Served {
     upstreams: Vec<Arc<Attached>>,
     names: PrefixedNames,
@@ -72,34 +71,19 @@ impl Served {
 }
 
 impl Scope {
-    pub(super) fn new(
-        setup: &Setup,
-        news: Arc<watch::Sender<ListChanges>>,
-        level: Arc<watch::Sender<Option<Value>>>,
-        attach: impl Fn(&Arc<Upstream>, &mut JoinSet<()>) -> Arc<Attached> + Send + Sync + 'static,
-    ) -> Self {
-        let mut tasks = JoinSet::new();
-        let upstreams = setup.upstreams.iter().map(|upstream| attach(upstream, &mut tasks)).collect();
-        Self {
-            served: Mutex::new(Arc::new(Served::new(setup, upstreams))),
-            attach: Box::new(attach),
-            news,
-            level,
-            tools: Mutex::default(),
-            prompts: Mutex::default(),
-            duplicates: Mutex::default(),
-            tasks: Mutex::new(tasks),
-        }
+    /// Creates a scope without servers.
+    pub(super) fn new(downstream: Option<Downstream>) -> Self {
+        let (served, news, level, tools, prompts, duplicates, tasks) = Default::default();
+        Self { served, downstream, news, level, tools, prompts, duplicates, tasks }
     }
 
-    /// Serves another setup from now on. Unchanged servers stay attached; the connections of others end with their last
+    /// Serves a setup from now on. Unchanged servers stay attached; the connections of others end with their last
     /// request. Clients are notified of changed lists.
-    pub(super) fn reload(&self, setup: &Setup) {
+    pub(super) fn serve(&self, setup: &Setup, attach: impl Fn(&Arc<Upstream>) -> Arc<Attached>) {
         let before = self.served();
-        let mut tasks = lock(&self.tasks);
         let attached = setup.upstreams.iter().map(|upstream| {
             let known = before.upstreams.iter().find(|attached| Arc::ptr_eq(&attached.upstream, upstream));
-            known.cloned().unwrap_or_else(|| (self.attach)(upstream, &mut tasks))
+            known.cloned().unwrap_or_else(|| attach(upstream))
         });
         let served = Arc::new(Served::new(setup, attached.collect()));
         *lock(&self.served) = served;
@@ -117,9 +101,7 @@ impl Scope {
 
     /// Runs a task, no longer than the scope.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let mut tasks = lock(&self.tasks);
-        while tasks.try_join_next().is_some() {}
-        tasks.spawn(task);
+        lock(&self.tasks).spawn(task);
     }
 
     /// Has what of servers is not known listed, side by side.
@@ -127,12 +109,7 @@ impl Scope {
         let is_seen = |attached: &&Arc<Attached>| sees.any_of(&attached.name) && whom(attached);
         let served = self.served();
         let asked = served.upstreams.iter().filter(is_seen).filter_map(|attached| {
-            let (flight, lead) = attached.flight(kind)?;
-            if let Some(lead) = lead {
-                let own = attached.clone();
-                // A separate task continues even if no caller waits.
-                self.spawn(async move { own.list(kind, lead, false).await });
-            }
+            let flight = attached.flight(kind)?;
             Some(async move {
                 if tokio::time::timeout_at(flight.until, flight.ended()).await.is_err() {
                     tracing::debug!(server = &*attached.name, "listing it takes too long; serving without it");
@@ -181,19 +158,22 @@ impl Scope {
         }
     }
 
-    /// The server of a tool or prompt, and what it calls it. Where it is not known, those servers are asked for lists whose
-    /// prefix the name has: it waits for no other.
-    pub(super) async fn find(&self, kind: Kind, public: &str, sees: &VisibleTools) -> Option<(Arc<Attached>, String)> {
-        let known = || {
-            let found = self.catalog(kind, Attached::known, |catalog| catalog.find(public));
-            found.filter(|(attached, name)| shows(sees, kind, &attached.name, name))
-        };
-        if let Some(found) = known() {
-            return Some(found);
-        }
+    /// Has those servers listed that may have a tool or prompt, where it is not known: it waits for no other.
+    async fn ask_for(&self, kind: Kind, public: &str, sees: &VisibleTools) {
         let served = self.served();
-        self.ask(kind, sees, |attached| served.names.may_have(&attached.name, public)).await;
-        known()
+        if kind == Kind::Tools {
+            self.ask(kind, sees, |attached| served.joins(public, &attached.name)).await;
+        }
+        if !self.catalog(kind, Attached::known, |catalog| catalog.has(public)) {
+            self.ask(kind, sees, |attached| served.names.may_have(&attached.name, public)).await;
+        }
+    }
+
+    /// The server of a prompt, and what it calls it.
+    pub(super) async fn find_prompt(&self, public: &str, sees: &VisibleTools) -> Option<(Arc<Attached>, String)> {
+        self.ask_for(Kind::Prompts, public, sees).await;
+        let found = self.catalog(Kind::Prompts, Attached::known, |catalog| catalog.find(public));
+        found.filter(|(attached, _)| sees.server(&attached.name))
     }
 
     /// Returns the server of a tool that is called, and what it calls it. One of several like tools is picked by an
@@ -207,15 +187,21 @@ impl Scope {
         arguments: &mut Map<String, Value>,
         sees: &VisibleTools,
     ) -> Result<Option<(Arc<Attached>, String)>, String> {
-        let served = self.served();
-        self.ask(Kind::Tools, sees, |attached| served.joins(public, &attached.name)).await;
-        let joined = self.catalog(Kind::Tools, Attached::known, |catalog| {
-            catalog.joined(public).map(|joined| joined.take(arguments))
-        });
-        match joined {
-            Some(found) => found.map(|(attached, tool)| sees.tool(&attached.name, &tool).then_some((attached, tool))),
-            None => Ok(self.find(Kind::Tools, public, sees).await),
-        }
+        self.ask_for(Kind::Tools, public, sees).await;
+        let found = self.catalog(Kind::Tools, Attached::known, |catalog| catalog.find_called(public, arguments))?;
+        Ok(found.filter(|(attached, tool)| sees.tool(&attached.name, tool)))
+    }
+
+    /// Reads the schema of a tool's arguments, if the caller sees the tool.
+    pub(super) async fn with_input_schema<T>(
+        &self,
+        public: &str,
+        sees: &VisibleTools,
+        read: impl FnOnce(Option<&Map<String, Value>>) -> T,
+    ) -> T {
+        self.ask_for(Kind::Tools, public, sees).await;
+        let shows = |server: &str, tool: &str| sees.tool(server, tool);
+        self.catalog(Kind::Tools, Attached::known, |catalog| read(catalog.input_schema(public, shows)))
     }
 
     /// Names as they are by what is known now.
@@ -236,22 +222,6 @@ impl Scope {
             _ => served.names.prompts_beside(server, listed, given),
         });
         read(&catalog)
-    }
-
-    /// Reads the schema of a tool's arguments, if the caller sees the tool.
-    pub(super) async fn with_input_schema<T>(
-        &self,
-        public: &str,
-        sees: &VisibleTools,
-        read: impl FnOnce(Option<&Map<String, Value>>) -> T,
-    ) -> T {
-        let served = self.served();
-        self.ask(Kind::Tools, sees, |attached| served.joins(public, &attached.name)).await;
-        let is_joined = self.catalog(Kind::Tools, Attached::known, |catalog| catalog.joined(public).is_some());
-        if !is_joined && self.find(Kind::Tools, public, sees).await.is_none() {
-            return read(None);
-        }
-        self.catalog(Kind::Tools, Attached::known, |catalog| read(catalog.input_schema(public)))
     }
 
     /// Returns the capabilities of servers, where all of them are connected.

@@ -8,7 +8,7 @@ use rmcp::model::{ErrorCode, ErrorData, InitializeRequestParams, ProtocolVersion
 use serde_json::{Map, Value, json};
 
 use super::client_state::ClientState;
-use super::context::{CAPABILITIES, Context, SERVER_INFO, VERSION, is_modern};
+use super::context::{CAPABILITIES, SERVER_INFO, VERSION, is_modern};
 use super::outcome::cancelled;
 use super::requests::parsed;
 use super::shared::Shared;
@@ -70,8 +70,11 @@ impl ClientState {
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
         }
         let visit = self.visit(&id).ok_or_else(cancelled)?;
-        let is_modern = version.is_some_and(is_modern);
-        self.dispatch(&method, params, &Context { id, session, meta, is_modern, visit }).await
+        // It may come before the handshake, on which the connections depend.
+        if method == "ping" {
+            return Ok(json!({}));
+        }
+        self.dispatch(&method, params, &self.context(id, session, meta, visit)).await
     }
 
     /// Begins a session. A version that sessions do not have is answered with the latest that they have.

@@ -1,13 +1,16 @@
 //! The servers and names of a proxy. They are replaced as a whole when its configuration is read again.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mcp_bindgen_agents::NameStyle;
-use mcp_bindgen_model::Access;
+use mcp_bindgen_model::{Access, JoinedTool};
 use mcp_bindgen_schema::names::PrefixedNames;
 
-use super::joined::Wanted;
 use super::upstream::Upstream;
+
+/// The tools of `[tools]` by name, each with the servers and tools that it joins.
+pub(super) type Wanted = Arc<BTreeMap<String, JoinedTool>>;
 
 #[derive(Debug)]
 pub(super) struct Setup {

@@ -1,16 +1,14 @@
 //! The state that all clients of a proxy share.
 
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use futures_util::future::join_all;
-use mcp_bindgen_runtime::__private::rpc::Session;
 use mcp_bindgen_runtime::events::Event;
 use mcp_bindgen_runtime::{Caller, ClientOptions};
 use rmcp::model::ProtocolVersion;
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::sync::{OnceCell, broadcast, watch};
-use tokio::task::JoinSet;
+use tokio::sync::broadcast;
 
 use super::approval::{ApprovalStore, Signer};
 use super::approval_question::ask_client;
@@ -74,7 +72,7 @@ pub(crate) struct Shared {
     /// Takes the events of all clients.
     pub(super) bus: broadcast::Sender<Event>,
     /// The connections of all clients that keep no session.
-    pool: OnceCell<Arc<Scope>>,
+    pool: OnceLock<Arc<Scope>>,
     /// The changes that servers tell of, for other instances.
     pub(super) changes: Changes,
     /// All connections that are there.
@@ -102,7 +100,7 @@ impl Shared {
             records: Records { log, ..Records::default() },
             open_approvals: Shares::new(MOST_OPEN_APPROVALS, MOST_OPEN_APPROVALS_OF_ONE),
             bus: broadcast::Sender::new(UNREAD),
-            pool: OnceCell::new(),
+            pool: OnceLock::new(),
             changes: Changes::default(),
             scopes: Mutex::default(),
         }
@@ -121,7 +119,9 @@ impl Shared {
             *current = setup.clone();
             (setup, changes)
         };
-        self.scopes().iter().for_each(|scope| scope.reload(&setup));
+        for scope in self.scopes() {
+            scope.serve(&setup, |upstream| self.attach(&scope, upstream));
+        }
         changes
     }
 
@@ -202,70 +202,58 @@ impl Shared {
         json!({ "name": "mcp-bindgen", "version": env!("CARGO_PKG_VERSION") })
     }
 
-    /// Returns the connections of all who keep no session. Of them nothing is declared by itself: each request says
-    /// what its client can do.
-    pub(super) async fn pool(&self) -> Arc<Scope> {
-        let pool = self.pool.get_or_init(|| async {
-            // Requests of such a server are only passed on in the same protocol version.
-            let version = ProtocolVersion::V_2026_07_28.as_str();
-            let options = self.options.clone().protocol_version(version);
-            self.scope(move |_| options.clone(), None)
-        });
-        pool.await.clone()
+    /// Returns the connections of all who keep no session.
+    pub(super) fn pool(&self) -> Arc<Scope> {
+        self.pool.get_or_init(|| self.scope(None)).clone()
     }
 
-    /// Connections of a client with a session.
-    pub(super) fn scope_of(&self, downstream: &Downstream) -> Arc<Scope> {
-        let (options, own) = (self.options.clone(), downstream.clone());
-        let scope = self.scope(move |open| own.options(&options, open), Some(downstream.session.clone()));
-        scope.spawn(tell(ListChangeReader::new(scope.news.subscribe()), downstream.session.clone()));
-        scope
-    }
-
-    fn scope(
-        &self,
-        options: impl Fn(&Open) -> ClientOptions + Send + Sync + 'static,
-        session: Option<Session>,
-    ) -> Arc<Scope> {
-        let news = Arc::new(watch::Sender::default());
-        let level = Arc::new(watch::Sender::default());
-        let (bus, for_all, changes) = (self.bus.clone(), self.options.clone(), self.changes.clone());
-        let (own_news, own_level) = (news.clone(), level.clone());
-        let attach = move |upstream: &Arc<Upstream>, tasks: &mut JoinSet<()>| {
-            let open = Open::default();
-            let made = upstream.attach(|is_shared| if is_shared { for_all.clone() } else { options(&open) });
-            let is_shared = upstream.is_shared();
-            let is_heard = bus.receiver_count() > 0;
-            if is_heard && is_shared {
-                upstream.pass_on(&made.0, &bus);
-            } else if is_heard {
-                tasks.spawn(pass_on(bus.clone(), made.0.events()));
-            }
-            let told = made.0.notifications();
-            let attached = Arc::new(Attached::new(upstream.clone(), made, open, own_news.clone(), changes.clone()));
-            // The log of a server that is for all is not for one.
-            let session = session.clone().filter(|_| !is_shared);
-            if session.is_some() {
-                tasks.spawn(keep_level(attached.client.clone(), own_level.subscribe()));
-            } else if !is_shared {
-                tasks.spawn(tell_of_era(attached.client.clone()));
-            }
-            tasks.spawn(hear(Arc::downgrade(&attached), told, session));
-            attached
-        };
+    /// Creates connections: for a client with a session, or for all clients without one.
+    pub(super) fn scope(&self, downstream: Option<Downstream>) -> Arc<Scope> {
+        let scope = Arc::new(Scope::new(downstream));
         let mut scopes = lock(&self.scopes);
         // With the lock, so that what is reloaded meanwhile reaches it.
-        let scope = Arc::new(Scope::new(&self.setup(), news, level, attach));
+        scope.serve(&self.setup(), |upstream| self.attach(&scope, upstream));
         scopes.retain(|scope| scope.strong_count() > 0);
         scopes.push(Arc::downgrade(&scope));
+        drop(scopes);
+        if let Some(Downstream { session, .. }) = &scope.downstream {
+            scope.spawn(tell(ListChangeReader::new(scope.news.subscribe()), session.clone()));
+        }
         scope
+    }
+
+    /// Makes a client of a server, and the tasks that listen to it.
+    fn attach(&self, scope: &Scope, upstream: &Arc<Upstream>) -> Arc<Attached> {
+        let (open, is_shared) = (Open::default(), upstream.is_shared());
+        let made = upstream.attach(|| match &scope.downstream {
+            _ if is_shared => self.options.clone(),
+            Some(downstream) => downstream.options(&self.options, &open),
+            // Each request says what its client can do. It is only passed on in the same protocol version.
+            None => self.options.clone().protocol_version(ProtocolVersion::V_2026_07_28.as_str()),
+        });
+        let client = made.0.clone();
+        let attached = Arc::new(Attached::new(upstream.clone(), made, open, scope.news.clone(), self.changes.clone()));
+        if self.bus.receiver_count() > 0 {
+            match is_shared {
+                true => upstream.pass_on(&client, &self.bus),
+                false => attached.spawn(pass_on(self.bus.clone(), client.events())),
+            }
+        }
+        // The log of a server that is for all is not for one.
+        let session = scope.downstream.as_ref().filter(|_| !is_shared).map(|downstream| downstream.session.clone());
+        attached.spawn(hear(Arc::downgrade(&attached), client.notifications(), session));
+        match &scope.downstream {
+            _ if is_shared => {}
+            Some(_) => attached.spawn(keep_level(client, scope.level.subscribe())),
+            None => attached.spawn(tell_of_era(client)),
+        }
+        attached
     }
 
     /// Lists again after another instance reports a change, over each connection whose clients saw the list.
-    pub(super) async fn list_anew(&self, server: &str, kind: Kind) {
+    pub(super) fn list_anew(&self, server: &str, kind: Kind) {
         let all = self.scopes().into_iter().flat_map(|scope| scope.upstreams());
-        let attached: Vec<Arc<Attached>> = all.filter(|one| &*one.name == server).collect();
-        join_all(attached.iter().map(|one| one.changed(kind))).await;
+        all.filter(|attached| &*attached.name == server).for_each(|attached| attached.changed(kind));
     }
 
     pub(super) async fn close(&self) {

@@ -18,15 +18,17 @@ impl Shares {
         Self { most, most_each, held: Arc::default() }
     }
 
-    /// Takes a share for a caller, which is returned on drop. Returns `None` if the limit is reached.
-    pub(crate) fn take(&self, caller: &str) -> Option<Share> {
+    /// Takes a share for a caller, which is returned on drop. Returns `None` if a limit is reached; for an unknown caller
+    /// only that of all callers.
+    pub(crate) fn take(&self, caller: Option<&str>) -> Option<Share> {
         let mut held = lock(&self.held);
-        if held.values().sum::<usize>() >= self.most || held.get(caller).is_some_and(|own| *own >= self.most_each) {
+        let is_at_most = caller.and_then(|caller| held.get(caller)).is_some_and(|own| *own >= self.most_each);
+        if is_at_most || held.values().sum::<usize>() >= self.most {
             return None;
         }
-        *held.entry(caller.to_owned()).or_default() += 1;
-        drop(held);
-        Some(Share { shares: self.clone(), caller: caller.to_owned() })
+        let caller = caller.unwrap_or_default().to_owned();
+        *held.entry(caller.clone()).or_default() += 1;
+        Some(Share { shares: self.clone(), caller })
     }
 
     /// Returns how many are held.
@@ -60,12 +62,12 @@ mod tests {
     #[test]
     fn one_caller_cannot_take_all_shares() {
         let shares = Shares::new(3, 2);
-        let first = (shares.take("a"), shares.take("a"));
+        let first = (shares.take(Some("a")), shares.take(Some("a")));
         assert!(first.0.is_some() && first.1.is_some());
-        assert!(shares.take("a").is_none(), "it has its share");
-        let other = shares.take("b");
-        assert!(other.is_some() && shares.take("c").is_none(), "there are three");
+        assert!(shares.take(Some("a")).is_none(), "it has its share");
+        let other = shares.take(Some("b"));
+        assert!(other.is_some() && shares.take(Some("c")).is_none(), "there are three");
         drop(first);
-        assert!(shares.take("c").is_some() && lock(&shares.held).len() == 1);
+        assert!(shares.take(Some("c")).is_some() && lock(&shares.held).len() == 1);
     }
 }

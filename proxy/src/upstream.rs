@@ -109,9 +109,9 @@ impl Upstream {
         self.for_all.is_some()
     }
 
-    /// Returns its client. Options are for one that is made: those for all if it is shared, else those of one caller.
-    pub(super) fn attach(&self, options: impl FnOnce(bool) -> ClientOptions) -> Made {
-        let make = || (self.make)(options(self.is_shared()).shared_limits(self.limits.clone()));
+    /// Returns its client. The options are for one that is made.
+    pub(super) fn attach(&self, options: impl FnOnce() -> ClientOptions) -> Made {
+        let make = || (self.make)(options().shared_limits(self.limits.clone()));
         match &self.for_all {
             Some(made) => made.get_or_init(make).clone(),
             None => make(),

@@ -90,26 +90,15 @@ impl Signer {
     }
 }
 
-/// How far the call has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Standing {
-    /// A person is asked.
-    Asked,
-    /// A person has approved it, and the server asks something more.
-    Approved,
-    /// Nothing was asked by this proxy: it is a state of the server's that looks like the proxy's own, as another proxy's does.
-    Passed,
-}
-
 /// The signed state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Claims {
-    pub(crate) standing: Standing,
-    /// The digest of the server, tool and arguments of the pending call: an approval is valid for that call only.
+    /// The digest of the server, tool and arguments of the call that a person is asked about: an approval is valid for
+    /// that call only. `None` if the server asks something.
     #[serde(rename = "call")]
     pub(crate) asked: Option<String>,
-    /// The digests of approved calls: each layer may change a call and ask about the changed one.
+    /// The digests of approved calls: each layer may change a call and ask about the changed one. None are approved by a
+    /// wrapped state of a server that looks like the proxy's own, as another proxy's does.
     pub(crate) approved: Vec<String>,
     /// The nonce, which identifies a state that is sent twice.
     pub(crate) nonce: String,
@@ -123,9 +112,14 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    pub(crate) fn new(standing: Standing, nonce: String, upstream: Option<String>) -> Self {
+    pub(crate) fn new(nonce: String, upstream: Option<String>) -> Self {
         let expires = (SystemTime::now() + LIFETIME).duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        Self { standing, asked: None, approved: Vec::new(), nonce, expires, upstream, responses: None }
+        Self { asked: None, approved: Vec::new(), nonce, expires, upstream, responses: None }
+    }
+
+    /// Returns `true` if the proxy asked nothing, and only wrapped the state of a server.
+    pub(crate) fn approve_nothing(&self) -> bool {
+        self.asked.is_none() && self.approved.is_empty()
     }
 
     pub(crate) fn expires(&self) -> SystemTime {
@@ -155,11 +149,11 @@ mod tests {
     #[test]
     fn signed_claims_round_trip_and_altered_ones_are_refused() {
         let signer = Signer::new(Vec::new()).expect("there are random numbers");
-        let mut claims = Claims::new(Standing::Asked, signer.nonce(), Some("opaque".to_owned()));
+        let mut claims = Claims::new(signer.nonce(), Some("opaque".to_owned()));
         (claims.asked, claims.approved) = (Some("d".to_owned()), vec!["c".to_owned()]);
         let state = signer.sign(&claims);
         let read = signer.read(&state).expect("it is signed").expect("it is ours");
-        assert_eq!((read.standing, &read.asked, &read.nonce), (Standing::Asked, &claims.asked, &claims.nonce));
+        assert_eq!((&read.asked, &read.nonce), (&claims.asked, &claims.nonce));
         assert_eq!((&read.approved, &read.responses), (&claims.approved, &None));
         assert_eq!(read.upstream.as_deref(), Some("opaque"));
         assert!(read.expires() > SystemTime::now());

@@ -3,5 +3,5 @@
 mod claims;
 mod store;
 
-pub(super) use claims::{Claims, Signer, Standing, digest_of};
+pub(super) use claims::{Claims, Signer, digest_of};
 pub use store::{ApprovalStore, ApprovalStoreError, MemoryApprovalStore};

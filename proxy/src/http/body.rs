@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::stream::{Stream, StreamExt, unfold};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Either, Empty, Full, LengthLimitError, Limited, StreamBody};
+use http_body_util::{BodyExt, Empty, Full, LengthLimitError, Limited, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -24,14 +24,11 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// When clients come back whose connection broke off, in milliseconds.
 const RETRY: u64 = 3000;
 
-/// The body of a request, which comes from its client or from another instance.
-pub(super) type Payload = Either<Incoming, Full<Bytes>>;
-
 /// Reads a body of at most `limit` bytes, within a time.
 ///
 /// # Errors
 /// Fails with the response to a body that is too long, too slow or broken.
-pub(super) async fn read(body: Payload, limit: usize, within: Duration) -> Result<Bytes, Answer> {
+pub(super) async fn read(body: Incoming, limit: usize, within: Duration) -> Result<Bytes, Answer> {
     match tokio::time::timeout(within, Limited::new(body, limit).collect()).await {
         Ok(Ok(read)) => Ok(read.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {

@@ -1,32 +1,34 @@
 //! Requests of sessions over several instances: those of sessions that this instance does not hold are forwarded, or go on here,
 //! and those that other instances forward are answered.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use futures_util::stream::unfold;
-use http_body_util::{BodyExt, Full, StreamBody};
+use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Bytes, Frame as BodyFrame};
 use hyper::header::{self, HeaderValue};
 use hyper::{HeaderMap, Method, Response, StatusCode};
+use lru::LruCache;
 use mcp_bindgen_runtime::Caller;
 use rmcp::model::{ErrorCode, RequestId};
 use serde_json::{Value, json};
-use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
-use super::body::{Answer, Payload, busy, read, refused, unavailable};
+use super::body::{Answer, busy, refused, unavailable};
 use super::handler::{Handler, no_session, session, version};
-use super::headers;
-use super::replicas::{Forwarded, Frame, Headers, Message, Replicas, Route};
-use super::sessions::SessionId;
+use super::headers::{self, SessionId};
+use super::replicas::{Forwarded, Frame, Headers, Message, Replicas};
 use crate::context::{Visit, is_modern};
+use crate::list_changes::Kind;
 use crate::lock::lock;
-use crate::redis::{HEARTBEAT, KnownChanges, RedisStateError, SessionRecord};
+use crate::redis::{HEARTBEAT, RedisStateError, SessionRecord};
 
+/// The number of remembered requests.
+const MOST_SEEN: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 /// How often it is looked who holds a session that somebody else goes on with.
 const MOST_LOOKS: usize = 50;
 const PAUSE: Duration = Duration::from_millis(100);
@@ -41,36 +43,28 @@ const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 impl Handler {
     /// Records a session that began here.
     pub(super) async fn record(&self, id: &SessionId, caller: &Caller, initialize: Value) -> Result<(), Answer> {
-        let Some(replicas) = &self.replicas else { return Ok(()) };
+        let Some(replicas) = &self.sessions.replicas else { return Ok(()) };
         let can_move = self.proxy.setup().upstreams.iter().all(|upstream| upstream.can_move());
         let (holder, principal, lasting) = (String::new(), caller.principal.clone(), Vec::new());
-        let recorded = replicas.hold(id, SessionRecord { holder, principal, initialize, lasting, can_move }).await;
-        if let Err(error) = recorded {
+        self.hold(replicas, id, SessionRecord { holder, principal, initialize, lasting, can_move }).await
+    }
+
+    /// Records that this instance holds a session, which ends if that fails.
+    async fn hold(&self, replicas: &Replicas, id: &SessionId, record: SessionRecord) -> Result<(), Answer> {
+        let held = replicas.hold(id, record).await;
+        held.map_err(|error| {
             self.sessions.end(id);
-            return Err(no_state(error));
-        }
-        Ok(())
+            no_state(error)
+        })
     }
 
     /// Works for other instances, as long as this is served.
     pub(super) async fn work_for_others(self: Arc<Self>) {
-        let Some(replicas) = self.replicas.clone() else { return };
-        let mut ends = self.sessions.ends();
-        let forgetting = async {
-            loop {
-                match ends.recv().await {
-                    Ok(session) if !self.ending.is_cancelled() => replicas.ended(&session).await,
-                    Ok(_) => return,
-                    Err(RecvError::Lagged(_)) => {}
-                    Err(RecvError::Closed) => return,
-                }
-            }
-        };
+        let Some(replicas) = self.sessions.replicas.clone() else { return };
         tokio::select! {
             biased;
             () = self.ending.cancelled() => {}
             _ = async { tokio::join!(beat(&self, &replicas), receive(&self, &replicas)) } => {}
-            () = forgetting => {}
         }
         // Its sessions can go on elsewhere at once.
         if let Err(error) = replicas.state.leave().await {
@@ -81,30 +75,26 @@ impl Handler {
     /// Answers a request that another instance has let in.
     async fn forwarded(&self, method: &Method, request: Forwarded) -> Answer {
         let Forwarded { headers, body, caller, .. } = request;
-        let Ok(permit) = self.requests.clone().try_acquire_owned() else { return busy("requests") };
-        let body = Payload::Right(body.into());
-        match self.here(method, &headers.map(), caller, body, (permit, None)).await {
+        let Some(place) = self.requests.take(None) else { return busy("requests") };
+        match self.here(method, &headers.map(), caller, body.into(), place).await {
             Ok(answer) | Err(answer) => answer,
         }
     }
 
-    /// Has the instance answer a request that holds its session.
+    /// Has the instance answer a request that holds its session; `None` if this one does.
     pub(super) async fn forward_unless_held(
         &self,
         method: &Method,
         headers: &HeaderMap,
         caller: &Caller,
-        mut body: Payload,
-    ) -> Result<Route, Answer> {
-        let is_modern = version(headers).is_some_and(is_modern);
-        let session = session(headers)?.filter(|id| !is_modern && !self.sessions.has(id));
-        let (Some(replicas), Some(session)) = (&self.replicas, session) else {
-            return Ok(Route::Here(body));
-        };
+        body: &Bytes,
+    ) -> Result<Option<Answer>, Answer> {
+        let session = session(headers)?.filter(|_| !version(headers).is_some_and(is_modern));
+        let (Some(replicas), Some(session)) = (&self.sessions.replicas, session) else { return Ok(None) };
         for _ in 0..MOST_LOOKS {
             // Another request may have begun the session here in the meantime.
             if self.sessions.has(&session) {
-                return Ok(Route::Here(body));
+                return Ok(None);
             }
             let held = replicas.state.holder(&session).await.map_err(no_state)?;
             let (record, is_alive) = held.ok_or_else(no_session)?;
@@ -112,27 +102,20 @@ impl Handler {
                 return Err(no_session());
             }
             if is_alive {
-                let bytes = match *method {
-                    Method::POST => read(body, self.options.limits.body, self.options.limits.head).await?,
-                    _ => Bytes::new(),
-                };
                 let not_text = |_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON");
-                let text = String::from_utf8(bytes.to_vec()).map_err(not_text)?;
+                let body = String::from_utf8(body.to_vec()).map_err(not_text)?;
                 let (method, headers) = (method.to_string(), Headers::of(headers));
-                let forwarded = Forwarded { method, headers, body: text, caller: caller.clone() };
-                let answered = forward(replicas, &record.holder, forwarded).await;
-                if let Some(answer) = answered.map_err(no_state)? {
-                    return Ok(Route::Elsewhere(answer));
+                let forwarded = Forwarded { method, headers, body, caller: caller.clone() };
+                // One that was never taken may go on elsewhere.
+                if let Some(answer) = forward(replicas, &record.holder, forwarded).await.map_err(no_state)? {
+                    return Ok(Some(answer));
                 }
-                // It was never taken: the session may go on elsewhere.
-                body = Payload::Right(Full::new(bytes));
-                continue;
-            }
-            if replicas.state.claim(&session, &record).await.map_err(no_state)? {
+            } else if replicas.state.claim(&session, &record).await.map_err(no_state)? {
                 self.take_over(replicas, &session, record, caller).await?;
-                return Ok(Route::Here(body));
+                return Ok(None);
+            } else {
+                tokio::time::sleep(PAUSE).await;
             }
-            tokio::time::sleep(PAUSE).await;
         }
         Err(no_session())
     }
@@ -159,14 +142,13 @@ impl Handler {
             self.repeat(id, (RequestId::String(number.into()), request), caller).await;
         }
         tracing::info!(target: "mcp_bindgen_proxy", "went on with a session of an instance that ended");
-        replicas.hold(id, record).await.map_err(no_state)
+        self.hold(replicas, id, record).await
     }
 
     /// Makes a request of the client again, whose answer it has had.
     async fn repeat(&self, id: &SessionId, (number, request): (RequestId, Value), caller: &Caller) {
-        let Ok(permit) = self.requests.clone().try_acquire_owned() else { return };
-        let Ok(values) = self.values.clone().try_acquire_many_owned(1) else { return };
-        let visit = Visit::new(caller.clone(), (permit, values));
+        let Some(place) = self.requests.take(None) else { return };
+        let visit = Visit::new(caller.clone(), place);
         let Some(here) = self.sessions.present(id, caller) else { return };
         if let Ok(answers) = here.streams.request(number, request, visit).await {
             tokio::spawn(answers.answer());
@@ -321,7 +303,7 @@ fn no_state(error: RedisStateError) -> Answer {
 }
 
 async fn beat(handler: &Handler, replicas: &Replicas) {
-    let (mut own, mut known) = (HashSet::new(), KnownChanges::default());
+    let (mut own, mut known) = (HashSet::new(), None);
     for beat in 0_u32.. {
         if let Err(error) = replicas.state.beat().await {
             tracing::warn!(target: "mcp_bindgen_proxy", "{error}");
@@ -332,13 +314,18 @@ async fn beat(handler: &Handler, replicas: &Replicas) {
             }
         }
         own.extend(std::mem::take(&mut *lock(&handler.proxy.changes)));
-        match replicas.changes(&own, &mut known).await {
+        let changes = async {
+            for (server, kind) in &own {
+                replicas.state.count_change(&format!("{} {server}", kind.method())).await?;
+            }
+            own.clear();
+            replicas.state.changed_lists(&mut known).await
+        };
+        match changes.await {
             Ok(changed) => {
-                own.clear();
-                let proxy = handler.proxy.clone();
-                tokio::spawn(async move {
-                    join_all(changed.iter().map(|(kind, server)| proxy.list_anew(server, *kind))).await;
-                });
+                let changed = changed.iter().filter_map(|list| list.split_once(' '));
+                let changed = changed.filter_map(|(method, server)| Some((Kind::of_method(method)?, server)));
+                changed.for_each(|(kind, server)| handler.proxy.list_anew(server, kind));
             }
             Err(error) => tracing::debug!(target: "mcp_bindgen_proxy", "changes of lists are told later: {error}"),
         }
@@ -347,27 +334,35 @@ async fn beat(handler: &Handler, replicas: &Replicas) {
 }
 
 async fn receive(handler: &Arc<Handler>, replicas: &Arc<Replicas>) {
-    let mut inbox = replicas.state.inbox();
-    let mut tasks = JoinSet::new();
+    let (mut tasks, mut working) = (JoinSet::new(), HashMap::<(String, u64), AbortHandle>::new());
+    // The latest requests: none is handled twice, even if the store restarts and has an older state.
+    let mut seen = LruCache::new(MOST_SEEN);
     loop {
-        for text in inbox.next().await {
-            while tasks.try_join_next().is_some() {}
-            match serde_json::from_str(&text) {
-                Ok(Message::Request { from, number, request }) => {
-                    let key = (from, number);
+        let message = replicas.state.next_message().await;
+        while tasks.try_join_next().is_some() {}
+        match serde_json::from_str(&message) {
+            Ok(Message::Request { from, number, request }) => {
+                working.retain(|_, task| !task.is_finished());
+                let key = (from, number);
+                if seen.put(key.clone(), ()).is_none() {
                     let (own, handler, of) = (replicas.clone(), handler.clone(), key.clone());
-                    replicas.begin(key, || {
-                        tasks.spawn(async move {
-                            work(&handler, &own, &of, *request).await;
-                            own.end(&of);
-                        })
-                    });
+                    let task = tasks.spawn(async move { work(&handler, &own, &of, *request).await });
+                    working.insert(key, task);
                 }
-                Ok(Message::Cancel { from, number }) => replicas.cancel(&(from, number)),
-                Ok(Message::Answer { number, frame }) => replicas.hand_on(number, frame),
-                Err(error) => {
-                    tracing::warn!(target: "mcp_bindgen_proxy", "another instance sent a message that cannot be read: {error}");
+            }
+            Ok(Message::Cancel { from, number }) => {
+                working.remove(&(from, number)).inspect(AbortHandle::abort);
+            }
+            Ok(Message::Answer { number, frame }) => {
+                let mut awaited = lock(&replicas.awaited);
+                let waiting = awaited.get(&number);
+                // A request that does not take a part of its answer is dropped.
+                if !frame.zip(waiting).is_some_and(|(frame, waiting)| waiting.try_send(frame).is_ok()) {
+                    awaited.remove(&number);
                 }
+            }
+            Err(error) => {
+                tracing::warn!(target: "mcp_bindgen_proxy", "another instance sent a message that cannot be read: {error}");
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{StreamExt, iter};
-use hyper::body::Incoming;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
@@ -14,22 +14,21 @@ use mcp_bindgen_runtime::__private::rpc::IN_USE;
 use mcp_bindgen_runtime::Caller;
 use rmcp::model::{ErrorCode, RequestId};
 use serde_json::{Map, Value};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::admission::share;
 use super::body::{
-    Answer, MOST_VALUES, Payload, busy, empty, events, failed, json_text, read, refused, text, until, values,
-    with_header,
+    Answer, MOST_VALUES, busy, empty, events, failed, json_text, read, refused, text, until, values, with_header,
 };
 use super::channel::{Data, Event};
-use super::headers::{self, Era};
+use super::headers::{self, Era, SessionId};
 use super::options::HttpOptions;
 use super::pages::{self, HEALTH, METRICS, READINESS};
 use super::posted::Posted;
 #[cfg(feature = "redis")]
-use super::replicas::{Replicas, Route};
-use super::sessions::{SessionId, Sessions};
+use super::replicas::Replicas;
+use super::sessions::Sessions;
 use super::streams::{NotTaken, Streams};
 use crate::context::{Visit, is_modern};
 use crate::shared::Shared;
@@ -45,9 +44,6 @@ const ALONE: Duration = Duration::from_secs(10);
 /// The number of digits of a session's digest that identify it.
 const SESSION_DIGITS: usize = 16;
 
-/// The permits that a request takes before its body is read: a global one, and one of its principal.
-pub(super) type Held = (OwnedSemaphorePermit, Option<Share>);
-
 /// The two ends of a connection.
 #[derive(Clone, Copy)]
 pub(super) struct Ends {
@@ -59,14 +55,10 @@ pub(super) struct Ends {
 pub(super) struct Handler {
     pub(super) proxy: Arc<Shared>,
     pub(super) options: HttpOptions,
-    pub(super) requests: Arc<Semaphore>,
+    /// The open requests, of each principal and of all.
+    pub(super) requests: Shares,
     pub(super) values: Arc<Semaphore>,
-    /// The requests of principals.
-    shares: Shares,
     pub(super) sessions: Sessions,
-    /// The other instances, if there are any.
-    #[cfg(feature = "redis")]
-    pub(super) replicas: Option<Arc<Replicas>>,
     /// Streams without an end of their own end.
     pub(super) closing: CancellationToken,
     /// Everything ends.
@@ -83,12 +75,15 @@ impl Handler {
         Self {
             proxy,
             options,
-            requests: Arc::new(Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS))),
+            requests: Shares::new(limits.requests, limits.requests.div_ceil(4)),
             values: Arc::new(Semaphore::new(MOST_VALUES_AT_ONCE)),
-            shares: Shares::new(usize::MAX, limits.requests.div_ceil(4)),
-            sessions: Sessions::new(&limits, ending.child_token(), closing.clone()),
-            #[cfg(feature = "redis")]
-            replicas,
+            sessions: Sessions::new(
+                &limits,
+                #[cfg(feature = "redis")]
+                replicas,
+                ending.child_token(),
+                closing.clone(),
+            ),
             closing,
             ending,
         }
@@ -128,8 +123,7 @@ impl Handler {
         let revocation = self.options.revocation(parts);
         let principal = self.options.authenticate(parts).await?;
         if is_get && parts.uri.path() == METRICS {
-            let requests = self.options.limits.requests.saturating_sub(self.requests.available_permits());
-            return Ok(pages::metrics(self.proxy.metrics(self.sessions.count(), requests)));
+            return Ok(pages::metrics(self.proxy.metrics(self.sessions.count(), self.requests.count())));
         }
         let caller = self.caller(parts, principal, ends.remote);
         let answer = self.admitted(parts, caller, body).await?;
@@ -151,24 +145,23 @@ impl Handler {
         if parts.uri.path() != self.options.path {
             return Err(text(StatusCode::NOT_FOUND, "Not Found"));
         }
-        let headers = &parts.headers;
-        let permit = self.requests.clone().try_acquire_owned().map_err(|_| busy("requests"))?;
-        let share = match &caller.principal {
-            Some(principal) => Some(self.shares.take(principal).ok_or_else(|| busy("requests of this principal"))?),
-            None => None,
+        let (method, headers, limits) = (&parts.method, &parts.headers, self.options.limits);
+        let place = self.requests.take(caller.principal.as_deref()).ok_or_else(|| {
+            let is_full = self.requests.count() >= limits.requests;
+            busy(if is_full { "requests" } else { "requests of this principal" })
+        })?;
+        let body = match *method {
+            Method::POST => read(body, limits.body, limits.head).await?,
+            _ => Bytes::new(),
         };
-        let body = Payload::Left(body);
         #[cfg(feature = "redis")]
-        let body = match self.forward_unless_held(&parts.method, headers, &caller, body).await? {
-            Route::Here(body) => body,
-            Route::Elsewhere(answer) => {
-                return Ok(until(answer, async move {
-                    let _held = (permit, share);
-                    std::future::pending().await
-                }));
-            }
-        };
-        self.here(&parts.method, headers, caller, body, (permit, share)).await
+        if let Some(answer) = self.forward_unless_held(method, headers, &caller, &body).await? {
+            return Ok(until(answer, async move {
+                let _place = place;
+                std::future::pending().await
+            }));
+        }
+        self.here(method, headers, caller, body, place).await
     }
 
     /// Answers a request for which no other instance holds state.
@@ -177,24 +170,18 @@ impl Handler {
         method: &Method,
         headers: &HeaderMap,
         caller: Caller,
-        body: Payload,
-        held: Held,
+        body: Bytes,
+        place: Share,
     ) -> Result<Answer, Answer> {
         match *method {
-            Method::POST => self.post(headers, caller, body, held).await,
-            Method::GET => self.listen(headers, &caller, held).await,
+            Method::POST => self.post(headers, caller, body, place).await,
+            Method::GET => self.listen(headers, &caller, place).await,
             Method::DELETE => self.end(headers, &caller).await,
             _ => Err(not_allowed("GET, POST, DELETE")),
         }
     }
 
-    async fn post(
-        &self,
-        headers: &HeaderMap,
-        caller: Caller,
-        body: Payload,
-        (permit, share): Held,
-    ) -> Result<Answer, Answer> {
+    async fn post(&self, headers: &HeaderMap, caller: Caller, body: Bytes, place: Share) -> Result<Answer, Answer> {
         if !accepts(headers, "application/json") || !accepts(headers, "text/event-stream") {
             let said = "Not Acceptable: `Accept` must include application/json and text/event-stream";
             return Err(text(StatusCode::NOT_ACCEPTABLE, said));
@@ -204,12 +191,6 @@ impl Handler {
             let said = "Unsupported Media Type: expected application/json";
             return Err(text(StatusCode::UNSUPPORTED_MEDIA_TYPE, said));
         }
-        let is_modern = version(headers).is_some_and(is_modern);
-        let _here = match session(headers)?.filter(|_| !is_modern) {
-            Some(id) => Some(self.sessions.present(&id, &caller).ok_or_else(no_session)?),
-            None => None,
-        };
-        let body = read(body, self.options.limits.body, self.options.limits.head).await?;
         let values = values(&body);
         if values > MOST_VALUES {
             let said = format!("Content Too Large: a request has at most {MOST_VALUES} JSON values");
@@ -217,7 +198,7 @@ impl Handler {
         }
         let held = self.values.clone().try_acquire_many_owned(u32::try_from(values).unwrap_or(u32::MAX));
         let values = held.map_err(|_| busy("values in requests"))?;
-        let visit = Visit::new(caller, (permit, values, share));
+        let visit = Visit::new(caller, (place, values));
         let value: Value =
             serde_json::from_slice(&body).map_err(|_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON"))?;
         drop(body);
@@ -248,7 +229,7 @@ impl Handler {
     async fn compare(&self, headers: &HeaderMap, message: &Value, caller: &Caller) -> Result<(), Answer> {
         let agree = |schema: Option<&Map<String, Value>>| headers::agree(headers, message, schema);
         let agreed = match headers::called_tool(message) {
-            Some(tool) => self.proxy.pool().await.with_input_schema(tool, &self.proxy.sees(caller), agree).await,
+            Some(tool) => self.proxy.pool().with_input_schema(tool, &self.proxy.sees(caller), agree).await,
             None => agree(None),
         };
         agreed.map_err(|problem| headers::mismatch(headers::request_id(message), problem))
@@ -309,7 +290,7 @@ impl Handler {
             }
         };
         #[cfg(feature = "redis")]
-        if let Some(replicas) = &self.replicas {
+        if let Some(replicas) = &self.sessions.replicas {
             replicas.note(id, &request).await;
         }
         // No client keeps all others from asking.
@@ -325,7 +306,7 @@ impl Handler {
         Ok(events(answers.events(), self.ending.clone(), here))
     }
 
-    async fn listen(&self, headers: &HeaderMap, caller: &Caller, held: Held) -> Result<Answer, Answer> {
+    async fn listen(&self, headers: &HeaderMap, caller: &Caller, place: Share) -> Result<Answer, Answer> {
         if version(headers).is_some_and(is_modern) {
             return Err(not_allowed("POST"));
         }
@@ -341,7 +322,7 @@ impl Handler {
         };
         // After an error, browsers would repeat the request forever.
         let messages = iter(listener).flat_map(|listener| listener.events().boxed());
-        Ok(events(messages, self.closing.clone(), (here, held)))
+        Ok(events(messages, self.closing.clone(), (here, place)))
     }
 
     async fn end(&self, headers: &HeaderMap, caller: &Caller) -> Result<Answer, Answer> {

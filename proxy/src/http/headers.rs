@@ -1,6 +1,8 @@
 //! The headers that describe a request's body for intermediaries: streamable HTTP of 2026-07-28, sections "Protocol
 //! Version Header" and "Request Metadata Headers".
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hyper::HeaderMap;
@@ -16,6 +18,9 @@ pub(super) const VERSION: &str = "mcp-protocol-version";
 pub(super) const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
 const ARGUMENT: &str = "mcp-param-";
+
+/// The id of a session, which is a secret of its client.
+pub(super) type SessionId = Arc<str>;
 
 /// How a client speaks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,39 +2,24 @@
 //! through the shared state. Thus responses, cancellations, progress and streams are all on the instance of their call.
 //! If an instance dies, another one continues its session if no server keeps state for it; otherwise the session ends.
 
-use std::collections::{HashMap, HashSet};
-use std::num::NonZeroUsize;
+use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
-use lru::LruCache;
 use mcp_bindgen_runtime::Caller;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
 
-use super::body::{Answer, Payload};
-use super::sessions::SessionId;
-use crate::list_changes::Kind;
+use super::headers::SessionId;
 use crate::lock::lock;
-use crate::redis::{KnownChanges, RedisState, RedisStateError, SessionRecord};
+use crate::redis::{RedisState, RedisStateError, SessionRecord};
 
 /// The time by which the record of a session outlives its idle timeout.
 const MARGIN: Duration = Duration::from_secs(60);
-/// The number of remembered requests.
-const MOST_SEEN: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
-
-/// The instance that answers a request.
-pub(super) enum Route {
-    /// This one, with this body.
-    Here(Payload),
-    /// Another one, with this answer.
-    Elsewhere(Answer),
-}
 
 /// A message between instances. Numbers are those of the instance that forwards a request.
 #[derive(Debug, Serialize, Deserialize)]
@@ -94,10 +79,6 @@ pub(super) struct Replicas {
     next: AtomicU64,
     /// The answers that are awaited from other instances.
     pub(super) awaited: Mutex<HashMap<u64, mpsc::Sender<Frame>>>,
-    /// The requests of other instances that are worked on here.
-    working: Mutex<HashMap<(String, u64), AbortHandle>>,
-    /// The latest requests of other instances, so that none is handled twice.
-    seen: Mutex<LruCache<(String, u64), ()>>,
     /// The sessions that are held here.
     records: Mutex<HashMap<SessionId, SessionRecord>>,
 }
@@ -105,8 +86,8 @@ pub(super) struct Replicas {
 impl Replicas {
     pub(super) fn new(state: RedisState, idle: Duration) -> Self {
         let kept = idle + MARGIN;
-        let (next, awaited, working, records) = Default::default();
-        Self { state, kept, next, awaited, working, seen: Mutex::new(LruCache::new(MOST_SEEN)), records }
+        let (next, awaited, records) = Default::default();
+        Self { state, kept, next, awaited, records }
     }
 
     /// Notes a request whose effect lasts, for an instance that goes on with the session.
@@ -125,15 +106,17 @@ impl Replicas {
             record.lasting.extend(request.map(|request| (about.to_owned(), request.clone())));
             record.clone()
         };
-        if let Err(error) = self.state.put_session(session, &record, self.kept).await {
+        if let Err(error) = self.state.put_session(session, &record, self.state.id(), self.kept).await {
             tracing::warn!(target: "mcp_bindgen_proxy", "a subscription is not kept for other instances: {error}");
         }
     }
 
-    /// Records that this instance holds a session, in place of any earlier holder.
-    pub(super) async fn hold(&self, session: &SessionId, record: SessionRecord) -> Result<(), RedisStateError> {
-        let record = SessionRecord { holder: self.state.id().to_owned(), ..record };
-        self.state.put_session(session, &record, self.kept).await?;
+    /// Records that this instance holds a session, in place of an earlier holder.
+    pub(super) async fn hold(&self, session: &SessionId, mut record: SessionRecord) -> Result<(), RedisStateError> {
+        let before = std::mem::replace(&mut record.holder, self.state.id().to_owned());
+        if !self.state.put_session(session, &record, &before, self.kept).await? {
+            return Err(RedisStateError::new("another instance holds the session"));
+        }
         lock(&self.records).insert(session.clone(), record);
         Ok(())
     }
@@ -149,31 +132,13 @@ impl Replicas {
         }
     }
 
-    /// Tells the other instances of lists that have changed, and returns those that have changed as they say: each by its
-    /// method and its server.
-    pub(super) async fn changes(
-        &self,
-        own: &HashSet<(Arc<str>, Kind)>,
-        known: &mut KnownChanges,
-    ) -> Result<Vec<(Kind, String)>, RedisStateError> {
-        for (server, kind) in own {
-            self.state.count_change(&format!("{} {server}", kind.method()), known).await?;
-        }
-        let changed = self.state.changed_lists(known).await?;
-        let list = |list: String| {
-            let (method, server) = list.split_once(' ')?;
-            Some((Kind::of_method(method)?, server.to_owned()))
-        };
-        Ok(changed.into_iter().filter_map(list).collect())
-    }
-
     /// Keeps the records of the sessions that are held here, and returns the sessions that another instance holds now, which
     /// took this one for dead.
     pub(super) async fn renew(&self) -> Vec<SessionId> {
         let records: Vec<_> = lock(&self.records).iter().map(|(id, record)| (id.clone(), record.clone())).collect();
         let mut lost = Vec::new();
         for (session, record) in records {
-            match self.state.renew_session(&session, &record, self.kept).await {
+            match self.state.put_session(&session, &record, self.state.id(), self.kept).await {
                 Ok(true) => {}
                 Ok(false) => {
                     lock(&self.records).remove(&session);
@@ -183,37 +148,6 @@ impl Replicas {
             }
         }
         lost
-    }
-
-    /// Begins to work on a request of another instance, the first time that it comes.
-    pub(super) fn begin(&self, request: (String, u64), work: impl FnOnce() -> AbortHandle) {
-        if lock(&self.seen).put(request.clone(), ()).is_some() {
-            return;
-        }
-        let mut working = lock(&self.working);
-        // With the lock: it ends after this.
-        working.insert(request, work());
-    }
-
-    pub(super) fn end(&self, request: &(String, u64)) {
-        lock(&self.working).remove(request);
-    }
-
-    /// Ends the work on a request whose client is gone.
-    pub(super) fn cancel(&self, request: &(String, u64)) {
-        if let Some(working) = lock(&self.working).remove(request) {
-            working.abort();
-        }
-    }
-
-    /// Passes a part of an answer to its waiting request. A request that does not take it is dropped.
-    pub(super) fn hand_on(&self, number: u64, frame: Option<Frame>) {
-        let mut awaited = lock(&self.awaited);
-        let is_taken =
-            frame.is_some_and(|frame| awaited.get(&number).is_some_and(|waiting| waiting.try_send(frame).is_ok()));
-        if !is_taken {
-            awaited.remove(&number);
-        }
     }
 
     pub(super) fn number(&self) -> u64 {

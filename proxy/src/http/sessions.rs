@@ -15,28 +15,24 @@ use tokio_util::sync::CancellationToken;
 
 use super::body::{Answer, busy, failed};
 use super::channel::Data;
+use super::headers::SessionId;
 use super::options::Limits;
+#[cfg(feature = "redis")]
+use super::replicas::Replicas;
 use super::streams::Streams;
 use crate::context::Visit;
 use crate::lock::lock;
 use crate::random::random_id;
 use crate::shared::Shared;
-use crate::shares::{Share, Shares};
-
-/// The id of a session, which is a secret of its client.
-pub(super) type SessionId = Arc<str>;
-
-/// The number of session ends that wait for listeners.
-const UNREAD_ENDS: usize = 4096;
 
 /// All sessions of a server.
 #[derive(Clone)]
 pub(super) struct Sessions {
     open: Arc<Mutex<HashMap<SessionId, Session>>>,
     limits: Limits,
-    /// The sessions of principals.
-    shares: Shares,
-    ended: tokio::sync::broadcast::Sender<SessionId>,
+    /// The other instances, if there are any.
+    #[cfg(feature = "redis")]
+    pub(super) replicas: Option<Arc<Replicas>>,
     /// Ends all of them.
     ending: CancellationToken,
     /// Ends their subscriptions.
@@ -53,8 +49,6 @@ struct Session {
     ending: CancellationToken,
     /// The principal that began the session; no other may use it.
     principal: Option<String>,
-    /// The share of the principal's sessions, until the session ends.
-    share: Arc<Mutex<Option<Share>>>,
 }
 
 /// A client in the session, which does not end from idleness while this is held.
@@ -70,12 +64,17 @@ impl Drop for Presence {
 }
 
 impl Sessions {
-    pub(super) fn new(limits: &Limits, ending: CancellationToken, closing: CancellationToken) -> Self {
+    pub(super) fn new(
+        limits: &Limits,
+        #[cfg(feature = "redis")] replicas: Option<Arc<Replicas>>,
+        ending: CancellationToken,
+        closing: CancellationToken,
+    ) -> Self {
         Self {
             open: Arc::default(),
             limits: *limits,
-            shares: Shares::new(usize::MAX, limits.sessions.div_ceil(4)),
-            ended: tokio::sync::broadcast::Sender::new(UNREAD_ENDS),
+            #[cfg(feature = "redis")]
+            replicas,
             ending,
             closing,
         }
@@ -89,38 +88,31 @@ impl Sessions {
         caller: &Caller,
         known_as: Option<SessionId>,
     ) -> Result<(SessionId, Data), Answer> {
-        let full = || busy("sessions");
         let not_begun = || failed("failed to start the session");
-        let share = match &caller.principal {
-            Some(principal) => Some(self.share_of(principal).ok_or_else(full)?),
-            None => None,
-        };
         let id = known_as.or_else(|| random_id().map(SessionId::from)).ok_or_else(not_begun)?;
         let opened = Streams::open(proxy, self.closing.clone(), true);
         let (streams, receiving) = opened.map_err(|_| not_begun())?;
         let session = Session {
             streams: streams.clone(),
             principal: caller.principal.clone(),
-            share: Arc::new(Mutex::new(share)),
             present: Arc::new(watch::Sender::new(1)),
             used: Instant::now(),
             ending: self.ending.child_token(),
         };
         let _here = Presence { streams: streams.clone(), present: session.present.clone() };
         let most = self.limits.sessions_with(proxy.children_of_session());
-        let idle = {
+        {
             let mut open = lock(&self.open);
-            let idle = match open.len() < most {
-                true => None,
-                false => Some(longest_idle(&open, None).ok_or_else(full)?),
-            };
+            let of_principal = caller.principal.as_deref();
+            let own = open.values().filter(|session| session.principal.as_deref() == of_principal).count();
+            let exceeds_own = of_principal.is_some() && own >= self.limits.sessions.div_ceil(4);
+            if exceeds_own || open.len() >= most {
+                let idle = longest_idle(&open, of_principal.filter(|_| exceeds_own)).ok_or_else(|| busy("sessions"))?;
+                tracing::debug!(target: "mcp_bindgen_proxy", "session limit reached: closing the session that was idle longest");
+                // The session is removed at once, so that no other request finds it.
+                open.remove(&idle).inspect(|session| session.ending.cancel());
+            }
             open.insert(id.clone(), session.clone());
-            // The session is removed at once, so that no other request finds it.
-            idle.and_then(|id| open.remove_entry(&id))
-        };
-        if let Some((other, session)) = idle {
-            tracing::debug!(target: "mcp_bindgen_proxy", "session limit reached: closing the session that was idle longest");
-            self.close(other, &session);
         }
         let (sessions, this) = (self.clone(), id.clone());
         tokio::spawn(async move {
@@ -136,8 +128,12 @@ impl Sessions {
                 () = serving => {}
                 () = unused => {}
             }
+            session.ending.cancel();
             lock(&sessions.open).remove(&this);
-            sessions.close(this, &session);
+            #[cfg(feature = "redis")]
+            if let Some(replicas) = sessions.replicas.filter(|_| !sessions.ending.is_cancelled()) {
+                replicas.ended(&this).await;
+            }
         });
         let answer = async { streams.request(request, initialize, Visit::default()).await.ok()?.answer().await };
         match answer.await {
@@ -147,21 +143,6 @@ impl Sessions {
                 Err(not_begun())
             }
         }
-    }
-
-    /// Takes a share of a principal's sessions. If none is left, the principal's longest idle session ends.
-    fn share_of(&self, principal: &str) -> Option<Share> {
-        if let Some(share) = self.shares.take(principal) {
-            return Some(share);
-        }
-        let idle = {
-            let mut open = lock(&self.open);
-            longest_idle(&open, Some(principal)).and_then(|id| open.remove_entry(&id))
-        };
-        let (id, session) = idle?;
-        self.close(id, &session);
-        drop(lock(&session.share).take());
-        self.shares.take(principal)
     }
 
     /// Counts a client as present, if the session exists. A session of another principal counts as missing.
@@ -178,11 +159,6 @@ impl Sessions {
         lock(&self.open).contains_key(id)
     }
 
-    /// Returns the names of sessions as they end.
-    pub(super) fn ends(&self) -> tokio::sync::broadcast::Receiver<SessionId> {
-        self.ended.subscribe()
-    }
-
     /// Returns how many there are.
     pub(super) fn count(&self) -> usize {
         lock(&self.open).len()
@@ -190,16 +166,7 @@ impl Sessions {
 
     /// Ends a session, and with it what of it is under way; says whether there was one.
     pub(super) fn end(&self, id: &SessionId) -> bool {
-        let Some(session) = lock(&self.open).remove(id) else { return false };
-        self.close(id.clone(), &session);
-        true
-    }
-
-    /// Closes a session that was removed from the open ones.
-    fn close(&self, id: SessionId, session: &Session) {
-        session.ending.cancel();
-        // A single instance has no listeners.
-        let _ = self.ended.send(id);
+        lock(&self.open).remove(id).inspect(|session| session.ending.cancel()).is_some()
     }
 }
 

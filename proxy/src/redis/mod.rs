@@ -26,12 +26,12 @@ const PREFIX: &str = "mcp-proxy:";
 const ALIVE: Duration = Duration::from_secs(5);
 pub(crate) const HEARTBEAT: Duration = Duration::from_millis(1500);
 
+/// The time for the response to a command, and to one that waits for messages.
+const PATIENCE: Duration = Duration::from_secs(2);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
 /// The time for which the changes of a list are kept.
 const CHANGES_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// How often each list has changed, as far as this instance knows.
-#[derive(Default)]
-pub(crate) struct KnownChanges(Option<HashMap<String, u64>>);
 
 /// Takes a turn in a window that moves; returns 0, or the milliseconds until there is one. The time is the store's.
 const TAKE: &str = "
@@ -73,6 +73,8 @@ struct Instance {
     /// Tells this instance from others, and from itself before a restart.
     id: String,
     connection: Connection,
+    /// The connection that waits for messages.
+    waiting: Connection,
     /// Distinguishes turns of a rate at the same time.
     turns: AtomicU64,
 }
@@ -85,7 +87,7 @@ pub struct RedisStateError {
 }
 
 impl RedisStateError {
-    fn new(message: impl Into<String>) -> Self {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into() }
     }
 }
@@ -109,8 +111,9 @@ impl RedisState {
     /// Fails if the URL is not valid, or nothing answers there.
     pub async fn connect(url: &str) -> Result<Self, RedisStateError> {
         let id = random_id().ok_or_else(|| RedisStateError::new("the operating system has no random numbers"))?;
-        let connection = Connection::open(url).await?;
-        let state = Self(Arc::new(Instance { id, connection, turns: AtomicU64::default() }));
+        let (connection, waiting) =
+            (Connection::open(url, PATIENCE).await?, Connection::open(url, LONGEST_WAIT).await?);
+        let state = Self(Arc::new(Instance { id, connection, waiting, turns: AtomicU64::default() }));
         state.beat().await?;
         Ok(state)
     }
@@ -136,24 +139,21 @@ impl RedisState {
         self.0.connection.run(cmd("EXISTS").arg(alive(instance))).await
     }
 
-    /// Counts a change of a list, which this instance knows of.
-    pub(crate) async fn count_change(&self, list: &str, known: &mut KnownChanges) -> Result<(), RedisStateError> {
+    /// Counts a change of a list, for all instances.
+    pub(crate) async fn count_change(&self, list: &str) -> Result<(), RedisStateError> {
         let key = Self::key("changes", "lists");
-        let count: u64 = self.0.connection.run(cmd("HINCRBY").arg(&key).arg(list).arg(1)).await?;
-        self.0.connection.run::<u64>(cmd("PEXPIRE").arg(&key).arg(milliseconds(CHANGES_KEPT))).await?;
-        if let Some(known) = &mut known.0
-            && known.get(list).copied().unwrap_or_default() + 1 == count
-        {
-            known.insert(list.to_owned(), count);
-        }
-        Ok(())
+        self.0.connection.run::<u64>(cmd("HINCRBY").arg(&key).arg(list).arg(1)).await?;
+        self.0.connection.run::<u64>(cmd("PEXPIRE").arg(&key).arg(milliseconds(CHANGES_KEPT))).await.map(drop)
     }
 
-    /// Returns the lists that have changed as other instances say, since this was asked last.
-    pub(crate) async fn changed_lists(&self, known: &mut KnownChanges) -> Result<Vec<String>, RedisStateError> {
+    /// Returns the lists whose counts are not the known ones. The first counts are no change.
+    pub(crate) async fn changed_lists(
+        &self,
+        known: &mut Option<HashMap<String, u64>>,
+    ) -> Result<Vec<String>, RedisStateError> {
         let now: HashMap<String, u64> =
             self.0.connection.run(cmd("HGETALL").arg(Self::key("changes", "lists"))).await?;
-        let Some(before) = known.0.replace(now.clone()) else { return Ok(Vec::new()) };
+        let Some(before) = known.replace(now.clone()) else { return Ok(Vec::new()) };
         Ok(now.into_iter().filter(|(list, count)| before.get(list) != Some(count)).map(|(list, _)| list).collect())
     }
 

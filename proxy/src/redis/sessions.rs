@@ -27,8 +27,8 @@ pub(crate) struct SessionRecord {
     pub(crate) can_move: bool,
 }
 
-/// Writes a record, unless another instance holds the session.
-const RENEW: &str = "
+/// Writes a record, unless an instance holds the session that is not this one.
+const PUT: &str = "
 local known = redis.call('GET', KEYS[1])
 if known and cjson.decode(known).holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
@@ -40,29 +40,18 @@ fn key(session: &str) -> String {
 }
 
 impl RedisState {
-    /// Writes a session, which is forgotten after this time.
+    /// Writes a session that this instance holds, or takes over from another holder. It is forgotten after a time. `false`
+    /// if yet another instance holds it.
     pub(crate) async fn put_session(
         &self,
         session: &str,
         record: &SessionRecord,
-        kept: Duration,
-    ) -> Result<(), RedisStateError> {
-        let text = json(record)?;
-        self.0.connection.run(cmd("SET").arg(key(session)).arg(text).arg("PX").arg(milliseconds(kept))).await
-    }
-
-    /// Keeps a session that this instance holds, and writes it again if the store has lost it; `false` if another instance
-    /// holds it now.
-    pub(crate) async fn renew_session(
-        &self,
-        session: &str,
-        record: &SessionRecord,
+        holder: &str,
         kept: Duration,
     ) -> Result<bool, RedisStateError> {
-        let text = json(record)?;
-        let mut renew = cmd("EVAL");
-        renew.arg(RENEW).arg(1).arg(key(session)).arg(self.id()).arg(text).arg(milliseconds(kept));
-        self.0.connection.run(&renew).await
+        let mut put = cmd("EVAL");
+        put.arg(PUT).arg(1).arg(key(session)).arg(holder).arg(json(record)?).arg(milliseconds(kept));
+        self.0.connection.run(&put).await
     }
 
     pub(crate) async fn remove_session(&self, session: &str) -> Result<(), RedisStateError> {

@@ -47,7 +47,7 @@ fn servers_of_a_configuration_have_its_defaults() {
     let text = "[defaults]\ndrift = \"deny\"\ntimeout = \"7s\"\nisolation = { network = \"none\" }\n[servers.a]\ncommand = \"x\"\n";
     let config = mcp_bindgen_model::Config::parse_toml(text, "mcp.toml".as_ref()).expect("it is right");
     let builder = Proxy::builder().configuration(&config);
-    let (client, _) = builder.upstreams[0].attach(|_| mcp_bindgen_runtime::ClientOptions::new());
+    let (client, _) = builder.upstreams[0].attach(mcp_bindgen_runtime::ClientOptions::new);
     let server = client.config();
     assert_eq!((server.drift, server.timeout), (Some(mcp_bindgen_model::Drift::Deny), Some(Duration::from_secs(7))));
     assert!(server.isolation.is_some());
