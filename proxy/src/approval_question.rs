@@ -28,7 +28,8 @@ pub(super) struct Asking {
     /// The answers by digest of the call. The configuration and a layer may both ask about one call, but the client is
     /// asked once.
     said: tokio::sync::Mutex<HashMap<String, ApprovalAnswer>>,
-    pending: Mutex<Pending>,
+    /// The question that must be answered before the call is made.
+    asked: Mutex<Option<ApprovalRequest>>,
 }
 
 pub(super) enum Who {
@@ -51,27 +52,21 @@ pub(super) struct Settled {
     pub(super) declined: Option<String>,
 }
 
-#[derive(Default)]
-struct Pending {
-    /// The question that must be answered before the call is made.
-    asked: Option<ApprovalRequest>,
-    /// The calls whose approvals were made use of.
-    used: Vec<String>,
-}
-
 impl Asking {
     pub(super) fn new(who: Who) -> Arc<Self> {
-        Arc::new(Self { who, said: tokio::sync::Mutex::default(), pending: Mutex::default() })
+        Arc::new(Self { who, said: tokio::sync::Mutex::default(), asked: Mutex::default() })
     }
 
     /// Returns the question that must be answered before the call is made.
     pub(super) fn asked(&self) -> Option<ApprovalRequest> {
-        lock(&self.pending).asked.take()
+        lock(&self.asked).take()
     }
 
     /// Returns the digests of calls whose approvals were made use of.
-    pub(super) fn used(&self) -> Vec<String> {
-        std::mem::take(&mut lock(&self.pending).used)
+    pub(super) async fn used(&self) -> Vec<String> {
+        let said = self.said.lock().await;
+        let approved = said.iter().filter(|(_, answer)| **answer == ApprovalAnswer::Approve);
+        approved.map(|(digest, _)| digest.clone()).collect()
     }
 
     async fn answer(&self, request: ApprovalRequest) -> ApprovalAnswer {
@@ -88,15 +83,12 @@ impl Asking {
                 }
                 None => declined("too many approvals are open; answer some of them first"),
             },
-            Who::Stateless { settled, .. } if settled.approved.contains(&digest) => {
-                lock(&self.pending).used.push(digest.clone());
-                ApprovalAnswer::Approve
-            }
+            Who::Stateless { settled, .. } if settled.approved.contains(&digest) => ApprovalAnswer::Approve,
             Who::Stateless { settled, .. } if settled.declined.as_ref() == Some(&digest) => {
                 declined("the user declined")
             }
             Who::Stateless { can_be_asked: true, .. } => {
-                lock(&self.pending).asked = Some(request);
+                *lock(&self.asked) = Some(request);
                 declined("the user must approve it first")
             }
             Who::Stateless { can_be_asked: false, .. } => unasked(),
@@ -108,7 +100,7 @@ impl Asking {
 
 /// Returns `true` if an approval must be given before the current call can be made.
 pub(super) fn is_asking() -> bool {
-    ASKING.try_with(|asking| lock(&asking.pending).asked.is_some()).unwrap_or_default()
+    ASKING.try_with(|asking| lock(&asking.asked).is_some()).unwrap_or_default()
 }
 
 /// Asks the calling client of the proxy for approval, for [`Approval`](mcp_bindgen_runtime::middleware::Approval)

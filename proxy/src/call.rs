@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use mcp_bindgen_runtime::__private::rpc::MethodCall;
-use mcp_bindgen_runtime::{
-    Annotations, CallError, CallOptions, PassedInput, Progress, ProgressStream, ToolCall, ToolResult,
-};
+use mcp_bindgen_runtime::{CallError, CallOptions, PassedInput, Progress, ProgressStream, ToolCall, ToolResult};
 use rmcp::model::{CallToolRequestParams, ErrorData};
 use serde_json::{Map, Value, json};
 
@@ -16,7 +14,6 @@ use super::attached::Attached;
 use super::client_state::{ClientState, Context};
 use super::context::CAPABILITIES;
 use super::downstream::{is_yes, passed_on, question, takes_forms};
-use super::list_changes::Kind;
 use super::outcome::{of_call, unknown};
 use super::record::Records;
 
@@ -52,14 +49,12 @@ impl ClientState {
     pub(super) async fn call(&self, params: CallToolRequestParams, context: &Context) -> Result<Value, ErrorData> {
         let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = params;
         let Context { scope, sees, caller, .. } = context;
-        let mut arguments = arguments.unwrap_or_default();
-        let found = scope.find_called(&name, &mut arguments, sees).await;
-        let Some((attached, tool)) = found.map_err(|why| ErrorData::invalid_params(why, None))? else {
+        let found = scope.find_called(&name, arguments.unwrap_or_default(), sees).await;
+        let Some((attached, call)) = found.map_err(|why| ErrorData::invalid_params(why, None))? else {
             return Err(unknown_tool(&name, &scope.failed(sees)));
         };
         let _working = attached.open.begin(context.id.clone());
-        let call = ToolCall::new(attached.name.to_string(), tool, arguments);
-        let call = described(call, &attached).with(CallOptions::new().caller(caller.clone()));
+        let call = call.with(CallOptions::new().caller(caller.clone()));
         if let Some(downstream) = scope.downstream.clone() {
             let visit = Box::new(context.visit.clone());
             let open = self.proxy.open_approvals.clone();
@@ -79,7 +74,7 @@ impl ClientState {
         if let (Err(CallError::Denied { .. }), Some(request)) = (&outcome, asking.asked()) {
             let mut claims = Claims::new(signer.nonce(), state);
             claims.asked = Some(digest_of(&request));
-            claims.approved = asking.used();
+            claims.approved = asking.used().await;
             claims.responses = responses;
             let asked = json!({ "method": "elicitation/create", "params": question(&message(&request)) });
             return Ok(json!({
@@ -91,7 +86,7 @@ impl ClientState {
         let needs_input = outcome.as_ref().is_ok_and(ToolResult::needs_input);
         let mut result = of_call(&name, outcome)?;
         if needs_input && let Some(fields) = result.as_object_mut() {
-            let used = asking.used();
+            let used = asking.used().await;
             let state = fields.get("requestState").and_then(Value::as_str).map(str::to_owned);
             // The next round may belong to an approved call.
             if !used.is_empty() || state.as_deref().is_some_and(Signer::is_mistakable) {
@@ -211,16 +206,4 @@ fn unknown_tool(name: &str, failed: &[Arc<str>]) -> ErrorData {
         error.message = message.into();
     }
     error
-}
-
-/// Returns the call with the listed description of the tool.
-fn described(call: ToolCall, attached: &Attached) -> ToolCall {
-    let listed = attached.known(Kind::Tools).unwrap_or_default();
-    // Lists are in the order of names.
-    let found = listed.binary_search_by(|tool| tool.get("name").and_then(Value::as_str).cmp(&Some(&*call.tool)));
-    let hints = found.ok().and_then(|index| listed.get(index)?.get("annotations"));
-    match hints {
-        Some(hints) => call.described(Annotations::listed(hints)),
-        None => call,
-    }
 }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use mcp_bindgen_model::{JoinedTool, printable};
+use mcp_bindgen_runtime::{Annotations, ToolCall};
 use mcp_bindgen_schema::JoinedTools;
 use mcp_bindgen_schema::names::Given;
 use serde_json::{Map, Value};
@@ -50,8 +51,14 @@ impl Named {
         self.raw().map(name_of).unwrap_or_default()
     }
 
-    fn found(&self) -> (Arc<Attached>, String) {
-        (self.attached.clone(), self.wire().to_owned())
+    /// Returns the server of the tool, and a call of it with its listed description.
+    fn call(&self, arguments: Map<String, Value>) -> (Arc<Attached>, ToolCall) {
+        let call = ToolCall::new(self.attached.name.to_string(), self.wire().to_owned(), arguments);
+        let call = match self.raw().and_then(|tool| tool.get("annotations")) {
+            Some(hints) => call.described(Annotations::listed(hints)),
+            None => call,
+        };
+        (self.attached.clone(), call)
     }
 }
 
@@ -158,6 +165,10 @@ impl Catalog {
         joined.members.iter().filter_map(|place| self.named.get(*place))
     }
 
+    fn named(&self, public: &str) -> Option<&Named> {
+        self.named.get(*self.by_name.get(public)?)
+    }
+
     /// Returns `true` if something has that name.
     pub(super) fn has(&self, public: &str) -> bool {
         self.by_name.contains_key(public) || self.joined(public).is_some()
@@ -165,10 +176,11 @@ impl Catalog {
 
     /// Returns the server of a name, and the name there.
     pub(super) fn find(&self, public: &str) -> Option<(Arc<Attached>, String)> {
-        Some(self.named.get(*self.by_name.get(public)?)?.found())
+        let named = self.named(public)?;
+        Some((named.attached.clone(), named.wire().to_owned()))
     }
 
-    /// Returns the server of a tool that is called, and the name there. One of several like tools is picked by an argument,
+    /// Returns the server of a tool that is called, and the call of it. One of several like tools is picked by an argument,
     /// which is taken out.
     ///
     /// # Errors
@@ -176,14 +188,16 @@ impl Catalog {
     pub(super) fn find_called(
         &self,
         public: &str,
-        arguments: &mut Map<String, Value>,
-    ) -> Result<Option<(Arc<Attached>, String)>, String> {
-        let Some(joined) = self.joined(public) else { return Ok(self.find(public)) };
+        mut arguments: Map<String, Value>,
+    ) -> Result<Option<(Arc<Attached>, ToolCall)>, String> {
+        let Some(joined) = self.joined(public) else {
+            return Ok(self.named(public).map(|named| named.call(arguments)));
+        };
         let argument = &joined.tool.argument;
         let server = arguments.shift_remove(argument);
         let server = server.as_ref().and_then(Value::as_str);
         let meant = self.members(joined).find(|named| server == Some(&*named.attached.name));
-        meant.map(|named| Some(named.found())).ok_or_else(|| {
+        meant.map(|named| Some(named.call(arguments))).ok_or_else(|| {
             let servers: Vec<String> = self.members(joined).map(|named| format!("`{}`", named.attached.name)).collect();
             format!("expected one of {} at `/{argument}`", servers.join(", "))
         })
@@ -194,7 +208,7 @@ impl Catalog {
         let tool = match self.joined(public) {
             Some(joined) => &joined.tool.tool,
             None => {
-                let named = self.named.get(*self.by_name.get(public)?)?;
+                let named = self.named(public)?;
                 named.raw().filter(|_| shows(&named.attached.name, named.wire()))?
             }
         };

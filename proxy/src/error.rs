@@ -7,7 +7,7 @@ use mcp_bindgen_model::printable;
 
 /// The error of building a proxy, with all its problems.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", listed(.faults))]
+#[error("{}", .faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct ProxyError {
     pub(super) faults: Vec<ProxyFault>,
 }
@@ -80,10 +80,6 @@ pub enum ProxyFault {
     /// The operating system gives no random numbers, and no key was given.
     #[error("the operating system has no random numbers; set a key with `ProxyBuilder::key`")]
     NoRandomness,
-}
-
-fn listed(faults: &[ProxyFault]) -> String {
-    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// The error of serving a proxy.

@@ -38,7 +38,7 @@ impl ClientState {
             return list(kind, &params, context).await;
         }
         let (result, is_cacheable) = match method {
-            "server/discover" => (self.discover().await, false),
+            "server/discover" => (self.discover(), false),
             "tools/call" => (self.call(parsed(method, params)?, context).await?, false),
             "prompts/get" | "completion/complete" => (relay(method, params, context).await?, false),
             "resources/read" => (relay(method, params, context).await?, true),

@@ -1,7 +1,6 @@
 //! Which server has a resource.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -31,31 +30,26 @@ pub(super) fn merged<'a>(
     all
 }
 
-/// Returns the first server that lists a resource, or else the one whose template says most of it.
-pub(super) fn owner(resources: &[Arc<[Value]>], templates: &[Arc<[Value]>], uri: &str) -> Option<usize> {
-    let lists_it = |list: &Arc<[Value]>| list.iter().any(|item| item.get("uri").and_then(Value::as_str) == Some(uri));
-    if let Some(index) = resources.iter().position(lists_it) {
-        return Some(index);
-    }
-    let fits = |list: &Arc<[Value]>| {
-        let templates = list.iter().filter_map(|item| item.get("uriTemplate")?.as_str());
-        templates.filter_map(|template| literals_of(template, uri)).max()
-    };
-    let fitting = templates.iter().enumerate().filter_map(|(index, list)| Some((fits(list)?, index)));
-    // The first of equal matches wins.
-    fitting.max_by(|(a, i), (b, j)| a.cmp(b).then(j.cmp(i))).map(|(_, index)| index)
+/// Returns `true` if a list of resources has one.
+pub(super) fn has_resource(resources: &[Value], uri: &str) -> bool {
+    resources.iter().any(|resource| resource.get("uri").and_then(Value::as_str) == Some(uri))
 }
 
-/// Returns the first server with a skill that lists this file, or that lists no files and has it in its folder.
-pub(super) fn skill_owner(skills: &[Arc<[Value]>], uri: &str) -> Option<usize> {
-    let has = |skill: &Value| match skill.get("resources") {
-        Some(Value::Array(files)) => files.iter().any(|file| file.get("uri").and_then(Value::as_str) == Some(uri)),
+/// Returns how much the best template of a list says of a resource; `None` if none fits.
+pub(super) fn fits(templates: &[Value], uri: &str) -> Option<usize> {
+    let templates = templates.iter().filter_map(|template| template.get("uriTemplate")?.as_str());
+    templates.filter_map(|template| literals_of(template, uri)).max()
+}
+
+/// Returns `true` if a skill lists this file, or lists no files and has it in its folder.
+pub(super) fn has_skill(skills: &[Value], uri: &str) -> bool {
+    skills.iter().any(|skill| match skill.get("resources") {
+        Some(Value::Array(files)) => has_resource(files, uri),
         _ => {
             let main = skill.get("uri").and_then(Value::as_str).and_then(|main| main.strip_suffix("SKILL.md"));
             main.is_some_and(|folder| uri.starts_with(folder))
         }
-    };
-    skills.iter().position(|list| list.iter().any(has))
+    })
 }
 
 /// Returns the number of literal bytes of a template (RFC 6570) in a URI, if the URI may be one of its expansions.
@@ -101,15 +95,11 @@ mod tests {
     }
 
     #[test]
-    fn listed_resource_takes_precedence_over_the_most_specific_template() {
-        let list = |key: &str, texts: &[&str]| -> Arc<[Value]> {
-            texts.iter().map(|text| json!({ key: text })).collect::<Vec<_>>().into()
-        };
-        let resources = [list("uri", &[]), list("uri", &["a://x"])];
-        let templates = [list("uriTemplate", &["a://{any}"]), list("uriTemplate", &["a://notes/{id}"])];
-        assert_eq!(owner(&resources, &templates, "a://x"), Some(1));
-        assert_eq!(owner(&resources, &templates, "a://y"), Some(0));
-        assert_eq!(owner(&resources, &templates, "a://notes/y"), Some(1));
-        assert_eq!(owner(&resources, &templates, "b://y"), None);
+    fn most_specific_template_of_a_list_counts() {
+        let templates = |texts: &[&str]| texts.iter().map(|text| json!({ "uriTemplate": text })).collect::<Vec<_>>();
+        let all = templates(&["a://{any}", "a://notes/{id}"]);
+        assert_eq!(fits(&all, "a://y"), Some("a://".len()));
+        assert_eq!(fits(&all, "a://notes/y"), Some("a://notes/".len()));
+        assert_eq!(fits(&all, "b://y"), None);
     }
 }

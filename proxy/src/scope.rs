@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use mcp_bindgen_model::printable;
-use mcp_bindgen_runtime::{Caller, ListTerms};
+use mcp_bindgen_runtime::{Caller, ListTerms, ToolCall};
 use mcp_bindgen_schema::names::{Given, PrefixedNames};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -24,7 +24,6 @@ use super::upstream::Upstream;
 use super::visible_tools::VisibleTools;
 use mcp_bindgen_agents::NameStyle;
 
-const PATIENCE_FOR_DECLARATIONS: Duration = Duration::from_secs(1);
 const MOST_DUPLICATES: usize = 1000;
 
 pub(super) struct Scope {
@@ -176,7 +175,7 @@ impl Scope {
         found.filter(|(attached, _)| sees.server(&attached.name))
     }
 
-    /// Returns the server of a tool that is called, and what it calls it. One of several like tools is picked by an
+    /// Returns the server of a tool that is called, and the call of it. One of several like tools is picked by an
     /// argument, which is taken out.
     ///
     /// # Errors
@@ -184,12 +183,12 @@ impl Scope {
     pub(super) async fn find_called(
         &self,
         public: &str,
-        arguments: &mut Map<String, Value>,
+        arguments: Map<String, Value>,
         sees: &VisibleTools,
-    ) -> Result<Option<(Arc<Attached>, String)>, String> {
+    ) -> Result<Option<(Arc<Attached>, ToolCall)>, String> {
         self.ask_for(Kind::Tools, public, sees).await;
         let found = self.catalog(Kind::Tools, Attached::known, |catalog| catalog.find_called(public, arguments))?;
-        Ok(found.filter(|(attached, tool)| sees.tool(&attached.name, tool)))
+        Ok(found.filter(|(attached, call)| sees.tool(&attached.name, &call.tool)))
     }
 
     /// Reads the schema of a tool's arguments, if the caller sees the tool.
@@ -222,17 +221,6 @@ impl Scope {
             _ => served.names.prompts_beside(server, listed, given),
         });
         read(&catalog)
-    }
-
-    /// Returns the capabilities of servers, where all of them are connected.
-    pub(super) async fn capabilities(&self) -> Option<Vec<Value>> {
-        let upstreams = self.upstreams();
-        if !upstreams.iter().all(|attached| attached.client.is_connected()) {
-            return None;
-        }
-        let all = join_all(upstreams.iter().map(|attached| attached.client.declared()));
-        let all = tokio::time::timeout(PATIENCE_FOR_DECLARATIONS, all).await.ok()?;
-        all.into_iter().map(|declared| declared.ok()?.capabilities).collect()
     }
 
     /// The servers that could not be asked for their tools.
@@ -275,15 +263,17 @@ fn shows(sees: &VisibleTools, kind: Kind, server: &str, name: &str) -> bool {
 
 /// Returns the first of these servers that has a resource, by what is known of them.
 fn known_owner(upstreams: &[Arc<Attached>], uri: &str, caller: &Caller) -> Option<Arc<Attached>> {
-    let lists = |kind| upstreams.iter().map(move |attached| attached.known(kind).unwrap_or_default());
-    let resources: Vec<_> = lists(Kind::Resources).collect();
-    let templates: Vec<_> = lists(Kind::ResourceTemplates).collect();
-    let skills: Vec<_> = lists(Kind::Skills).collect();
-    if let Some(index) = routes::skill_owner(&skills, uri).or_else(|| routes::owner(&resources, &templates, uri)) {
-        return upstreams.get(index).cloned();
-    }
-    let names_it = |attached: &&Arc<Attached>| {
-        attached.linked.has(caller, uri) || attached.known(Kind::Tools).is_some_and(|tools| is_shown_by(&tools, uri))
-    };
-    upstreams.iter().find(names_it).cloned()
+    let list = |attached: &Attached, kind| attached.known(kind).unwrap_or_default();
+    let names_it =
+        |attached: &&Arc<Attached>| attached.linked.has(caller, uri) || is_shown_by(&list(attached, Kind::Tools), uri);
+    let servers = || upstreams.iter();
+    let owner = servers().find(|attached| routes::has_skill(&list(attached, Kind::Skills), uri));
+    let owner =
+        owner.or_else(|| servers().find(|attached| routes::has_resource(&list(attached, Kind::Resources), uri)));
+    let owner = owner.or_else(|| {
+        let fits = |attached: &&Arc<Attached>| routes::fits(&list(attached, Kind::ResourceTemplates), uri);
+        // The first of equal matches wins, which is the last in reverse.
+        servers().rev().filter(|attached| fits(attached).is_some()).max_by_key(fits)
+    });
+    owner.or_else(|| servers().find(names_it)).cloned()
 }

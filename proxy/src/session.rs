@@ -84,7 +84,7 @@ impl ClientState {
         let version = if is_known { asked } else { &ProtocolVersion::LATEST_WITH_INITIALIZE };
         let result = self.instructed(json!({
             "protocolVersion": version,
-            "capabilities": self.proxy.capabilities(),
+            "capabilities": self.proxy.capabilities(true),
             "serverInfo": Shared::own_info(),
         }));
         // The first of two handshakes counts.
@@ -93,11 +93,11 @@ impl ClientState {
     }
 
     /// Says what there is without a session.
-    pub(super) async fn discover(&self) -> Value {
+    pub(super) fn discover(&self) -> Value {
         self.instructed(json!({
             "resultType": "complete",
             "supportedVersions": ProtocolVersion::KNOWN_VERSIONS,
-            "capabilities": self.proxy.capabilities_without_session().await,
+            "capabilities": self.proxy.capabilities(false),
             "ttlMs": 0,
             "cacheScope": "private",
             "_meta": { SERVER_INFO: Shared::own_info() },

@@ -160,41 +160,20 @@ impl Shared {
         VisibleTools::of(self.setup().access.as_ref(), caller)
     }
 
-    /// Returns the capabilities that clients with a session see: everything that servers may have. The actual
-    /// capabilities are known once servers are connected, and unsupported lists are empty.
-    pub(super) fn capabilities(&self) -> Value {
-        json!({
+    /// Returns the capabilities that clients see: everything that servers may have, because the lists of others are empty.
+    /// Clients without a session hear no logs.
+    pub(super) fn capabilities(&self, has_session: bool) -> Value {
+        let mut capabilities = json!({
             "completions": {},
             "extensions": { SKILLS: {} },
-            "logging": {},
             "prompts": { "listChanged": true },
             "resources": { "listChanged": true, "subscribe": true },
             "tools": { "listChanged": true },
-        })
-    }
-
-    /// The same for clients without a session: they hear no logs, and what no server has is not declared once all servers are
-    /// connected.
-    pub(super) async fn capabilities_without_session(&self) -> Value {
-        let mut own = self.capabilities();
-        let all = match self.pool.get() {
-            Some(pool) => pool.capabilities().await,
-            None => None,
-        };
-        let has = |capability: &str| {
-            let mut all = all.iter().flatten();
-            all.any(|declared| declared.pointer(capability).is_some_and(|it| !it.is_null()))
-        };
-        if let Some(own) = own.as_object_mut() {
-            own.retain(|capability, _| match capability.as_str() {
-                "logging" => false,
-                "tools" => true,
-                _ if all.is_none() => true,
-                "extensions" => has(SKILLS_POINTER),
-                other => has(&format!("/{other}")),
-            });
+        });
+        if has_session && let Some(capabilities) = capabilities.as_object_mut() {
+            capabilities.insert("logging".to_owned(), json!({}));
         }
-        own
+        capabilities
     }
 
     /// Returns the proxy's name and version.

@@ -1,13 +1,18 @@
 //! A toolset as a server of a proxy.
 
+use std::future::pending;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::approval_question::is_asking;
 use mcp_bindgen_agents::Toolset;
 use mcp_bindgen_model::{Prefix, ServerConfig};
+use mcp_bindgen_runtime::__private::rpc::{Boxed, OpenLimits, Question, Respond, Session, serve, with_client};
 use mcp_bindgen_runtime::{CallError, CallTool, Client, ClientOptions, ToolCall, ToolReply, ToolResult};
+use rmcp::model::{ErrorCode, ErrorData};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
+use tokio::io::{duplex, split};
+use tokio_util::sync::CancellationToken;
 
 const ROOM: usize = 64 * 1024;
 
@@ -39,42 +44,41 @@ pub(super) fn config(name: &str) -> ServerConfig {
 
 /// Returns a client that lists the tools, from a server in this process.
 pub(super) fn client(name: &str, toolset: &Toolset, options: ClientOptions) -> Client {
-    let tools: Arc<[Value]> = toolset.listed().into();
+    let tools = Arc::new(ListedTools(toolset.listed()));
     let connect = move || {
         let tools = tools.clone();
         async move {
             let (near, far) = duplex(ROOM);
-            tokio::spawn(list(far, tools));
+            let (read, write) = split(far);
+            let receiving = serve(|ledger| with_client(read, write, ROOM, ledger), tools)?;
+            tokio::spawn(receiving.run(CancellationToken::new()));
             Ok(split(near))
         }
     };
     Client::with_options(config(name), options.connector(connect))
 }
 
-/// Lists the tools until the stream ends.
-async fn list(stream: DuplexStream, tools: Arc<[Value]>) {
-    let (read, mut write) = split(stream);
-    let mut lines = BufReader::new(read).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
-        let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
-        let Some(id) = request.get("id") else { continue };
-        let result = match request.get("method").and_then(Value::as_str) {
-            Some("initialize") => json!({
-                "protocolVersion": request.pointer("/params/protocolVersion"), "capabilities": { "tools": {} },
+/// Answers the requests of a client that lists tools.
+struct ListedTools(Vec<Value>);
+
+impl Respond for ListedTools {
+    fn limits(&self) -> OpenLimits {
+        OpenLimits { requests: usize::MAX, bytes: usize::MAX, at_the_end: Duration::ZERO }
+    }
+
+    fn at_once(&self, Question { method, params, .. }: &Question) -> Option<Result<Value, ErrorData>> {
+        Some(match method.as_str() {
+            "initialize" => Ok(json!({
+                "protocolVersion": params.get("protocolVersion"), "capabilities": { "tools": {} },
                 "serverInfo": { "name": "mcp-bindgen", "version": env!("CARGO_PKG_VERSION") },
-            }),
-            Some("tools/list") => json!({ "tools": &*tools }),
-            Some("ping") => json!({}),
-            _ => Value::Null,
-        };
-        let answer = match result {
-            Value::Null => {
-                json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "Method not found" } })
-            }
-            result => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-        };
-        if write.write_all(format!("{answer}\n").as_bytes()).await.is_err() {
-            return;
-        }
+            })),
+            "tools/list" => Ok(json!({ "tools": self.0 })),
+            "ping" => Ok(json!({})),
+            _ => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method.clone(), None)),
+        })
+    }
+
+    fn respond(self: Arc<Self>, _: Session, _: Question) -> Boxed<Result<Value, ErrorData>> {
+        Box::pin(pending())
     }
 }

@@ -29,7 +29,6 @@ use crate::shared::Shared;
 pub struct HttpServer {
     address: SocketAddr,
     handler: Arc<Handler>,
-    closing: CancellationToken,
     accepting: JoinHandle<()>,
 }
 
@@ -47,7 +46,7 @@ impl HttpServer {
     /// Stops accepting requests, waits up to [`HttpOptions::drain`](super::HttpOptions::drain) for open ones, and
     /// ends all sessions.
     pub async fn close(mut self) {
-        self.closing.cancel();
+        self.handler.closing.cancel();
         let _ = (&mut self.accepting).await;
     }
 
@@ -60,7 +59,6 @@ impl HttpServer {
 
 impl Drop for HttpServer {
     fn drop(&mut self) {
-        self.closing.cancel();
         self.handler.ending.cancel();
         self.accepting.abort();
     }
@@ -84,14 +82,13 @@ pub(super) async fn serve(proxy: Arc<Shared>, options: HttpOptions) -> Result<Ht
     let address = listener.local_addr().map_err(bind)?;
     let limits = options.limits;
     let handler = Arc::new(Handler::new(proxy, options));
-    let closing = CancellationToken::new();
     #[cfg(feature = "redis")]
     tokio::spawn(handler.clone().work_for_others());
-    let accepting = tokio::spawn(accept(listener, handler.clone(), closing.clone(), limits));
-    Ok(HttpServer { address, handler, closing, accepting })
+    let accepting = tokio::spawn(accept(listener, handler.clone(), limits));
+    Ok(HttpServer { address, handler, accepting })
 }
 
-async fn accept(listener: TcpListener, handler: Arc<Handler>, closing: CancellationToken, limits: Limits) {
+async fn accept(listener: TcpListener, handler: Arc<Handler>, limits: Limits) {
     let room = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
     let graceful = GracefulShutdown::new();
     let strangers = Strangers::default();
@@ -108,7 +105,7 @@ async fn accept(listener: TcpListener, handler: Arc<Handler>, closing: Cancellat
         };
         let (permit, accepted) = tokio::select! {
             accepted = accepted => accepted,
-            () = closing.cancelled() => break,
+            () = handler.closing.cancelled() => break,
         };
         let Ok((stream, _)) = accepted else {
             // Too many open files, mostly: they become fewer.
@@ -142,7 +139,6 @@ async fn accept(listener: TcpListener, handler: Arc<Handler>, closing: Cancellat
         });
     }
     drop(listener);
-    handler.closing.cancel();
     let _ = tokio::time::timeout(limits.drain, graceful.shutdown()).await;
     handler.ending.cancel();
 }

@@ -30,7 +30,6 @@ pub struct HttpOptions {
     pub(super) path: String,
     is_public: bool,
     is_unauthenticated: bool,
-    bearer: Option<Result<Bearer, ServeError>>,
     pub(super) authentication: Authentication,
     pub(super) hosts: Vec<Host>,
     pub(super) origins: Vec<Origin>,
@@ -74,7 +73,6 @@ impl HttpOptions {
             path: "/mcp".to_owned(),
             is_public: false,
             is_unauthenticated: false,
-            bearer: None,
             authentication: Authentication::None,
             hosts: Vec::new(),
             origins: Vec::new(),
@@ -120,21 +118,31 @@ impl HttpOptions {
 
     /// Sets the token that each request must have (`Authorization: Bearer ..`). It is never sent to servers.
     pub fn bearer(mut self, token: impl Into<String>) -> Self {
-        self.bearer = Some(Bearer::new(&token.into()));
-        self
+        match Bearer::new(&token.into()) {
+            Ok(bearer) => self.authenticated_by(Authentication::Bearer(bearer)),
+            Err(fault) => {
+                self.fault.get_or_insert(fault);
+                self
+            }
+        }
     }
 
     /// Lets in the clients that have one of several tokens with names, instead of a [`bearer`](Self::bearer).
-    pub fn tokens(mut self, tokens: TokenFile) -> Self {
-        self.authentication = Authentication::Tokens(tokens);
-        self
+    pub fn tokens(self, tokens: TokenFile) -> Self {
+        self.authenticated_by(Authentication::Tokens(tokens))
     }
 
     /// Lets in the clients that have an access token of an authorization server, instead of a [`bearer`](Self::bearer).
     #[cfg(feature = "jwt")]
-    pub fn jwt(mut self, auth: JwtAuth) -> Self {
-        self.authentication = Authentication::Jwt(auth);
-        self
+    pub fn jwt(self, auth: JwtAuth) -> Self {
+        self.authenticated_by(Authentication::Jwt(auth))
+    }
+
+    fn authenticated_by(mut self, authentication: Authentication) -> Self {
+        if !self.authentication.is_open() {
+            self.refuse("bearer", "set only one kind of authentication".to_owned());
+        }
+        Self { authentication, ..self }
     }
 
     /// Allows a `Host` that clients may use, with or without a port. Loopback names of this machine, and the address
@@ -229,7 +237,10 @@ impl HttpOptions {
     }
 
     /// Checks the options.
-    pub(super) fn check(mut self) -> Result<Self, ServeError> {
+    pub(super) fn check(self) -> Result<Self, ServeError> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
         let Self { address, ref path, limits, .. } = self;
         if !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte)) {
             let problem = "expected a path of visible ASCII that begins with `/`, without `?` and `#`";
@@ -249,12 +260,6 @@ impl HttpOptions {
         if let Some((option, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
             return Err(ServeError::option(option, "must be above zero"));
         }
-        if let Some(bearer) = self.bearer.take() {
-            if !self.authentication.is_open() {
-                return Err(ServeError::option("bearer", "set only one kind of authentication"));
-            }
-            self.authentication = Authentication::Bearer(bearer?);
-        }
         #[cfg(feature = "jwt")]
         if let Authentication::Jwt(auth) = &self.authentication {
             auth.check()?;
@@ -267,10 +272,7 @@ impl HttpOptions {
                 return Err(ServeError::Unauthenticated { address });
             }
         }
-        match self.fault.take() {
-            Some(fault) => Err(fault),
-            None => Ok(self),
-        }
+        Ok(self)
     }
 }
 
