@@ -9,7 +9,7 @@ use rmcp::model::RequestId;
 
 use super::approval::digest_of;
 use super::context::Visit;
-use super::downstream::{Downstream, is_yes, question};
+use super::downstream::{Downstream, is_yes, question, takes_forms};
 use super::lock::lock;
 use super::shares::Shares;
 
@@ -122,7 +122,7 @@ pub async fn ask_client(request: ApprovalRequest) -> ApprovalAnswer {
 }
 
 async fn ask_session(downstream: &Downstream, id: &RequestId, request: &ApprovalRequest) -> ApprovalAnswer {
-    if !downstream.takes_forms() {
+    if !takes_forms(&downstream.capabilities) {
         return unasked();
     }
     let asked = question(&message(request));

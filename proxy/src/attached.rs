@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use mcp_bindgen_model::{printable, visible};
-use mcp_bindgen_runtime::{Client, ConnectError, ConnectErrorKind, ListTerms, ToolChanges};
+use mcp_bindgen_runtime::{Client, ConnectError, ConnectErrorKind, ToolChanges};
 use mcp_bindgen_schema::{viewed_tool, visible_texts};
 use rmcp::model::RequestId;
 use serde_json::Value;
@@ -52,6 +52,12 @@ struct List {
     is_followed: bool,
 }
 
+impl List {
+    fn pending(&self) -> Option<Flight> {
+        self.flight.clone().filter(|flight| flight.done.has_changed().is_ok())
+    }
+}
+
 /// A pending listing; callers wait for its end.
 #[derive(Clone)]
 pub(super) struct Flight {
@@ -62,10 +68,6 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    fn is_over(&self) -> bool {
-        self.done.has_changed().is_err()
-    }
-
     pub(super) async fn ended(&self) {
         // Nothing is ever sent: it is dropped.
         let _ = self.done.clone().changed().await;
@@ -117,11 +119,6 @@ impl Attached {
         lock(&self.lists).get(&kind)?.items.clone()
     }
 
-    /// Returns how long a list may be cached, if its server sets that.
-    pub(super) fn terms(&self, kind: Kind) -> Option<ListTerms> {
-        self.client.list_terms(kind.method())
-    }
-
     /// Returns the known part of a list for a client of the proxy, which is then notified of changes.
     pub(super) fn told(&self, kind: Kind) -> Option<Arc<[Value]>> {
         let mut lists = lock(&self.lists);
@@ -139,12 +136,12 @@ impl Attached {
         if kind == Kind::Tools && list.items.is_some() {
             return None;
         }
-        let is_pending = list.flight.as_ref().is_some_and(|flight| !flight.is_over());
         let has_just_failed = || list.failed.as_ref().is_some_and(|(at, _)| at.elapsed() < PAUSE_BEFORE_ASKING_AGAIN);
-        if !is_pending && has_just_failed() {
-            return None;
+        match list.pending() {
+            None if has_just_failed() => None,
+            None => Some(self.start(kind, list)),
+            pending => pending,
         }
-        Some(self.start(kind, list))
     }
 
     /// Lists again after the server reports a change, if clients saw the list. A pending listing is repeated at its end.
@@ -152,15 +149,14 @@ impl Attached {
         let mut lists = lock(&self.lists);
         if let Some(list) = lists.get_mut(&kind).filter(|list| list.told.is_some()) {
             list.is_stale = true;
-            self.start(kind, list);
+            if list.pending().is_none() {
+                self.start(kind, list);
+            }
         }
     }
 
-    /// Starts a listing, unless one is pending. It continues even if no caller waits.
+    /// Starts a listing, which continues even if no caller waits.
     fn start(self: &Arc<Self>, kind: Kind, list: &mut List) -> Flight {
-        if let Some(flight) = list.flight.clone().filter(|flight| !flight.is_over()) {
-            return flight;
-        }
         // A server that did not respond last time is not awaited again.
         let is_slow = list.failed.as_ref().is_some_and(|(_, error)| error.kind == ConnectErrorKind::Timeout);
         let patience = if is_slow { Duration::ZERO } else { PATIENCE_FOR_LISTS };

@@ -72,7 +72,7 @@ impl ClientState {
         let outcome = made((&self.proxy.records, &attached), call, asking.clone(), context).await;
         let signer = &self.proxy.signer;
         if let (Err(CallError::Denied { .. }), Some(request)) = (&outcome, asking.asked()) {
-            let mut claims = Claims::new(signer.nonce(), state);
+            let mut claims = Claims::new(state);
             claims.asked = Some(digest_of(&request));
             claims.approved = asking.used().await;
             claims.responses = responses;
@@ -90,7 +90,7 @@ impl ClientState {
             let state = fields.get("requestState").and_then(Value::as_str).map(str::to_owned);
             // The next round may belong to an approved call.
             if !used.is_empty() || state.as_deref().is_some_and(Signer::is_mistakable) {
-                let mut claims = Claims::new(signer.nonce(), state);
+                let mut claims = Claims::new(state);
                 claims.approved = used;
                 fields.insert("requestState".to_owned(), Value::from(signer.sign(&claims)));
             }

@@ -1,5 +1,6 @@
 //! A client of the proxy with a session, which alone receives its servers' requests.
 
+use futures_util::FutureExt;
 use mcp_bindgen_runtime::__private::rpc::{MethodCall, RequestError, Session};
 use mcp_bindgen_runtime::{ClientOptions, ElicitationAnswer, Root, SamplingAnswer};
 use rmcp::model::RequestId;
@@ -26,17 +27,12 @@ pub(super) fn takes_forms(capabilities: &Value) -> bool {
 pub(super) struct Downstream {
     pub(super) session: Session,
     /// The capabilities that servers receive.
-    capabilities: Value,
+    pub(super) capabilities: Value,
 }
 
 impl Downstream {
     pub(super) fn new(session: Session, declared: &Value) -> Self {
         Self { session, capabilities: passed_on(declared) }
-    }
-
-    /// Returns `true` if the client can answer the proxy's own questions.
-    pub(super) fn takes_forms(&self) -> bool {
-        takes_forms(&self.capabilities)
     }
 
     fn has(&self, capability: &str) -> bool {
@@ -67,57 +63,50 @@ impl Downstream {
         let mut options = base.clone().capabilities(self.capabilities.clone());
         if self.has("elicitation") {
             let ask = asking("elicitation/create");
-            options = options.on_elicitation(move |request| {
-                let asked = ask(request.params);
-                async move {
-                    asked.await.map(elicited).unwrap_or_else(|error| {
-                        tracing::debug!("failed to pass a server's request to the client: {error}");
-                        ElicitationAnswer::Cancel
-                    })
-                }
-            });
+            options = options.on_elicitation(move |request| ask(request.params).map(elicited));
         }
         if self.has("sampling") {
             let ask = asking("sampling/createMessage");
-            options = options.on_sampling(move |request| {
-                let asked = ask(request.params);
-                async move {
-                    match asked.await {
-                        Ok(Value::Object(message)) => SamplingAnswer::Message(message),
-                        _ => SamplingAnswer::Decline,
-                    }
-                }
-            });
+            options = options.on_sampling(move |request| ask(request.params).map(sampled));
         }
         if self.has("roots") {
             let ask = asking("roots/list");
-            options = options.on_roots(move || {
-                let asked = ask(Value::Null);
-                async move { asked.await.map(|listed| roots(&listed)).unwrap_or_default() }
-            });
+            options = options.on_roots(move || ask(Value::Null).map(roots));
         }
         options
     }
 }
 
+/// Returns a client's answer unchanged. A failed request, or an answer without an action, cancels.
+fn elicited(answer: Result<Value, RequestError>) -> ElicitationAnswer {
+    match answer {
+        Ok(Value::Object(answer)) if answer.get("action").is_some_and(Value::is_string) => {
+            ElicitationAnswer::Result(answer)
+        }
+        Ok(_) => ElicitationAnswer::Cancel,
+        Err(error) => {
+            tracing::debug!("failed to pass a server's request to the client: {error}");
+            ElicitationAnswer::Cancel
+        }
+    }
+}
+
+fn sampled(answer: Result<Value, RequestError>) -> SamplingAnswer {
+    match answer {
+        Ok(Value::Object(message)) => SamplingAnswer::Message(message),
+        _ => SamplingAnswer::Decline,
+    }
+}
+
 /// Returns the folders that a client lists.
-fn roots(listed: &Value) -> Vec<Root> {
+fn roots(listed: Result<Value, RequestError>) -> Vec<Root> {
+    let listed = listed.unwrap_or_default();
     let listed = listed.get("roots").and_then(Value::as_array).into_iter().flatten();
     let roots = listed.filter_map(|root| {
         let (uri, name) = (root.get("uri")?.as_str()?, root.get("name").and_then(Value::as_str));
         Some(name.into_iter().fold(Root::new(uri), Root::name))
     });
     roots.collect()
-}
-
-/// Returns a client's answer unchanged. An answer without an action cancels.
-fn elicited(answer: Value) -> ElicitationAnswer {
-    match answer {
-        Value::Object(answer) if answer.get("action").is_some_and(Value::is_string) => {
-            ElicitationAnswer::Result(answer)
-        }
-        _ => ElicitationAnswer::Cancel,
-    }
 }
 
 /// Returns the question whether a call may be made, as a form with one box.
@@ -166,10 +155,10 @@ mod tests {
     #[test]
     fn client_response_is_passed_on_unchanged() {
         let answer = json!({ "action": "accept", "_meta": { "k": 1 }, "vendor": true });
-        let ElicitationAnswer::Result(passed) = elicited(answer.clone()) else { panic!("it is an answer") };
+        let ElicitationAnswer::Result(passed) = elicited(Ok(answer.clone())) else { panic!("it is an answer") };
         assert_eq!(Value::Object(passed), answer);
         for none in [json!({}), json!({ "action": 1 }), json!([])] {
-            assert_eq!(elicited(none), ElicitationAnswer::Cancel);
+            assert_eq!(elicited(Ok(none)), ElicitationAnswer::Cancel);
         }
     }
 

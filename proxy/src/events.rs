@@ -26,9 +26,9 @@ impl ProxyEvents {
     }
 }
 
-/// Passes on the events of one client, until it is gone.
-pub(super) async fn pass_on(bus: broadcast::Sender<Event>, mut events: Events) {
-    while let Some(event) = events.next().await {
+/// Passes on the events of one client, until it or the proxy is gone.
+pub(super) async fn pass_on(bus: broadcast::WeakSender<Event>, mut events: Events) {
+    while let (Some(event), Some(bus)) = (events.next().await, bus.upgrade()) {
         // A send without listeners fails, which is fine.
         let _ = bus.send(event);
     }

@@ -1,7 +1,5 @@
 //! `subscriptions/listen`: changes, for clients without a session.
 
-use std::time::Duration;
-
 use futures_util::future::pending;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mcp_bindgen_runtime::__private::rpc::MethodCall;
@@ -23,44 +21,25 @@ const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 /// More resources are not watched for one client at once.
 pub(super) const MOST_WATCHED: usize = 1000;
 
-/// A resource whose changes are reported to a client, over all connections to its server.
-pub(super) struct Watched {
-    client: Client,
-    updates: ResourceUpdates,
-    pause: Duration,
-    /// `true` if changes may have been missed.
-    is_behind: bool,
-}
-
-impl Watched {
-    pub(super) fn new(client: Client, updates: ResourceUpdates) -> Self {
-        Self { client, updates, pause: FIRST_PAUSE, is_behind: false }
-    }
-
-    /// Waits for a possible change; returns `false` if its server reports no more.
-    pub(super) async fn changed(&mut self) -> bool {
-        loop {
-            if self.is_behind {
-                tokio::time::sleep(self.pause).await;
-                self.pause = (self.pause * 2).min(LONGEST_PAUSE);
-                if self.client.connect().await.is_ok() {
-                    self.is_behind = false;
-                    return true;
-                }
-                continue;
-            }
-            match self.updates.changed().await {
-                Ok(()) => {
-                    self.pause = FIRST_PAUSE;
-                    return true;
-                }
-                Err(error) if is_for_now(&error) => self.is_behind = true,
-                Err(error) => {
-                    tracing::debug!("stopped watching a resource: {error}");
-                    return false;
-                }
-            }
+/// Waits for a possible change of a resource, over all connections to its server; returns `false` if the server reports no
+/// more.
+pub(super) async fn changed(client: &Client, updates: &mut ResourceUpdates) -> bool {
+    match updates.changed().await {
+        Ok(()) => return true,
+        Err(error) if is_for_now(&error) => {}
+        Err(error) => {
+            tracing::debug!("stopped watching a resource: {error}");
+            return false;
         }
+    }
+    // Changes may be missed until the server is connected again.
+    let mut pause = FIRST_PAUSE;
+    loop {
+        tokio::time::sleep(pause).await;
+        if client.connect().await.is_ok() {
+            return true;
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 
@@ -132,15 +111,15 @@ pub(super) async fn listen(client: &ClientState, params: Listen, context: &Conte
 async fn watch(context: &Context, uri: &str) -> Result<(), ErrorData> {
     let attached = context.owner(uri).await?;
     let mut pause = FIRST_PAUSE;
-    let mut watched = loop {
+    let mut updates = loop {
         match attached.client.subscribe(uri.to_owned()).await {
-            Ok(updates) => break Watched::new(attached.client.clone(), updates),
+            Ok(updates) => break updates,
             Err(error) if is_for_now(&error) => tokio::time::sleep(pause).await,
             Err(error) => return Err(of_request("resource", uri, error)),
         }
         pause = (pause * 2).min(LONGEST_PAUSE);
     };
-    while watched.changed().await {
+    while changed(&attached.client, &mut updates).await {
         tell(context, "notifications/resources/updated", json!({ "uri": uri })).await?;
     }
     Ok(())

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::call::options;
 use super::client_state::{ClientState, Context};
 use super::list_changes::Kind;
-use super::listening::{MOST_WATCHED, Watched, listen};
+use super::listening::{MOST_WATCHED, changed, listen};
 use super::lock::lock;
 use super::outcome::{fitted, of_request, unknown};
 use super::shared::SKILLS_POINTER;
@@ -55,9 +55,9 @@ impl ClientState {
     async fn subscribe(&self, params: SubscribeRequestParams, context: &Context) -> Result<Value, ErrorData> {
         let uri = params.uri;
         let attached = context.owner(&uri).await?;
-        let updates = attached.client.subscribe(uri.clone()).await;
-        let updates = updates.map_err(|error| of_request("resource", &uri, error))?;
-        let mut watched = Watched::new(attached.client.clone(), updates);
+        let client = attached.client.clone();
+        let updates = client.subscribe(uri.clone()).await;
+        let mut updates = updates.map_err(|error| of_request("resource", &uri, error))?;
         let mut subscriptions = lock(&self.subscriptions);
         if subscriptions.len() >= MOST_WATCHED && !subscriptions.contains_key(&uri) {
             let message =
@@ -67,7 +67,7 @@ impl ClientState {
         let (session, params) = (context.session.clone(), named(&uri));
         let mut telling = JoinSet::new();
         telling.spawn(async move {
-            while watched.changed().await {
+            while changed(&client, &mut updates).await {
                 if session.notify(MethodCall::new("notifications/resources/updated", params.clone())).await.is_err() {
                     return;
                 }

@@ -141,7 +141,10 @@ impl Scope {
             ttl: one.ttl.min(other.ttl),
             is_public: one.is_public && other.is_public,
         };
-        let terms = seen.map(|attached| attached.terms(kind).unwrap_or(none)).reduce(strictest).unwrap_or(none);
+        let terms = seen
+            .map(|attached| attached.client.list_terms(kind.method()).unwrap_or(none))
+            .reduce(strictest)
+            .unwrap_or(none);
         ListTerms { is_public: terms.is_public && !sees.is_restricted(), ..terms }
     }
 

@@ -212,11 +212,8 @@ impl Shared {
         });
         let client = made.0.clone();
         let attached = Arc::new(Attached::new(upstream.clone(), made, open, scope.news.clone(), self.changes.clone()));
-        if self.bus.receiver_count() > 0 {
-            match is_shared {
-                true => upstream.pass_on(&client, &self.bus),
-                false => attached.spawn(pass_on(self.bus.clone(), client.events())),
-            }
+        if self.bus.receiver_count() > 0 && upstream.has_new_events() {
+            tokio::spawn(pass_on(self.bus.downgrade(), client.events()));
         }
         // The log of a server that is for all is not for one.
         let session = scope.downstream.as_ref().filter(|_| !is_shared).map(|downstream| downstream.session.clone());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::approval_question::is_asking;
+use super::shared::Shared;
 use mcp_bindgen_agents::Toolset;
 use mcp_bindgen_model::{Prefix, ServerConfig};
 use mcp_bindgen_runtime::__private::rpc::{Boxed, OpenLimits, Question, Respond, Session, serve, with_client};
@@ -70,7 +71,7 @@ impl Respond for ListedTools {
         Some(match method.as_str() {
             "initialize" => Ok(json!({
                 "protocolVersion": params.get("protocolVersion"), "capabilities": { "tools": {} },
-                "serverInfo": { "name": "mcp-bindgen", "version": env!("CARGO_PKG_VERSION") },
+                "serverInfo": Shared::own_info(),
             })),
             "tools/list" => Ok(json!({ "tools": self.0 })),
             "ping" => Ok(json!({})),

@@ -2,16 +2,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use mcp_bindgen_model::{ServerConfig, Snapshot, Transport};
-use mcp_bindgen_runtime::events::Event;
 use mcp_bindgen_runtime::{Client, ClientOptions, DynCallTool, SharedLimits};
 use serde_json::Value;
-use tokio::sync::broadcast;
-use tokio::task::JoinSet;
 
-use super::events::pass_on;
 use super::lock::lock;
 
 pub(super) type Calls = Arc<dyn DynCallTool>;
@@ -32,8 +29,8 @@ pub(super) struct Upstream {
     for_all: Option<OnceLock<Made>>,
     /// The lists that a connection to it got last, by their methods.
     lists: Mutex<HashMap<&'static str, Arc<[Value]>>>,
-    /// The task that passes on the events of a client for all.
-    passing: OnceLock<JoinSet<()>>,
+    /// `true` once the events of the client for all are passed on.
+    is_heard: AtomicBool,
 }
 
 impl Upstream {
@@ -61,8 +58,8 @@ impl Upstream {
     }
 
     pub(super) fn connected(name: &str, make: impl Fn(ClientOptions) -> Made + Send + Sync + 'static) -> Self {
-        let (is_child, known, limits, for_all, lists, passing) = Default::default();
-        Self { name: name.into(), is_child, known, make: Box::new(make), limits, for_all, lists, passing }
+        let (is_child, known, limits, for_all, lists, is_heard) = Default::default();
+        Self { name: name.into(), is_child, known, make: Box::new(make), limits, for_all, lists, is_heard }
     }
 
     pub(super) fn shared(client: Client, calls: Calls) -> Self {
@@ -85,13 +82,9 @@ impl Upstream {
         !self.is_child && (self.is_shared() || self.known.is_some())
     }
 
-    /// Passes on the events of a client for all, once.
-    pub(super) fn pass_on(&self, client: &Client, bus: &broadcast::Sender<Event>) {
-        self.passing.get_or_init(|| {
-            let mut passing = JoinSet::new();
-            passing.spawn(pass_on(bus.clone(), client.events()));
-            passing
-        });
+    /// Returns `true` if the events of a new attachment are not passed on yet: those of a client for all are once.
+    pub(super) fn has_new_events(&self) -> bool {
+        !self.is_shared() || !self.is_heard.swap(true, Ordering::Relaxed)
     }
 
     /// Counts the rates of its calls for all instances together.

@@ -56,13 +56,6 @@ impl Signer {
         Ok(Self { keys })
     }
 
-    /// Returns an unguessable text that is never repeated.
-    pub(crate) fn nonce(&self) -> String {
-        // If the system has no random numbers, the state is still bound to the call, and a repeated nonce is already
-        // spent.
-        random_id().unwrap_or_default()
-    }
-
     /// Signs claims, as a client keeps them.
     pub(crate) fn sign(&self, claims: &Claims) -> String {
         let claims = URL_SAFE_NO_PAD.encode(serde_json::to_vec(claims).unwrap_or_default());
@@ -112,7 +105,10 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    pub(crate) fn new(nonce: String, upstream: Option<String>) -> Self {
+    pub(crate) fn new(upstream: Option<String>) -> Self {
+        // If the system has no random numbers, the state is still bound to the call, and a repeated nonce is already
+        // spent.
+        let nonce = random_id().unwrap_or_default();
         let expires = (SystemTime::now() + LIFETIME).duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         Self { asked: None, approved: Vec::new(), nonce, expires, upstream, responses: None }
     }
@@ -149,7 +145,7 @@ mod tests {
     #[test]
     fn signed_claims_round_trip_and_altered_ones_are_refused() {
         let signer = Signer::new(Vec::new()).expect("there are random numbers");
-        let mut claims = Claims::new(signer.nonce(), Some("opaque".to_owned()));
+        let mut claims = Claims::new(Some("opaque".to_owned()));
         (claims.asked, claims.approved) = (Some("d".to_owned()), vec!["c".to_owned()]);
         let state = signer.sign(&claims);
         let read = signer.read(&state).expect("it is signed").expect("it is ours");

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::stream::unfold;
@@ -21,6 +22,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use super::body::{Answer, busy, refused, unavailable};
 use super::handler::{Handler, no_session, session, version};
 use super::headers::{self, SessionId};
+use super::posted::Posted;
 use super::replicas::{Forwarded, Frame, Headers, Message, Replicas};
 use crate::context::{Visit, is_modern};
 use crate::list_changes::Kind;
@@ -128,9 +130,9 @@ impl Handler {
         record: SessionRecord,
         caller: &Caller,
     ) -> Result<(), Answer> {
-        let number = headers::request_id(&record.initialize).ok_or_else(no_session)?;
+        let number = Posted::of(&record.initialize).and_then(|posted| posted.id()).ok_or_else(no_session)?;
         let initialize = (number, record.initialize.clone());
-        let begun = self.sessions.begin(&self.proxy, initialize, caller, Some(id.clone())).await;
+        let begun = self.sessions.begin(initialize, caller, Some(id.clone())).await;
         begun.map_err(|_| busy("sessions"))?;
         for (number, (_, request)) in record.lasting.iter().enumerate() {
             let number = format!("resumed-{number}");
@@ -226,7 +228,7 @@ async fn forward(
     holder: &str,
     request: Forwarded,
 ) -> Result<Option<Answer>, RedisStateError> {
-    let number = replicas.number();
+    let number = replicas.next.fetch_add(1, Ordering::Relaxed);
     let (sender, frames) = mpsc::channel(UNREAD);
     lock(&replicas.awaited).insert(number, sender);
     let about = about(&request.body);

@@ -26,8 +26,6 @@ use super::headers::{self, Era, SessionId};
 use super::options::HttpOptions;
 use super::pages::{self, HEALTH, METRICS, READINESS};
 use super::posted::Posted;
-#[cfg(feature = "redis")]
-use super::replicas::Replicas;
 use super::sessions::Sessions;
 use super::streams::{NotTaken, Streams};
 use crate::context::{Visit, is_modern};
@@ -70,22 +68,14 @@ impl Handler {
         let limits = options.limits;
         let ending = CancellationToken::new();
         let closing = ending.child_token();
-        #[cfg(feature = "redis")]
-        let replicas = proxy.redis.clone().map(|state| Arc::new(Replicas::new(state, limits.idle)));
         Self {
-            proxy,
             options,
             requests: Shares::new(limits.requests, limits.requests.div_ceil(4)),
             values: Arc::new(Semaphore::new(MOST_VALUES_AT_ONCE)),
-            sessions: Sessions::new(
-                &limits,
-                #[cfg(feature = "redis")]
-                replicas,
-                ending.child_token(),
-                closing.clone(),
-            ),
+            sessions: Sessions::new(proxy.clone(), limits, ending.child_token(), closing.clone()),
             closing,
             ending,
+            proxy,
         }
     }
 
@@ -202,37 +192,40 @@ impl Handler {
         let value: Value =
             serde_json::from_slice(&body).map_err(|_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON"))?;
         drop(body);
-        let era = Era::of(&value, headers)?;
-        if era == Era::Requests {
-            self.compare(headers, &value, &visit.caller).await?;
+        let posted = Posted::of(&value)
+            .ok_or_else(|| refused(None, ErrorCode::INVALID_REQUEST, "the body is not a JSON-RPC message"))?;
+        let era = Era::of(&value, posted.id(), headers)?;
+        if era == Era::Sessions {
+            return match session(headers)? {
+                Some(session) => self.in_session(&session, posted, value, visit).await,
+                None => self.begin(posted, value, &visit.caller).await,
+            };
         }
-        let id = headers::request_id(&value);
-        let posted = Posted::of(value)
-            .ok_or_else(|| refused(id, ErrorCode::INVALID_REQUEST, "the body is not a JSON-RPC message"))?;
-        match (era, posted) {
-            (Era::Requests, Posted::Request(id, request)) => self.alone((id, request), visit).await,
+        self.compare(headers, &value, posted.id(), &visit.caller).await?;
+        match posted {
+            Posted::Request(id) => self.alone((id, value), visit).await,
             // Nothing that it could be about: a request ends when its connection does.
-            (Era::Requests, Posted::Other(message)) if message.get("method").is_some() => {
-                Ok(empty(StatusCode::ACCEPTED))
-            }
-            (Era::Requests, Posted::Other(_)) => {
+            Posted::Notification => Ok(empty(StatusCode::ACCEPTED)),
+            Posted::Response => {
                 Err(refused(None, ErrorCode::INVALID_REQUEST, "there is no pending request for this response"))
             }
-            (Era::Sessions, posted) => match session(headers)? {
-                Some(session) => self.in_session(&session, posted, visit).await,
-                None => self.begin(posted, &visit.caller).await,
-            },
         }
     }
 
     /// Checks that the headers of a 2026-07-28 request match its body.
-    async fn compare(&self, headers: &HeaderMap, message: &Value, caller: &Caller) -> Result<(), Answer> {
+    async fn compare(
+        &self,
+        headers: &HeaderMap,
+        message: &Value,
+        id: Option<RequestId>,
+        caller: &Caller,
+    ) -> Result<(), Answer> {
         let agree = |schema: Option<&Map<String, Value>>| headers::agree(headers, message, schema);
         let agreed = match headers::called_tool(message) {
             Some(tool) => self.proxy.pool().with_input_schema(tool, &self.proxy.sees(caller), agree).await,
             None => agree(None),
         };
-        agreed.map_err(|problem| headers::mismatch(headers::request_id(message), problem))
+        agreed.map_err(|problem| headers::mismatch(id, problem))
     }
 
     /// Answers a request without a session (2026-07-28): as JSON if there is only the response, and otherwise as a
@@ -257,19 +250,15 @@ impl Handler {
         Ok(events(iter(first).chain(listener.events()), self.ending.clone(), held))
     }
 
-    async fn begin(&self, posted: Posted, caller: &Caller) -> Result<Answer, Answer> {
-        let request = match posted {
-            Posted::Request(id, request) if request.get("method").is_some_and(|method| method == "initialize") => {
-                (id, request)
-            }
-            _ => {
-                let said = "send `initialize` first, then Mcp-Session-Id with each request";
-                return Err(refused(None, ErrorCode::INVALID_REQUEST, said));
-            }
+    async fn begin(&self, posted: Posted, message: Value, caller: &Caller) -> Result<Answer, Answer> {
+        let is_initialize = message.get("method").is_some_and(|method| method == "initialize");
+        let Some(number) = posted.id().filter(|_| is_initialize) else {
+            let said = "send `initialize` first, then Mcp-Session-Id with each request";
+            return Err(refused(None, ErrorCode::INVALID_REQUEST, said));
         };
         #[cfg(feature = "redis")]
-        let initialize = request.1.clone();
-        let (id, answer) = self.sessions.begin(&self.proxy, request, caller, None).await?;
+        let initialize = message.clone();
+        let (id, answer) = self.sessions.begin((number, message), caller, None).await?;
         if answer.answer.is_some_and(|answer| answer.is_err()) {
             self.sessions.end(&id);
             return Ok(json_text(StatusCode::OK, answer.text));
@@ -280,24 +269,21 @@ impl Handler {
         Ok(with_header(json_text(StatusCode::OK, answer.text), HeaderName::from_static(headers::SESSION), name))
     }
 
-    async fn in_session(&self, id: &SessionId, posted: Posted, visit: Visit) -> Result<Answer, Answer> {
+    async fn in_session(&self, id: &SessionId, posted: Posted, message: Value, visit: Visit) -> Result<Answer, Answer> {
         let here = self.sessions.present(id, &visit.caller).ok_or_else(no_session)?;
-        let (number, request) = match posted {
-            Posted::Request(number, request) => (number, request),
-            Posted::Other(message) => {
-                let is_taken = here.streams.take(message).await;
-                return if is_taken { Ok(empty(StatusCode::ACCEPTED)) } else { Err(no_session()) };
-            }
+        let Posted::Request(number) = posted else {
+            let is_taken = here.streams.take(message).await;
+            return if is_taken { Ok(empty(StatusCode::ACCEPTED)) } else { Err(no_session()) };
         };
         #[cfg(feature = "redis")]
         if let Some(replicas) = &self.sessions.replicas {
-            replicas.note(id, &request).await;
+            replicas.note(id, &message).await;
         }
         // No client keeps all others from asking.
         if here.streams.under_way() >= self.options.limits.requests.div_ceil(4) {
             return Err(busy("requests in this session"));
         }
-        let answers = here.streams.request(number.clone(), request, visit).await;
+        let answers = here.streams.request(number.clone(), message, visit).await;
         let answers = answers.map_err(|error| match error {
             NotTaken::Ended => no_session(),
             NotTaken::InUse => refused(Some(number), ErrorCode::INVALID_REQUEST, IN_USE),

@@ -36,9 +36,8 @@ impl Era {
     ///
     /// # Errors
     /// Fails with the response to a message whose header and body disagree, or that lacks a required header.
-    pub(super) fn of(message: &Value, headers: &HeaderMap) -> Result<Self, Answer> {
+    pub(super) fn of(message: &Value, id: Option<RequestId>, headers: &HeaderMap) -> Result<Self, Answer> {
         let method = message.get("method").and_then(Value::as_str);
-        let id = request_id(message);
         let meta = message.get("params").and_then(|params| params.get("_meta"));
         let said = meta.and_then(|meta| meta.get(SAID)).and_then(Value::as_str);
         let header = one(headers, VERSION).map_err(|problem| mismatch(id.clone(), problem))?;
@@ -54,7 +53,7 @@ impl Era {
                 _ => Ok(Self::Sessions),
             };
         }
-        if id.is_none() || method.is_none() {
+        if id.is_none() {
             // Notifications and responses do not carry a version.
             return match header {
                 Some(version) if is_modern(version) => Ok(Self::Requests),
@@ -91,12 +90,6 @@ fn known(header: Option<&str>, id: Option<RequestId>) -> Result<Era, Answer> {
         return Ok(Era::Sessions);
     }
     Err(refused(id, ErrorCode::INVALID_REQUEST, "unsupported MCP-Protocol-Version"))
-}
-
-/// Returns the id of a request; an answer has one too, and no method.
-pub(super) fn request_id(message: &Value) -> Option<RequestId> {
-    message.get("method")?;
-    serde_json::from_value(message.get("id")?.clone()).ok()
 }
 
 /// Returns the name of the tool that is called.
@@ -240,7 +233,8 @@ mod tests {
             (json!({ "method": "notifications/cancelled" }), Some(NEW), modern.clone()),
         ] {
             let headers = headers(&header.map(|header| (VERSION, header)).into_iter().collect::<Vec<_>>());
-            match (Era::of(&message, &headers), expected) {
+            let id = message.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
+            match (Era::of(&message, id, &headers), expected) {
                 (Ok(era), Some(expected)) if era == expected => {}
                 (Err(answer), None) if answer.status() == StatusCode::BAD_REQUEST => {}
                 (found, expected) => panic!("{message}, {header:?}: {:?} is not {expected:?}", found.map_err(|_| ())),

@@ -6,16 +6,18 @@ use serde_json::Value;
 /// The maximum length of an id or method.
 const LONGEST_NAME: usize = 512;
 
-/// A message of a client.
+/// The kind of a JSON-RPC message of a client.
+#[derive(Clone, Debug)]
 pub(super) enum Posted {
-    Request(RequestId, Value),
-    /// A notification, or the response to a request of a server.
-    Other(Value),
+    Request(RequestId),
+    Notification,
+    /// The response to a request of a server.
+    Response,
 }
 
 impl Posted {
-    /// Classifies a JSON-RPC message, or returns `None` for other values.
-    pub(super) fn of(message: Value) -> Option<Self> {
+    /// Classifies a message, or returns `None` for other values.
+    pub(super) fn of(message: &Value) -> Option<Self> {
         let fields = message.as_object()?;
         if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
             return None;
@@ -24,7 +26,7 @@ impl Posted {
         let known = id.and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
         let Some(method) = fields.get("method") else {
             let is_response = ["result", "error"].iter().filter(|key| fields.contains_key(**key)).count() == 1;
-            return (is_response && (known.is_some() || fields.contains_key("error"))).then_some(Self::Other(message));
+            return (is_response && (known.is_some() || fields.contains_key("error"))).then_some(Self::Response);
         };
         let has_params = fields.get("params").is_none_or(Value::is_object);
         let is_short = |text: &str| text.len() <= LONGEST_NAME;
@@ -32,10 +34,17 @@ impl Posted {
             return None;
         }
         match (id, known) {
-            (None, _) => Some(Self::Other(message)),
+            (None, _) => Some(Self::Notification),
             (Some(_), Some(RequestId::String(id))) if !is_short(&id) => None,
-            (Some(_), Some(id)) => Some(Self::Request(id, message)),
-            (Some(_), None) => None,
+            (Some(_), known) => known.map(Self::Request),
+        }
+    }
+
+    /// Returns the id of a request.
+    pub(super) fn id(&self) -> Option<RequestId> {
+        match self {
+            Self::Request(id) => Some(id.clone()),
+            Self::Notification | Self::Response => None,
         }
     }
 }
@@ -67,7 +76,7 @@ mod tests {
             (json!([{ "jsonrpc": "2.0", "id": 1, "method": "ping" }]), None),
             (json!(1), None),
         ] {
-            let kind = Posted::of(message.clone()).map(|posted| matches!(posted, Posted::Request(..)));
+            let kind = Posted::of(&message).map(|posted| matches!(posted, Posted::Request(_)));
             assert_eq!(kind, is_request, "{message}");
         }
     }

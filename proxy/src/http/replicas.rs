@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use hyper::HeaderMap;
@@ -76,7 +76,8 @@ pub(super) struct Replicas {
     pub(super) state: RedisState,
     /// How long the record of an unused session is kept.
     kept: Duration,
-    next: AtomicU64,
+    /// The number of the next request that is forwarded.
+    pub(super) next: AtomicU64,
     /// The answers that are awaited from other instances.
     pub(super) awaited: Mutex<HashMap<u64, mpsc::Sender<Frame>>>,
     /// The sessions that are held here.
@@ -148,9 +149,5 @@ impl Replicas {
             }
         }
         lost
-    }
-
-    pub(super) fn number(&self) -> u64 {
-        self.next.fetch_add(1, Ordering::Relaxed)
     }
 }

@@ -28,6 +28,7 @@ use crate::shared::Shared;
 /// All sessions of a server.
 #[derive(Clone)]
 pub(super) struct Sessions {
+    proxy: Arc<Shared>,
     open: Arc<Mutex<HashMap<SessionId, Session>>>,
     limits: Limits,
     /// The other instances, if there are any.
@@ -65,14 +66,17 @@ impl Drop for Presence {
 
 impl Sessions {
     pub(super) fn new(
-        limits: &Limits,
-        #[cfg(feature = "redis")] replicas: Option<Arc<Replicas>>,
+        proxy: Arc<Shared>,
+        limits: Limits,
         ending: CancellationToken,
         closing: CancellationToken,
     ) -> Self {
+        #[cfg(feature = "redis")]
+        let replicas = proxy.redis.clone().map(|state| Arc::new(Replicas::new(state, limits.idle)));
         Self {
+            proxy,
             open: Arc::default(),
-            limits: *limits,
+            limits,
             #[cfg(feature = "redis")]
             replicas,
             ending,
@@ -83,14 +87,13 @@ impl Sessions {
     /// Begins a session with `initialize`, and gives its answer. One of another instance keeps its name.
     pub(super) async fn begin(
         &self,
-        proxy: &Arc<Shared>,
         (request, initialize): (RequestId, Value),
         caller: &Caller,
         known_as: Option<SessionId>,
     ) -> Result<(SessionId, Data), Answer> {
         let not_begun = || failed("failed to start the session");
         let id = known_as.or_else(|| random_id().map(SessionId::from)).ok_or_else(not_begun)?;
-        let opened = Streams::open(proxy, self.closing.clone(), true);
+        let opened = Streams::open(&self.proxy, self.closing.clone(), true);
         let (streams, receiving) = opened.map_err(|_| not_begun())?;
         let session = Session {
             streams: streams.clone(),
@@ -100,7 +103,7 @@ impl Sessions {
             ending: self.ending.child_token(),
         };
         let _here = Presence { streams: streams.clone(), present: session.present.clone() };
-        let most = self.limits.sessions_with(proxy.children_of_session());
+        let most = self.limits.sessions_with(self.proxy.children_of_session());
         {
             let mut open = lock(&self.open);
             let of_principal = caller.principal.as_deref();

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use mcp_bindgen_runtime::events::CallOutcome;
 use prometheus::{
     HistogramVec, IntCounterVec, IntGauge, Registry, TextEncoder, register_histogram_vec_with_registry,
     register_int_counter_vec_with_registry, register_int_gauge_with_registry,
@@ -62,9 +61,9 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    pub(super) fn call_ended(&self, server: &str, tool: &str, outcome: CallOutcome, duration: Duration) {
+    pub(super) fn call_ended(&self, server: &str, tool: &str, outcome: &str, duration: Duration) {
         if let Some(registered) = &self.0 {
-            registered.calls.with_label_values(&[server, tool, outcome.as_str()]).inc();
+            registered.calls.with_label_values(&[server, tool, outcome]).inc();
             registered.durations.with_label_values(&[server]).observe(duration.as_secs_f64());
         }
     }
@@ -86,7 +85,7 @@ mod tests {
     #[test]
     fn metrics_text_contains_calls_and_counts() {
         let metrics = Metrics::default();
-        metrics.call_ended("git", "diff", CallOutcome::Success, Duration::from_millis(3));
+        metrics.call_ended("git", "diff", "success", Duration::from_millis(3));
         let text = metrics.text([2, 0, 0, 0]);
         for line in [
             "# TYPE mcp_proxy_calls_total counter",

@@ -44,42 +44,35 @@ impl Records {
             }
             None => None,
         };
-        Ok(Record { records: self, server, tool, line, begun: Instant::now(), is_over: false })
+        Ok(Record { records: self, server, tool, line, begun: Instant::now(), outcome: CallOutcome::Dropped })
     }
 }
 
-/// The record of one call.
+/// The record of one call, which is written on drop.
 pub(crate) struct Record<'a> {
     records: &'a Records,
     server: String,
     tool: String,
     line: Option<Value>,
     begun: Instant,
-    is_over: bool,
+    outcome: CallOutcome,
 }
 
 impl Record<'_> {
     pub(crate) fn end(mut self, outcome: &Result<ToolResult, CallError>) {
-        self.write(CallOutcome::of(outcome));
-    }
-
-    fn write(&mut self, outcome: CallOutcome) {
-        self.is_over = true;
-        let duration = self.begun.elapsed();
-        self.records.metrics.call_ended(&self.server, &self.tool, outcome, duration);
-        if let (Some(log), Some(Value::Object(mut line))) = (&self.records.log, self.line.take()) {
-            line.insert("outcome".to_owned(), outcome.as_str().into());
-            let milliseconds = (duration.as_secs_f64() * 1e6).round() / 1e3;
-            line.insert("duration_ms".to_owned(), milliseconds.into());
-            log.write(SystemTime::now(), line);
-        }
+        self.outcome = CallOutcome::of(outcome);
     }
 }
 
 impl Drop for Record<'_> {
     fn drop(&mut self) {
-        if !self.is_over {
-            self.write(CallOutcome::Dropped);
+        let (outcome, duration) = (self.outcome.as_str(), self.begun.elapsed());
+        self.records.metrics.call_ended(&self.server, &self.tool, outcome, duration);
+        if let (Some(log), Some(Value::Object(mut line))) = (&self.records.log, self.line.take()) {
+            line.insert("outcome".to_owned(), outcome.into());
+            let milliseconds = (duration.as_secs_f64() * 1e6).round() / 1e3;
+            line.insert("duration_ms".to_owned(), milliseconds.into());
+            log.write(SystemTime::now(), line);
         }
     }
 }
