@@ -273,17 +273,15 @@ impl ProxyBuilder {
         }
         let signer = Signer::new(std::mem::take(&mut self.keys)).map_err(|fault| faults.push(fault)).ok();
         let Some(signer) = signer.filter(|_| faults.is_empty()) else { return Err(ProxyError { faults }) };
-        let shared = Arc::new(Shared::new(
-            self.options.clone(),
-            signer,
-            self.store.take().unwrap_or_else(|| Arc::new(MemoryApprovalStore::default())),
-            self.instructions.take(),
-            self.log.take(),
-            #[cfg(feature = "redis")]
-            self.redis.clone(),
-            self.served(),
-        ));
-        Ok(Proxy { shared })
+        let store = self.store.take().unwrap_or_else(|| Arc::new(MemoryApprovalStore::default()));
+        let (instructions, log) = (self.instructions.take(), self.log.take());
+        #[cfg(feature = "redis")]
+        let redis = self.redis.clone();
+        let mut shared = Shared::new(self.options.clone(), signer, store, self.served());
+        (shared.instructions, shared.records.log) = (instructions, log);
+        #[cfg(feature = "redis")]
+        (shared.redis = redis);
+        Ok(Proxy { shared: Arc::new(shared) })
     }
 
     /// Counts rates in this shared state.

@@ -18,7 +18,7 @@ use super::events::{UNREAD, pass_on};
 use super::list_changes::{Kind, ListChangeReader};
 use super::lock::lock;
 use super::notifications::{hear, keep_level, tell, tell_of_era};
-use super::record::{CallLog, Records};
+use super::record::Records;
 #[cfg(feature = "redis")]
 use super::redis::RedisState;
 use super::scope::Scope;
@@ -80,24 +80,16 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(
-        options: ClientOptions,
-        signer: Signer,
-        store: Arc<dyn ApprovalStore>,
-        instructions: Option<String>,
-        log: Option<CallLog>,
-        #[cfg(feature = "redis")] redis: Option<RedisState>,
-        setup: Setup,
-    ) -> Self {
+    pub(super) fn new(options: ClientOptions, signer: Signer, store: Arc<dyn ApprovalStore>, setup: Setup) -> Self {
         Self {
             setup: Mutex::new(Arc::new(setup)),
             options: options.on_approval(ask_client),
             signer,
             store,
-            instructions,
+            instructions: None,
             #[cfg(feature = "redis")]
-            redis,
-            records: Records { log, ..Records::default() },
+            redis: None,
+            records: Records::default(),
             open_approvals: Shares::new(MOST_OPEN_APPROVALS, MOST_OPEN_APPROVALS_OF_ONE),
             bus: broadcast::Sender::new(UNREAD),
             pool: OnceLock::new(),

@@ -97,19 +97,16 @@ impl Channel {
         self.changed.notify_waiters();
     }
 
-    /// Goes back to what comes after an event; `false` if there never was such an event.
-    pub(super) fn go_back_to(&mut self, index: usize) -> bool {
+    /// Lets a new listener take what comes after an event, in place of any earlier listener; `false` if there never was
+    /// such an event.
+    pub(super) fn resume(&mut self, index: usize, listener: u64) -> bool {
         if index >= self.next {
             return false;
         }
         self.unread = (self.next - 1 - index).min(self.events.len());
-        true
-    }
-
-    /// Lets a new listener take the events, in place of any earlier one.
-    pub(super) fn is_taken_by(&mut self, listener: u64) {
         self.listener = Some(listener);
         self.changed.notify_waiters();
+        true
     }
 
     /// Returns the next event for a listener; `None` once there are no more. One that comes later waits until the one
@@ -207,8 +204,7 @@ mod tests {
         let mut channel = channel(4);
         let mut first = false;
         assert_eq!(read(&mut channel, 1, &mut first).len(), 4);
-        assert!(channel.go_back_to(1) && !channel.go_back_to(4));
-        channel.is_taken_by(2);
+        assert!(!channel.resume(4, 2) && channel.resume(1, 2));
         assert!(matches!(channel.next(1, &mut first), Poll::Ready(None)), "it was taken over");
         assert_eq!(read(&mut channel, 2, &mut false), ["2/3", "3/3"]);
     }

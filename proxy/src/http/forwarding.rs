@@ -14,7 +14,7 @@ use hyper::header::{self, HeaderValue};
 use hyper::{HeaderMap, Method, Response, StatusCode};
 use lru::LruCache;
 use mcp_bindgen_runtime::Caller;
-use rmcp::model::{ErrorCode, RequestId};
+use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
@@ -134,24 +134,18 @@ impl Handler {
         let initialize = (number, record.initialize.clone());
         let begun = self.sessions.begin(initialize, caller, Some(id.clone())).await;
         begun.map_err(|_| busy("sessions"))?;
-        for (number, (_, request)) in record.lasting.iter().enumerate() {
-            let number = format!("resumed-{number}");
-            let mut request = request.clone();
-            if let Some(members) = request.as_object_mut() {
-                members.insert("jsonrpc".to_owned(), "2.0".into());
-                members.insert("id".to_owned(), number.clone().into());
-            }
-            self.repeat(id, (RequestId::String(number.into()), request), caller).await;
+        for (_, request) in &record.lasting {
+            self.repeat(id, request.clone(), caller).await;
         }
         tracing::info!(target: "mcp_bindgen_proxy", "went on with a session of an instance that ended");
         self.hold(replicas, id, record).await
     }
 
     /// Makes a request of the client again, whose answer it has had.
-    async fn repeat(&self, id: &SessionId, (number, request): (RequestId, Value), caller: &Caller) {
-        let Some(place) = self.requests.take(None) else { return };
+    async fn repeat(&self, id: &SessionId, request: Value, caller: &Caller) {
+        let (number, here) = (Posted::of(&request).and_then(|posted| posted.id()), self.sessions.present(id, caller));
+        let (Some(number), Some(here), Some(place)) = (number, here, self.requests.take(None)) else { return };
         let visit = Visit::new(caller.clone(), place);
-        let Some(here) = self.sessions.present(id, caller) else { return };
         if let Ok(answers) = here.streams.request(number, request, visit).await {
             tokio::spawn(answers.answer());
         }

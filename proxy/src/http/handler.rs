@@ -26,7 +26,7 @@ use super::headers::{self, Era, SessionId};
 use super::options::HttpOptions;
 use super::pages::{self, HEALTH, METRICS, READINESS};
 use super::posted::Posted;
-use super::sessions::Sessions;
+use super::sessions::{Presence, Sessions};
 use super::streams::{NotTaken, Streams};
 use crate::context::{Visit, is_modern};
 use crate::shared::Shared;
@@ -111,24 +111,18 @@ impl Handler {
             _ => {}
         }
         let revocation = self.options.revocation(parts);
-        let principal = self.options.authenticate(parts).await?;
+        let mut caller = self.options.authenticate(parts).await?;
         if is_get && parts.uri.path() == METRICS {
             return Ok(pages::metrics(self.proxy.metrics(self.sessions.count(), self.requests.count())));
         }
-        let caller = self.caller(parts, principal, ends.remote);
-        let answer = self.admitted(parts, caller, body).await?;
+        caller.address = ends.remote;
+        let id = parts.headers.get(headers::SESSION);
+        caller.session = id.map(|id| hex_digest(id.as_bytes()).chars().take(SESSION_DIGITS).collect());
+        let answer = self.admitted(parts, self.proxy.admitted(caller), body).await?;
         Ok(match revocation {
             Some(revocation) => until(answer, revocation),
             None => answer,
         })
-    }
-
-    /// Adds the information of the request to a caller.
-    fn caller(&self, parts: &Parts, mut caller: Caller, address: Option<IpAddr>) -> Caller {
-        caller.address = address;
-        let id = parts.headers.get(headers::SESSION).and_then(|id| id.to_str().ok());
-        caller.session = id.map(|id| hex_digest(id.as_bytes()).chars().take(SESSION_DIGITS).collect());
-        self.proxy.admitted(caller)
     }
 
     async fn admitted(&self, parts: &Parts, caller: Caller, body: Incoming) -> Result<Answer, Answer> {
@@ -163,10 +157,20 @@ impl Handler {
         body: Bytes,
         place: Share,
     ) -> Result<Answer, Answer> {
+        let is_modern = version(headers).is_some_and(is_modern);
         match *method {
             Method::POST => self.post(headers, caller, body, place).await,
-            Method::GET => self.listen(headers, &caller, place).await,
-            Method::DELETE => self.end(headers, &caller).await,
+            Method::GET | Method::DELETE if is_modern => Err(not_allowed("POST")),
+            Method::GET | Method::DELETE => {
+                let id = session(headers)?;
+                let id = id.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))?;
+                let here = self.sessions.present(&id, &caller).ok_or_else(no_session)?;
+                if *method == Method::GET {
+                    return self.listen(headers, here, place);
+                }
+                self.sessions.end(&id);
+                Ok(empty(StatusCode::NO_CONTENT))
+            }
             _ => Err(not_allowed("GET, POST, DELETE")),
         }
     }
@@ -201,7 +205,12 @@ impl Handler {
                 None => self.begin(posted, value, &visit.caller).await,
             };
         }
-        self.compare(headers, &value, posted.id(), &visit.caller).await?;
+        let agree = |schema: Option<&Map<String, Value>>| headers::agree(headers, &value, schema);
+        let agreed = match headers::called_tool(&value) {
+            Some(tool) => self.proxy.pool().with_input_schema(tool, &self.proxy.sees(&visit.caller), agree).await,
+            None => agree(None),
+        };
+        agreed.map_err(|problem| headers::mismatch(posted.id(), problem))?;
         match posted {
             Posted::Request(id) => self.alone((id, value), visit).await,
             // Nothing that it could be about: a request ends when its connection does.
@@ -210,22 +219,6 @@ impl Handler {
                 Err(refused(None, ErrorCode::INVALID_REQUEST, "there is no pending request for this response"))
             }
         }
-    }
-
-    /// Checks that the headers of a 2026-07-28 request match its body.
-    async fn compare(
-        &self,
-        headers: &HeaderMap,
-        message: &Value,
-        id: Option<RequestId>,
-        caller: &Caller,
-    ) -> Result<(), Answer> {
-        let agree = |schema: Option<&Map<String, Value>>| headers::agree(headers, message, schema);
-        let agreed = match headers::called_tool(message) {
-            Some(tool) => self.proxy.pool().with_input_schema(tool, &self.proxy.sees(caller), agree).await,
-            None => agree(None),
-        };
-        agreed.map_err(|problem| headers::mismatch(id, problem))
     }
 
     /// Answers a request without a session (2026-07-28): as JSON if there is only the response, and otherwise as a
@@ -292,15 +285,10 @@ impl Handler {
         Ok(events(answers.events(), self.ending.clone(), here))
     }
 
-    async fn listen(&self, headers: &HeaderMap, caller: &Caller, place: Share) -> Result<Answer, Answer> {
-        if version(headers).is_some_and(is_modern) {
-            return Err(not_allowed("POST"));
-        }
+    fn listen(&self, headers: &HeaderMap, here: Presence, place: Share) -> Result<Answer, Answer> {
         if !accepts(headers, "text/event-stream") {
             return Err(text(StatusCode::NOT_ACCEPTABLE, "Not Acceptable: `Accept` must include text/event-stream"));
         }
-        let id = needed_session(headers)?;
-        let here = self.sessions.present(&id, caller).ok_or_else(no_session)?;
         let last = headers.get(headers::LAST_EVENT).and_then(|value| value.to_str().ok());
         let listener = match last {
             Some(last) => here.streams.resumed(last),
@@ -309,15 +297,6 @@ impl Handler {
         // After an error, browsers would repeat the request forever.
         let messages = iter(listener).flat_map(|listener| listener.events().boxed());
         Ok(events(messages, self.closing.clone(), (here, place)))
-    }
-
-    async fn end(&self, headers: &HeaderMap, caller: &Caller) -> Result<Answer, Answer> {
-        if version(headers).is_some_and(is_modern) {
-            return Err(not_allowed("POST"));
-        }
-        let id = needed_session(headers)?;
-        let is_own = self.sessions.present(&id, caller).is_some();
-        if is_own && self.sessions.end(&id) { Ok(empty(StatusCode::NO_CONTENT)) } else { Err(no_session()) }
     }
 }
 
@@ -342,11 +321,6 @@ fn status(answer: Result<(), ErrorCode>) -> StatusCode {
         Err(ErrorCode::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
         _ => StatusCode::OK,
     }
-}
-
-/// Returns the session of a request that is for a session alone.
-fn needed_session(headers: &HeaderMap) -> Result<SessionId, Answer> {
-    session(headers)?.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))
 }
 
 /// Returns the media type without parameters, such as those of `application/json; charset=utf-8`.

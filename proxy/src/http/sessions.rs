@@ -167,9 +167,9 @@ impl Sessions {
         lock(&self.open).len()
     }
 
-    /// Ends a session, and with it what of it is under way; says whether there was one.
-    pub(super) fn end(&self, id: &SessionId) -> bool {
-        lock(&self.open).remove(id).inspect(|session| session.ending.cancel()).is_some()
+    /// Ends a session, and with it what of it is under way.
+    pub(super) fn end(&self, id: &SessionId) {
+        lock(&self.open).remove(id).inspect(|session| session.ending.cancel());
     }
 }
 

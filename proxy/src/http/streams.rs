@@ -143,11 +143,7 @@ impl Streams {
         };
         let index = index.parse().ok()?;
         let own = state.listener();
-        let channel = state.channels.get_mut(&number)?;
-        let is_there = channel.go_back_to(index);
-        if is_there {
-            channel.is_taken_by(own);
-        }
+        let is_there = state.channels.get_mut(&number)?.resume(index, own);
         drop(state);
         is_there.then(|| Listener::new(self, number, own))
     }

@@ -53,10 +53,9 @@ pub(super) struct Key {
 
 #[derive(Debug)]
 enum Material {
-    Rsa { n: Vec<u8>, e: Vec<u8> },
-    P256(Vec<u8>),
-    P384(Vec<u8>),
-    Ed25519(Vec<u8>),
+    Rsa(RsaPublicKeyComponents<Vec<u8>>),
+    /// A point of a curve, with the names of its only algorithm.
+    Curve(&'static [&'static str], UnparsedPublicKey<Vec<u8>>),
 }
 
 impl Issuer {
@@ -126,10 +125,10 @@ impl Key {
         }
         let point = || Some([vec![4], bytes("x")?, bytes("y")?].concat());
         let material = match (text("kty")?, text("crv")) {
-            ("RSA", _) => Material::Rsa { n: bytes("n")?, e: bytes("e")? },
-            ("EC", Some("P-256")) => Material::P256(point()?),
-            ("EC", Some("P-384")) => Material::P384(point()?),
-            ("OKP", Some("Ed25519")) => Material::Ed25519(bytes("x")?),
+            ("RSA", _) => Material::Rsa(RsaPublicKeyComponents { n: bytes("n")?, e: bytes("e")? }),
+            ("EC", Some("P-256")) => curve(&["ES256"], &ECDSA_P256_SHA256_FIXED, point()?),
+            ("EC", Some("P-384")) => curve(&["ES384"], &ECDSA_P384_SHA384_FIXED, point()?),
+            ("OKP", Some("Ed25519")) => curve(&["EdDSA", "Ed25519"], &ED25519, bytes("x")?),
             _ => return None,
         };
         Some(Self { id: text("kid").map(str::to_owned), algorithm: text("alg").map(str::to_owned), material })
@@ -140,19 +139,17 @@ impl Key {
     }
 
     fn verifies(&self, algorithm: &str, message: &[u8], signature: &[u8]) -> bool {
-        let by = |algorithm: &'static dyn VerificationAlgorithm, key: &[u8]| {
-            UnparsedPublicKey::new(algorithm, key).verify(message, signature).is_ok()
-        };
-        match (&self.material, algorithm) {
-            (Material::Rsa { n, e }, _) => rsa(algorithm).is_some_and(|parameters| {
-                RsaPublicKeyComponents { n, e }.verify(parameters, message, signature).is_ok()
-            }),
-            (Material::P256(point), "ES256") => by(&ECDSA_P256_SHA256_FIXED, point),
-            (Material::P384(point), "ES384") => by(&ECDSA_P384_SHA384_FIXED, point),
-            (Material::Ed25519(key), "EdDSA" | "Ed25519") => by(&ED25519, key),
-            _ => false,
+        match &self.material {
+            Material::Rsa(key) => {
+                rsa(algorithm).is_some_and(|parameters| key.verify(parameters, message, signature).is_ok())
+            }
+            Material::Curve(names, key) => names.contains(&algorithm) && key.verify(message, signature).is_ok(),
         }
     }
+}
+
+fn curve(names: &'static [&'static str], by: &'static dyn VerificationAlgorithm, point: Vec<u8>) -> Material {
+    Material::Curve(names, UnparsedPublicKey::new(by, point))
 }
 
 fn rsa(algorithm: &str) -> Option<&'static RsaParameters> {

@@ -27,14 +27,10 @@ const PAUSE: Duration = Duration::from_secs(1);
 ///
 /// `mcp-bindgen auth token NAME --tokens FILE` adds a token.
 #[derive(Clone)]
-pub struct TokenFile(Arc<Shared>);
-
-struct Shared {
-    path: PathBuf,
-    state: Mutex<State>,
-}
+pub struct TokenFile(Arc<Mutex<State>>);
 
 struct State {
+    path: PathBuf,
     looked: Instant,
     stamp: Option<(SystemTime, u64)>,
     /// By the digests of the tokens.
@@ -76,8 +72,7 @@ impl TokenFile {
         let path = path.into();
         let stamp = stamp(&path);
         let tokens = principals(&path, &read(&path)?)?;
-        let state = Mutex::new(State { looked: Instant::now(), stamp, tokens });
-        Ok(Self(Arc::new(Shared { path, state })))
+        Ok(Self(Arc::new(Mutex::new(State { path, looked: Instant::now(), stamp, tokens }))))
     }
 
     /// Returns a new token: 256 random bits as text. `None` if the operating system has no random numbers.
@@ -117,24 +112,26 @@ impl TokenFile {
 
     /// Returns whose token it is.
     pub(super) fn principal(&self, token: &[u8]) -> Option<Caller> {
-        let mut state = lock(&self.0.state);
+        let mut state = lock(&self.0);
         if state.looked.elapsed() >= PAUSE {
-            self.look(&mut state);
+            state.look();
         }
         state.tokens.get(&hex_digest(token)).cloned()
     }
+}
 
+impl State {
     /// Reads the file again if it has changed.
-    fn look(&self, state: &mut State) {
-        state.looked = Instant::now();
-        let stamp = stamp(&self.0.path);
-        if stamp == state.stamp {
+    fn look(&mut self) {
+        self.looked = Instant::now();
+        let stamp = stamp(&self.path);
+        if stamp == self.stamp {
             return;
         }
-        match read(&self.0.path).and_then(|contents| principals(&self.0.path, &contents)) {
+        match read(&self.path).and_then(|contents| principals(&self.path, &contents)) {
             Ok(tokens) => {
                 tracing::info!(target: "mcp_bindgen_proxy", "reloaded {} tokens", tokens.len());
-                (state.tokens, state.stamp) = (tokens, stamp);
+                (self.tokens, self.stamp) = (tokens, stamp);
             }
             Err(error) => {
                 tracing::error!(target: "mcp_bindgen_proxy", "the tokens were not reloaded, and nothing changes: {error}")
@@ -145,7 +142,7 @@ impl TokenFile {
 
 impl fmt::Debug for TokenFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TokenFile").field("path", &self.0.path).finish_non_exhaustive()
+        f.debug_struct("TokenFile").field("path", &lock(&self.0).path).finish_non_exhaustive()
     }
 }
 
@@ -200,7 +197,7 @@ mod tests {
         fs::write(&path, TokenFile::changed(&path, "ci", Some(("t0ken", &groups, &[]))).unwrap()).unwrap();
         let file = TokenFile::load(&path).unwrap();
         let look = || {
-            file.0.state.lock().unwrap().looked = Instant::now().checked_sub(PAUSE).unwrap();
+            file.0.lock().unwrap().looked = Instant::now().checked_sub(PAUSE).unwrap();
             file.principal(b"t0ken").and_then(|caller| caller.principal)
         };
         assert_eq!(file.principal(b"t0ken").unwrap().groups, groups);
