@@ -15,6 +15,7 @@ use sse_stream::Sse;
 use tokio_util::sync::CancellationToken;
 
 use super::channel::Event;
+use super::options::Limits;
 
 pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub(super) type Answer = Response<Body>;
@@ -24,19 +25,38 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// When clients come back whose connection broke off, in milliseconds.
 const RETRY: u64 = 3000;
 
-/// Reads a body of at most `limit` bytes, within a time.
-///
-/// # Errors
-/// Fails with the response to a body that is too long, too slow or broken.
-pub(super) async fn read(body: Incoming, limit: usize, within: Duration) -> Result<Bytes, Answer> {
-    match tokio::time::timeout(within, Limited::new(body, limit).collect()).await {
-        Ok(Ok(read)) => Ok(read.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let said = format!("Content Too Large: a request has at most {limit} bytes");
-            Err(text(StatusCode::PAYLOAD_TOO_LARGE, said))
+/// The body of a request, which is read once it is needed.
+pub(super) struct Payload {
+    unread: Option<Incoming>,
+    read: Bytes,
+}
+
+impl Payload {
+    pub(super) fn unread(body: Incoming) -> Self {
+        Self { unread: Some(body), read: Bytes::new() }
+    }
+
+    pub(super) fn read(body: String) -> Self {
+        Self { unread: None, read: body.into() }
+    }
+
+    /// Reads the body within the limits.
+    ///
+    /// # Errors
+    /// Fails with the response to a body that is too long, too slow or broken.
+    pub(super) async fn bytes(&mut self, limits: &Limits) -> Result<Bytes, Answer> {
+        if let Some(body) = self.unread.take() {
+            self.read = match tokio::time::timeout(limits.head, Limited::new(body, limits.body).collect()).await {
+                Ok(Ok(read)) => read.to_bytes(),
+                Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                    let said = format!("Content Too Large: a request has at most {} bytes", limits.body);
+                    return Err(text(StatusCode::PAYLOAD_TOO_LARGE, said));
+                }
+                Ok(Err(_)) => return Err(text(StatusCode::BAD_REQUEST, "Bad Request: the body is incomplete")),
+                Err(_) => return Err(text(StatusCode::REQUEST_TIMEOUT, "Request Timeout: the body took too long")),
+            };
         }
-        Ok(Err(_)) => Err(text(StatusCode::BAD_REQUEST, "Bad Request: the body is incomplete")),
-        Err(_) => Err(text(StatusCode::REQUEST_TIMEOUT, "Request Timeout: the body took too long")),
+        Ok(self.read.clone())
     }
 }
 

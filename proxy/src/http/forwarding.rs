@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::body::{Answer, busy, refused, unavailable};
+use super::body::{Answer, Payload, busy, refused, unavailable};
 use super::handler::{Handler, no_session, session, version};
 use super::headers::{self, SessionId};
 use super::posted::Posted;
@@ -78,7 +78,7 @@ impl Handler {
     async fn forwarded(&self, method: &Method, request: Forwarded) -> Answer {
         let Forwarded { headers, body, caller, .. } = request;
         let Some(place) = self.requests.take(None) else { return busy("requests") };
-        match self.here(method, &headers.map(), caller, body.into(), place).await {
+        match self.here(method, &headers.map(), caller, Payload::read(body), place).await {
             Ok(answer) | Err(answer) => answer,
         }
     }
@@ -89,7 +89,7 @@ impl Handler {
         method: &Method,
         headers: &HeaderMap,
         caller: &Caller,
-        body: &Bytes,
+        body: &mut Payload,
     ) -> Result<Option<Answer>, Answer> {
         let session = session(headers)?.filter(|_| !version(headers).is_some_and(is_modern));
         let (Some(replicas), Some(session)) = (&self.sessions.replicas, session) else { return Ok(None) };
@@ -105,6 +105,10 @@ impl Handler {
             }
             if is_alive {
                 let not_text = |_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON");
+                let body = match *method {
+                    Method::POST => body.bytes(&self.options.limits).await?,
+                    _ => Bytes::new(),
+                };
                 let body = String::from_utf8(body.to_vec()).map_err(not_text)?;
                 let (method, headers) = (method.to_string(), Headers::of(headers));
                 let forwarded = Forwarded { method, headers, body, caller: caller.clone() };
@@ -353,7 +357,7 @@ async fn receive(handler: &Arc<Handler>, replicas: &Arc<Replicas>) {
                 let mut awaited = lock(&replicas.awaited);
                 let waiting = awaited.get(&number);
                 // A request that does not take a part of its answer is dropped.
-                if !frame.zip(waiting).is_some_and(|(frame, waiting)| waiting.try_send(frame).is_ok()) {
+                if frame.zip(waiting).is_none_or(|(frame, waiting)| waiting.try_send(frame).is_err()) {
                     awaited.remove(&number);
                 }
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{StreamExt, iter};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::admission::share;
 use super::body::{
-    Answer, MOST_VALUES, busy, empty, events, failed, json_text, read, refused, text, until, values, with_header,
+    Answer, MOST_VALUES, Payload, busy, empty, events, failed, json_text, refused, text, until, values, with_header,
 };
 use super::channel::{Data, Event};
 use super::headers::{self, Era, SessionId};
@@ -129,17 +129,15 @@ impl Handler {
         if parts.uri.path() != self.options.path {
             return Err(text(StatusCode::NOT_FOUND, "Not Found"));
         }
-        let (method, headers, limits) = (&parts.method, &parts.headers, self.options.limits);
+        let (method, headers) = (&parts.method, &parts.headers);
         let place = self.requests.take(caller.principal.as_deref()).ok_or_else(|| {
-            let is_full = self.requests.count() >= limits.requests;
+            let is_full = self.requests.count() >= self.options.limits.requests;
             busy(if is_full { "requests" } else { "requests of this principal" })
         })?;
-        let body = match *method {
-            Method::POST => read(body, limits.body, limits.head).await?,
-            _ => Bytes::new(),
-        };
+        #[cfg_attr(not(feature = "redis"), allow(unused_mut))]
+        let mut body = Payload::unread(body);
         #[cfg(feature = "redis")]
-        if let Some(answer) = self.forward_unless_held(method, headers, &caller, &body).await? {
+        if let Some(answer) = self.forward_unless_held(method, headers, &caller, &mut body).await? {
             return Ok(until(answer, async move {
                 let _place = place;
                 std::future::pending().await
@@ -154,7 +152,7 @@ impl Handler {
         method: &Method,
         headers: &HeaderMap,
         caller: Caller,
-        body: Bytes,
+        body: Payload,
         place: Share,
     ) -> Result<Answer, Answer> {
         let is_modern = version(headers).is_some_and(is_modern);
@@ -175,7 +173,13 @@ impl Handler {
         }
     }
 
-    async fn post(&self, headers: &HeaderMap, caller: Caller, body: Bytes, place: Share) -> Result<Answer, Answer> {
+    async fn post(
+        &self,
+        headers: &HeaderMap,
+        caller: Caller,
+        mut body: Payload,
+        place: Share,
+    ) -> Result<Answer, Answer> {
         if !accepts(headers, "application/json") || !accepts(headers, "text/event-stream") {
             let said = "Not Acceptable: `Accept` must include application/json and text/event-stream";
             return Err(text(StatusCode::NOT_ACCEPTABLE, said));
@@ -185,7 +189,13 @@ impl Handler {
             let said = "Unsupported Media Type: expected application/json";
             return Err(text(StatusCode::UNSUPPORTED_MEDIA_TYPE, said));
         }
-        let values = values(&body);
+        let id = session(headers)?.filter(|_| !version(headers).is_some_and(is_modern));
+        let _here = match id {
+            Some(id) => Some(self.sessions.present(&id, &caller).ok_or_else(no_session)?),
+            None => None,
+        };
+        let bytes = body.bytes(&self.options.limits).await?;
+        let values = values(&bytes);
         if values > MOST_VALUES {
             let said = format!("Content Too Large: a request has at most {MOST_VALUES} JSON values");
             return Err(text(StatusCode::PAYLOAD_TOO_LARGE, said));
@@ -193,9 +203,9 @@ impl Handler {
         let held = self.values.clone().try_acquire_many_owned(u32::try_from(values).unwrap_or(u32::MAX));
         let values = held.map_err(|_| busy("values in requests"))?;
         let visit = Visit::new(caller, (place, values));
-        let value: Value =
-            serde_json::from_slice(&body).map_err(|_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON"))?;
-        drop(body);
+        let value: Value = serde_json::from_slice(&bytes)
+            .map_err(|_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON"))?;
+        drop((bytes, body));
         let posted = Posted::of(&value)
             .ok_or_else(|| refused(None, ErrorCode::INVALID_REQUEST, "the body is not a JSON-RPC message"))?;
         let era = Era::of(&value, posted.id(), headers)?;
