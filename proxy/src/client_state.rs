@@ -29,7 +29,7 @@ pub(crate) struct ClientState {
     /// The parameters of its handshake, if it has a session.
     pub(super) client: OnceLock<InitializeRequestParams>,
     /// The source of callers' identities; `None` over stdio.
-    visits: Option<Visits>,
+    pub(super) visits: Option<Visits>,
     /// Cancelled when subscriptions are to end.
     pub(super) closing: CancellationToken,
     /// Its own connections, if it has a session.
@@ -42,19 +42,6 @@ impl ClientState {
     pub(super) fn new(proxy: Arc<Shared>, visits: Option<Visits>, closing: CancellationToken) -> Self {
         let (client, own, subscriptions) = Default::default();
         Self { proxy, client, visits, closing, own, subscriptions }
-    }
-
-    /// Returns who sent a request; `None` if it was cancelled.
-    pub(super) fn visit(&self, request: &RequestId) -> Option<Visit> {
-        match &self.visits {
-            Some(visits) => visits(request),
-            None => Some(Visit::default()),
-        }
-    }
-
-    /// Returns `true` if the transport applies limits to callers.
-    pub(super) fn is_limited(&self) -> bool {
-        self.visits.is_some()
     }
 
     /// Returns the context of a request, with the connections for it.

@@ -38,7 +38,7 @@ pub(super) struct Scope {
     /// The resources whose duplicates were already logged.
     duplicates: Mutex<HashSet<String>>,
     /// The tasks that end with the scope.
-    tasks: Mutex<JoinSet<()>>,
+    pub(super) tasks: Mutex<JoinSet<()>>,
 }
 
 /// The servers and their names.
@@ -96,11 +96,6 @@ impl Scope {
     /// Returns the servers.
     pub(super) fn upstreams(&self) -> Vec<Arc<Attached>> {
         self.served().upstreams.clone()
-    }
-
-    /// Runs a task, no longer than the scope.
-    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        lock(&self.tasks).spawn(task);
     }
 
     /// Has what of servers is not known listed, side by side.

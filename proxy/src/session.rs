@@ -8,7 +8,7 @@ use rmcp::model::{ErrorCode, ErrorData, InitializeRequestParams, ProtocolVersion
 use serde_json::{Map, Value, json};
 
 use super::client_state::ClientState;
-use super::context::{CAPABILITIES, SERVER_INFO, VERSION, is_modern};
+use super::context::{CAPABILITIES, SERVER_INFO, VERSION, Visit, is_modern};
 use super::outcome::cancelled;
 use super::requests::parsed;
 use super::shared::Shared;
@@ -23,7 +23,8 @@ const LISTEN: &str = "subscriptions/listen";
 
 impl Respond for ClientState {
     fn limits(&self) -> OpenLimits {
-        if self.is_limited() { OpenLimits { requests: usize::MAX, bytes: usize::MAX, ..OPEN } } else { OPEN }
+        // Over HTTP the transport limits callers.
+        if self.visits.is_some() { OpenLimits { requests: usize::MAX, bytes: usize::MAX, ..OPEN } } else { OPEN }
     }
 
     /// Requests may follow the handshake before it is answered.
@@ -69,7 +70,10 @@ impl ClientState {
         if is_of_other_era {
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
         }
-        let visit = self.visit(&id).ok_or_else(cancelled)?;
+        let visit = match &self.visits {
+            Some(visits) => visits(&id).ok_or_else(cancelled)?,
+            None => Visit::default(),
+        };
         // It may come before the handshake, on which the connections depend.
         if method == "ping" {
             return Ok(json!({}));

@@ -188,7 +188,7 @@ impl Shared {
         scopes.push(Arc::downgrade(&scope));
         drop(scopes);
         if let Some(Downstream { session, .. }) = &scope.downstream {
-            scope.spawn(tell(ListChangeReader::new(scope.news.subscribe()), session.clone()));
+            lock(&scope.tasks).spawn(tell(ListChangeReader::new(scope.news.subscribe()), session.clone()));
         }
         scope
     }

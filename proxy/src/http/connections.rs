@@ -91,8 +91,9 @@ pub(super) async fn serve(proxy: Arc<Shared>, options: HttpOptions) -> Result<Ht
 async fn accept(listener: TcpListener, handler: Arc<Handler>, limits: Limits) {
     let room = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
     let graceful = GracefulShutdown::new();
-    let strangers = Strangers::default();
-    for number in 0.. {
+    // Connections without a request so far, in the order of arrival.
+    let strangers = Arc::new(Mutex::new(BTreeMap::<u64, CancellationToken>::new()));
+    for number in 0_u64.. {
         let accepted = async {
             let accepted = listener.accept().await;
             if room.available_permits() == 0
@@ -114,14 +115,14 @@ async fn accept(listener: TcpListener, handler: Arc<Handler>, limits: Limits) {
         };
         let ending = handler.ending.child_token();
         lock(&strangers).insert(number, ending.clone());
-        let stranger = Stranger { number, strangers: strangers.clone() };
         let _ = stream.set_nodelay(true);
         let local = stream.local_addr().ok().map(|address| address.ip());
         let remote = stream.peer_addr().ok().map(|address| address.ip().to_canonical());
-        let (ends, handler) = (Ends { local, remote }, handler.clone());
+        let (ends, handler, strangers) = (Ends { local, remote }, handler.clone(), strangers.clone());
+        let others = strangers.clone();
         let service = service_fn(move |request| {
             let handler = handler.clone();
-            stranger.asks();
+            lock(&others).remove(&number);
             async move { Ok::<_, Infallible>(handler.answer(request, ends).await) }
         });
         let connection = http1::Builder::new()
@@ -136,30 +137,10 @@ async fn accept(listener: TcpListener, handler: Arc<Handler>, limits: Limits) {
                 _ = connection => {}
                 () = ending.cancelled() => {}
             }
+            lock(&strangers).remove(&number);
         });
     }
     drop(listener);
     let _ = tokio::time::timeout(limits.drain, graceful.shutdown()).await;
     handler.ending.cancel();
-}
-
-/// Connections without a request so far, in the order of arrival.
-type Strangers = Arc<Mutex<BTreeMap<u64, CancellationToken>>>;
-
-/// A connection without a request. It leaves the list when it sends one or ends.
-struct Stranger {
-    number: u64,
-    strangers: Strangers,
-}
-
-impl Stranger {
-    fn asks(&self) {
-        lock(&self.strangers).remove(&self.number);
-    }
-}
-
-impl Drop for Stranger {
-    fn drop(&mut self) {
-        self.asks();
-    }
 }

@@ -20,11 +20,11 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::body::{Answer, Payload, busy, refused, unavailable};
-use super::handler::{Handler, no_session, session, version};
+use super::handler::{Handler, no_session, session};
 use super::headers::{self, SessionId};
 use super::posted::Posted;
 use super::replicas::{Forwarded, Frame, Headers, Message, Replicas};
-use crate::context::{Visit, is_modern};
+use crate::context::Visit;
 use crate::list_changes::Kind;
 use crate::lock::lock;
 use crate::redis::{HEARTBEAT, RedisStateError, SessionRecord};
@@ -91,8 +91,7 @@ impl Handler {
         caller: &Caller,
         body: &mut Payload,
     ) -> Result<Option<Answer>, Answer> {
-        let session = session(headers)?.filter(|_| !version(headers).is_some_and(is_modern));
-        let (Some(replicas), Some(session)) = (&self.sessions.replicas, session) else { return Ok(None) };
+        let (Some(replicas), Some(session)) = (&self.sessions.replicas, session(headers)?) else { return Ok(None) };
         for _ in 0..MOST_LOOKS {
             // Another request may have begun the session here in the meantime.
             if self.sessions.has(&session) {

@@ -155,10 +155,9 @@ impl Handler {
         body: Payload,
         place: Share,
     ) -> Result<Answer, Answer> {
-        let is_modern = version(headers).is_some_and(is_modern);
         match *method {
             Method::POST => self.post(headers, caller, body, place).await,
-            Method::GET | Method::DELETE if is_modern => Err(not_allowed("POST")),
+            Method::GET | Method::DELETE if is_modern_request(headers) => Err(not_allowed("POST")),
             Method::GET | Method::DELETE => {
                 let id = session(headers)?;
                 let id = id.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))?;
@@ -189,8 +188,7 @@ impl Handler {
             let said = "Unsupported Media Type: expected application/json";
             return Err(text(StatusCode::UNSUPPORTED_MEDIA_TYPE, said));
         }
-        let id = session(headers)?.filter(|_| !version(headers).is_some_and(is_modern));
-        let _here = match id {
+        let _here = match session(headers)? {
             Some(id) => Some(self.sessions.present(&id, &caller).ok_or_else(no_session)?),
             None => None,
         };
@@ -310,14 +308,14 @@ impl Handler {
     }
 }
 
-pub(super) fn version(headers: &HeaderMap) -> Option<&str> {
-    headers.get(headers::VERSION).and_then(|value| value.to_str().ok())
+fn is_modern_request(headers: &HeaderMap) -> bool {
+    headers.get(headers::VERSION).and_then(|value| value.to_str().ok()).is_some_and(is_modern)
 }
 
+/// Returns the session of a request; one of 2026-07-28 has none.
 pub(super) fn session(headers: &HeaderMap) -> Result<Option<SessionId>, Answer> {
-    let Some(id) = headers.get(headers::SESSION) else { return Ok(None) };
-    let id = id.to_str().map_err(|_| no_session())?;
-    Ok(Some(id.into()))
+    let id = headers.get(headers::SESSION).filter(|_| !is_modern_request(headers));
+    id.map(|id| id.to_str().map(SessionId::from).map_err(|_| no_session())).transpose()
 }
 
 /// Returns the status that goes with an error (streamable HTTP, section "Sending Messages to the Server").
