@@ -183,14 +183,9 @@ async fn reported(
 /// Forwards progress until the stream ends.
 async fn report(mut reports: ProgressStream, token: &Value, context: &Context) {
     while let Some(Progress { progress, total, message, .. }) = reports.next().await {
-        let fields = [
-            (PROGRESS_TOKEN, Some(token.clone())),
-            ("progress", Some(json!(progress))),
-            ("total", total.map(|total| json!(total))),
-            ("message", message.map(Value::from)),
-        ];
-        let params = fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();
-        let report = MethodCall::new("notifications/progress", params).about(Some(context.id.clone()));
+        let params = json!({ PROGRESS_TOKEN: token, "progress": progress, "total": total, "message": message });
+        let mut report = MethodCall::with("notifications/progress", params).about(Some(context.id.clone()));
+        report.params.retain(|_, value| !value.is_null());
         if context.session.notify(report).await.is_err() {
             // The client stopped listening; the call continues until it is cancelled.
             return;
