@@ -43,7 +43,11 @@ impl ClientState {
             "prompts/get" | "completion/complete" => (relay(method, params, context).await?, false),
             "resources/read" => (relay(method, params, context).await?, true),
             "resources/subscribe" => (self.subscribe(parsed(method, params)?, context).await?, false),
-            "resources/unsubscribe" => (self.unsubscribe(&parsed(method, params)?), false),
+            "resources/unsubscribe" => {
+                let UnsubscribeRequestParams { uri, .. } = parsed(method, params)?;
+                lock(&self.subscriptions).remove(&uri);
+                (json!({}), false)
+            }
             "logging/setLevel" => (set_level(&params, context)?, false),
             "skills/get" => (skill(parsed(method, params)?, context).await?, true),
             "subscriptions/listen" => (listen(self, parsed(method, params)?, context).await?, false),
@@ -75,11 +79,6 @@ impl ClientState {
         });
         subscriptions.insert(uri, telling);
         Ok(json!({}))
-    }
-
-    fn unsubscribe(&self, params: &UnsubscribeRequestParams) -> Value {
-        lock(&self.subscriptions).remove(&params.uri);
-        json!({})
     }
 }
 

@@ -6,7 +6,6 @@ use futures_util::future::join_all;
 use mcp_bindgen_runtime::events::Event;
 use mcp_bindgen_runtime::{Caller, ClientOptions};
 use rmcp::model::ProtocolVersion;
-use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
@@ -35,27 +34,6 @@ const MOST_OPEN_APPROVALS_OF_ONE: usize = 64;
 const SKILLS: &str = "io.modelcontextprotocol/skills";
 /// Its place in the capabilities of a server.
 pub(super) const SKILLS_POINTER: &str = "/extensions/io.modelcontextprotocol~1skills";
-
-/// The last known state of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum ServerState {
-    /// The last listing of its tools failed.
-    Failed,
-    /// The server is unused so far, or has been for a while.
-    Idle,
-    Connected,
-}
-
-impl ServerState {
-    fn of(attached: &Attached) -> Self {
-        match (attached.client.is_connected(), attached.has_failed()) {
-            (true, _) => Self::Connected,
-            (false, true) => Self::Failed,
-            (false, false) => Self::Idle,
-        }
-    }
-}
 
 pub(crate) struct Shared {
     setup: Mutex<Arc<Setup>>,
@@ -117,13 +95,20 @@ impl Shared {
         changes
     }
 
-    /// Returns the servers, and whether they can be reached: the best of what their connections know.
-    pub(super) fn servers(&self) -> Vec<(Arc<str>, ServerState)> {
+    /// Returns the servers with their states, the best of all connections: `connected`, `failed` if the last listing of tools
+    /// failed, or else `idle`.
+    pub(super) fn servers(&self) -> Vec<(Arc<str>, &'static str)> {
         let attached: Vec<Arc<Attached>> = self.scopes().iter().flat_map(|scope| scope.upstreams()).collect();
-        let state =
-            |name: &Arc<str>| attached.iter().filter(|one| one.name == *name).map(|one| ServerState::of(one)).max();
-        let names = self.setup().upstreams.iter().map(|upstream| upstream.name.clone()).collect::<Vec<_>>();
-        names.into_iter().map(|name| (name.clone(), state(&name).unwrap_or(ServerState::Idle))).collect()
+        let state = |name: &Arc<str>| {
+            let mut own = attached.iter().filter(|one| one.name == *name).peekable();
+            let is_attached = own.peek().is_some();
+            match own.clone().any(|one| one.client.is_connected()) {
+                true => "connected",
+                false if is_attached && own.all(|one| one.has_failed()) => "failed",
+                false => "idle",
+            }
+        };
+        self.setup().upstreams.iter().map(|upstream| (upstream.name.clone(), state(&upstream.name))).collect()
     }
 
     /// Returns the metrics as text, with the counts of the transport.

@@ -5,7 +5,7 @@ use hyper::header::{self, HeaderValue};
 use serde_json::{Map, json};
 
 use super::body::{Answer, json as json_answer, text, with_header};
-use crate::shared::{ServerState, Shared};
+use crate::shared::Shared;
 
 /// The process works.
 pub(super) const HEALTH: &str = "/healthz";
@@ -14,14 +14,10 @@ pub(super) const READINESS: &str = "/readyz";
 /// Metrics as Prometheus reads them.
 pub(super) const METRICS: &str = "/metrics";
 
-pub(super) fn health() -> Answer {
-    text(StatusCode::OK, "ok\n")
-}
-
 /// Status 503 while the proxy closes, and if no server can be reached. Names of servers are for callers who are let in.
 pub(super) fn readiness(proxy: &Shared, is_closing: bool, is_let_in: bool) -> Answer {
     let servers = proxy.servers();
-    let has_any = servers.iter().any(|(_, state)| *state != ServerState::Failed);
+    let has_any = servers.iter().any(|(_, state)| *state != "failed");
     let is_ready = !is_closing && has_any;
     let servers: Map<_, _> = servers.iter().map(|(name, state)| (name.to_string(), json!(state))).collect();
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
