@@ -20,7 +20,7 @@ pub enum Role {
 pub struct ShapeId(usize);
 
 impl ShapeId {
-    #[cfg(feature = "bindings")]
+    #[cfg(any(feature = "bindings", feature = "drift"))]
     pub(crate) fn index(self) -> usize {
         self.0
     }
@@ -182,7 +182,7 @@ pub struct TagKey {
     pub is_text: bool,
 }
 
-#[cfg(any(feature = "flags", feature = "provider"))]
+#[cfg(any(feature = "drift", feature = "flags", feature = "provider"))]
 impl TagKey {
     /// Returns the value that a branch with this tag has.
     pub(crate) fn value(&self, tag: &str) -> Value {

@@ -2,12 +2,11 @@
 //! is chosen. A case only consists of its schemas' own keywords. The cases together allow at least everything that
 //! the schemas allow.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::pattern::Patterns;
 use super::validity::is_valid;
 use super::version::{Conjunction, Version};
 use crate::normalize::{Assertions, Kinds, Limit, SchemaId};
@@ -26,34 +25,25 @@ const MOST_WORK: usize = 4_000_000;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Case(Conjunction);
 
-pub(super) struct Cases<'v> {
-    version: &'v Version<'v>,
-    known: HashMap<Conjunction, Rc<Vec<Case>>>,
-    patterns: Patterns,
-    work: usize,
-}
-
-impl<'v> Cases<'v> {
-    pub(super) fn of(version: &'v Version<'v>) -> Self {
-        Self { version, known: HashMap::new(), patterns: Patterns::default(), work: 0 }
-    }
-
-    pub(super) fn cases(&mut self, conjunction: &Conjunction) -> Rc<Vec<Case>> {
-        if let Some(known) = self.known.get(conjunction) {
+impl Version<'_> {
+    /// Returns the cases of schemas that all apply.
+    pub(super) fn cases(&self, conjunction: &Conjunction) -> Rc<Vec<Case>> {
+        if let Some(known) = self.known_cases.borrow().get(conjunction) {
             return Rc::clone(known);
         }
         let mut decided = Vec::new();
         let mut first = Partial::default();
-        first.says(self.version, conjunction);
+        first.says(self, conjunction);
         let mut open = VecDeque::from([first]);
         while let Some(mut partial) = open.pop_front() {
-            let choice = partial.choices.pop_front().filter(|_| self.work < MOST_WORK);
+            let choice = partial.choices.pop_front().filter(|_| self.work_of_cases.get() < MOST_WORK);
             let Some(choice) = choice else {
                 decided.push(partial);
                 continue;
             };
-            self.work += choice.len() * (1 + partial.said.len() + partial.choices.len());
-            let chosen = partial.chosen(self.version, &choice);
+            let work = choice.len() * (1 + partial.said.len() + partial.choices.len());
+            self.work_of_cases.update(|known| known + work);
+            let chosen = partial.chosen(self, &choice);
             // If this choice would create too many cases, it stays open, and only the common part counts.
             let most = MOST_CASES.min(MOST_SCHEMAS / (1 + partial.said.len()));
             if chosen.len() + open.len() + decided.len() > most {
@@ -63,13 +53,12 @@ impl<'v> Cases<'v> {
             }
         }
         let cases = decided.into_iter().map(|partial| Case(partial.said.into_iter().collect()));
-        let mut is_possible =
-            |case: &Case| case.is_possible(self.version) && !case.lacks_a_property(self.version, &mut self.patterns);
-        let mut cases: Vec<Case> = cases.filter(|case| is_possible(case)).collect();
+        let mut cases: Vec<Case> =
+            cases.filter(|case| case.is_possible(self) && !case.lacks_a_property(self)).collect();
         cases.sort_unstable();
         cases.dedup();
         let cases = Rc::new(cases);
-        self.known.insert(conjunction.clone(), Rc::clone(&cases));
+        self.known_cases.borrow_mut().insert(conjunction.clone(), Rc::clone(&cases));
         cases
     }
 }
@@ -153,8 +142,8 @@ impl Case {
     }
 
     /// Returns `true` if only objects are possible, and a required property has no value.
-    fn lacks_a_property(&self, version: &Version<'_>, patterns: &mut Patterns) -> bool {
-        let is_impossible = |key: &&str| self.property(version, key, patterns).is_none();
+    fn lacks_a_property(&self, version: &Version<'_>) -> bool {
+        let is_impossible = |key: &&str| self.property(version, key).is_none();
         self.kinds(version) == Kinds::OBJECT && self.required(version).iter().any(is_impossible)
     }
 
@@ -170,15 +159,14 @@ impl Case {
     }
 
     /// Returns the values of a kind, if they are listed or few.
-    pub(super) fn listed(&self, version: &Version<'_>, kind: Kinds, patterns: &mut Patterns) -> Option<Vec<Value>> {
+    pub(super) fn listed(&self, version: &Version<'_>, kind: Kinds) -> Option<Vec<Value>> {
         let values = match kind {
             Kinds::NULL => Some(vec![Value::Null]),
             Kinds::BOOLEAN => self.values(version).or_else(|| Some(vec![true.into(), false.into()])),
             _ => self.values(version),
         };
-        let mut is_value = |value: &Value| {
-            kind.intersects(Kinds::of(value))
-                && self.0.iter().all(|id| is_valid(version, *id, value, patterns) != Some(false))
+        let is_value = |value: &Value| {
+            kind.intersects(Kinds::of(value)) && self.0.iter().all(|id| is_valid(version, *id, value) != Some(false))
         };
         values.map(|values| values.into_iter().filter(|value| is_value(value)).collect())
     }
@@ -222,10 +210,10 @@ impl Case {
     }
 
     /// Returns the schemas for the value of a property, or `None` if the property is forbidden.
-    pub(super) fn property(&self, version: &Version<'_>, key: &str, patterns: &mut Patterns) -> Option<Conjunction> {
+    pub(super) fn property(&self, version: &Version<'_>, key: &str) -> Option<Conjunction> {
         let mut asked = Conjunction::new();
         for id in &self.0 {
-            let keyed = version.keyed(*id, key, patterns);
+            let keyed = version.keyed(*id, key);
             asked.extend(keyed.iter().filter(|(_, is_sure)| *is_sure).map(|(schema, _)| *schema));
             asked.extend(version.additional(*id).filter(|_| keyed.is_empty()));
         }

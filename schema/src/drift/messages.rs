@@ -83,13 +83,13 @@ pub(super) fn unread(reason: &Reason) -> (ChangeKind, String) {
         Reason::Keyword("items") => (UnreadType, "may have another number of items now".to_owned()),
         Reason::Keyword("required") => (UnreadAbsent, "none of the sets of properties must be complete now".to_owned()),
         Reason::Keyword(keyword) => (UnreadRange, format!("`{keyword}` is looser now")),
-        Reason::Required { declared: true } => (UnreadAbsent, "may be absent now".to_owned()),
+        Reason::Required { .. } => (UnreadAbsent, "may be absent now".to_owned()),
         Reason::Key => (UnreadProperty, "the property was removed, and may be anything now".to_owned()),
         Reason::NoAlternative | Reason::SeveralAlternatives => {
             (UnreadAlternative, "no alternative reads all that may be answered now".to_owned())
         }
-        // Types declare every key that they require, and ask for undeclared ones one by one.
-        Reason::Required { declared: false } | Reason::OtherKeys | Reason::Undecided => {
+        // Types take undeclared keys.
+        Reason::OtherKeys | Reason::Undecided => {
             (Undecided, "cannot decide whether all possible results can be read".to_owned())
         }
     }

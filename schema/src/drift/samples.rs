@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use serde_json::{Map, Number, Value, json};
 
-use super::cases::{Case, Cases};
+use super::cases::Case;
 use super::failure::{Failure, Reason};
 use super::format;
-use super::pattern::{self, Patterns};
+use super::pattern;
 use super::validity::is_valid;
 use super::version::{Conjunction, Version};
 use crate::normalize::{Assertions, Kinds, Limit};
@@ -27,8 +27,6 @@ pub(super) const MOST_ITEMS: usize = 200;
 
 pub(super) struct Sampler<'v> {
     version: &'v Version<'v>,
-    cases: Cases<'v>,
-    patterns: Patterns,
     known: HashMap<Conjunction, Rc<Vec<Value>>>,
     known_cases: HashMap<(Conjunction, Kinds), Rc<Vec<Value>>>,
     depth: usize,
@@ -51,15 +49,7 @@ const DEEPEST: usize = 48;
 
 impl<'v> Sampler<'v> {
     pub(super) fn of(version: &'v Version<'v>) -> Self {
-        Self {
-            version,
-            cases: Cases::of(version),
-            patterns: Patterns::default(),
-            known: HashMap::new(),
-            known_cases: HashMap::new(),
-            depth: 0,
-            work: 0,
-        }
+        Self { version, known: HashMap::new(), known_cases: HashMap::new(), depth: 0, work: 0 }
     }
 
     /// Returns values of a place, the smallest first; empty if none is found.
@@ -73,7 +63,7 @@ impl<'v> Sampler<'v> {
             return Rc::new(Vec::new());
         }
         self.depth += 1;
-        let cases = self.cases.cases(conjunction);
+        let cases = self.version.cases(conjunction);
         let mut values = Vec::new();
         for case in cases.iter() {
             for kind in case.kinds(self.version).each() {
@@ -88,7 +78,7 @@ impl<'v> Sampler<'v> {
 
     /// Returns values of a property, or `None` if it is forbidden.
     pub(super) fn property(&mut self, case: &Case, key: &str) -> Option<Rc<Vec<Value>>> {
-        let asked = case.property(self.version, key, &mut self.patterns)?;
+        let asked = case.property(self.version, key)?;
         Some(self.values(&asked))
     }
 
@@ -171,7 +161,7 @@ impl<'v> Sampler<'v> {
             }
             if kept.len() < MOST_VALUES
                 && !kept.contains(&value)
-                && schemas.iter().all(|id| is_valid(self.version, *id, &value, &mut self.patterns) != Some(false))
+                && schemas.iter().all(|id| is_valid(self.version, *id, &value) != Some(false))
             {
                 kept.push(value);
             }
@@ -354,8 +344,7 @@ impl<'v> Sampler<'v> {
     fn satisfies(&mut self, case: &Case, object: &Map<String, Value>) -> bool {
         let value = Value::Object(object.clone());
         self.work += size(&value) * case.schemas().len();
-        self.work > MOST_WORK
-            || case.schemas().iter().all(|id| is_valid(self.version, *id, &value, &mut self.patterns) != Some(false))
+        self.work > MOST_WORK || case.schemas().iter().all(|id| is_valid(self.version, *id, &value) != Some(false))
     }
 }
 

@@ -2,19 +2,16 @@
 
 use serde_json::Value;
 
-use super::answers::Answers;
 use super::change::{Change, ChangeKind, Class, Witness};
 use super::failure::{Failure, Reason};
 use super::inclusion::Inclusion;
-use super::pattern::Patterns;
 use super::samples::Sampler;
 use super::sent::Sent;
-use super::types::printed;
+use super::types::schema_of;
 use super::validity::{Formats, is_valid, is_valid_with};
 use super::version::Version;
 use super::{interface, messages, text_keywords};
 use crate::normalize::Kinds;
-use crate::number::same;
 use crate::texts::without_wording;
 use crate::{Role, wrapper};
 
@@ -62,29 +59,33 @@ fn is_unwrapped(schema: &Value, Version { document, .. }: &Version<'_>) -> bool 
 /// Arguments that fit a schema.
 pub(super) fn arguments(schema: &Value) -> Option<Value> {
     let version = Version::read(schema, Role::Input);
+    let types = schema_of(&version.document);
+    let types = Version::without_shapes(&types, Role::Input);
     let values = Sampler::of(&version).values(&vec![version.root]);
-    let fits = |value: &&Value| value.is_object() && printed(&version.document, value).is_some();
-    values.iter().find(fits).cloned()
+    values.iter().find(|value| value.is_object() && is_valid(&types, types.root, value) == Some(true)).cloned()
 }
 
 /// Returns a structured result that the types of a schema do not read.
 pub(super) fn unreadable(schema: &Value) -> Option<Value> {
-    let version = Version::read(schema, Role::Output);
+    let types = schema_of(&Version::read(schema, Role::Output).document);
+    let types = Version::without_shapes(&types, Role::Output);
     let values = [Value::Null, Value::Object(serde_json::Map::new()), "".into(), 0.into(), Value::Array(Vec::new())];
-    values.into_iter().find(|value| printed(&version.document, value).is_none())
+    values.into_iter().find(|value| is_valid(&types, types.root, value) == Some(false))
 }
 
 fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &Value) -> Vec<Change> {
     let (old, new) = (Version::read(old_schema, role), Version::read(new_schema, role));
+    let types = schema_of(&old.document);
+    let types = Version::without_shapes(&types, role);
     let mut failures = match role {
         Role::Input => Inclusion::of(&old, &new).failures(Kinds::OBJECT, &Sent::by(&old.document)),
-        Role::Output => Answers::of(&new, &old).failures(),
+        Role::Output => Inclusion::read_by(&types, &new).failures(Kinds::ALL, &Sent::Anything),
     };
     if failures.is_empty() && [&old, &new].iter().any(|version| version.document.schemas.is_cut()) {
         failures.push(Failure::new(Reason::Undecided, Vec::new()));
     }
     let mut changes = Vec::new();
-    let mut proof = Proof { role, old: &old, new: &new, patterns: Patterns::default(), general: None };
+    let mut proof = Proof { role, old: &old, new: &new, types: &types, general: None };
     for failure in failures {
         let (kind, detail) = match role {
             Role::Input => messages::refused(&failure.reason),
@@ -129,7 +130,8 @@ struct Proof<'p> {
     role: Role,
     old: &'p Version<'p>,
     new: &'p Version<'p>,
-    patterns: Patterns,
+    /// The values that the old types send, or read.
+    types: &'p Version<'p>,
     /// The witness of any failure, once it was searched.
     general: Option<Option<Value>>,
 }
@@ -152,24 +154,16 @@ impl<'p> Proof<'p> {
         })
     }
 
-    fn proves(&mut self, value: &Value) -> bool {
-        let (old, new) = (self.old, self.new);
+    fn proves(&self, value: &Value) -> bool {
+        let is = |version: &Version<'_>, valid| is_valid(version, version.root, value) == Some(valid);
         match self.role {
-            Role::Input => {
-                value.is_object()
-                    && is_valid(new, new.root, value, &mut self.patterns) == Some(false)
-                    && is_valid(old, old.root, value, &mut self.patterns) == Some(true)
-                    && printed(&old.document, value).is_some_and(|printed| same(&printed, value))
-            }
-            Role::Output => {
-                printed(&old.document, value).is_none()
-                    && is_valid(new, new.root, value, &mut self.patterns) == Some(true)
-            }
+            Role::Input => value.is_object() && is(self.new, false) && is(self.old, true) && is(self.types, true),
+            Role::Output => is(self.types, false) && is(self.new, true),
         }
     }
 
     /// Returns the first proof that holds for validators that check every format, too, or else the first.
-    fn best(&mut self, values: &[Value]) -> Option<Value> {
+    fn best(&self, values: &[Value]) -> Option<Value> {
         let mut first = None;
         for value in values {
             if !self.proves(value) {
@@ -183,9 +177,9 @@ impl<'p> Proof<'p> {
         first.cloned()
     }
 
-    fn holds_for_all(&mut self, value: &Value) -> bool {
+    fn holds_for_all(&self, value: &Value) -> bool {
         let source = self.source();
-        is_valid_with(Formats::All, source, source.root, value, &mut self.patterns) == Some(true)
+        is_valid_with(Formats::All, source, source.root, value) == Some(true)
     }
 
     fn general(&mut self) -> Option<Value> {

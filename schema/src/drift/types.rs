@@ -1,142 +1,150 @@
-//! Reading and printing by generated types: whether they read a value, and how they print it.
+//! The values of generated types, as a schema: those that the types of arguments send, and those that the types of
+//! results read. The types of results are tolerant: they ignore bounds, patterns and undeclared keys, and read unlisted
+//! strings.
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value, json};
 
-use crate::number::{floor, is_integral, same};
-use crate::shape::{Presence, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
-use crate::texts::text_or_json;
-use crate::{Kinds, Role};
+use crate::shape::{Presence, Shape, Slot, StructShape, UnionShape, Unknown};
+use crate::{Document, Kinds, Role};
 
-/// The work that one value may cost.
-const MOST_STEPS: usize = 20_000;
-
-pub(super) struct Types<'s> {
-    shapes: &'s Shapes,
-    role: Role,
-    steps: usize,
-}
-
-/// Prints a value like the types of a document, or returns `None` if they do not read it.
-pub(super) fn printed(document: &crate::Document<'_>, value: &Value) -> Option<Value> {
-    printed_at(document, Slot { shape: document.root, nullable: false }, value)
-}
-
-/// Prints a value as the types of one place do.
-pub(super) fn printed_at(document: &crate::Document<'_>, slot: Slot, value: &Value) -> Option<Value> {
-    Types { shapes: &document.shapes, role: document.role, steps: 0 }.slot(slot, value)
-}
+/// A double holds every integer up to here.
+const EXACT: i64 = 1 << 53;
 
 /// Returns `true` if an enumeration takes unlisted strings. A constant does not, because it distinguishes branches.
 pub(super) fn is_open(role: Role, values: &[String]) -> bool {
     role == Role::Output && values.len() > 1
 }
 
+/// Returns the schema of the values that the types of a document send without a change, or read.
+pub(super) fn schema_of(document: &Document<'_>) -> Value {
+    let root = Slot { shape: document.root, nullable: false };
+    let mut types = Types { document, pending: Vec::new(), known: HashSet::new() };
+    let mut schema = Map::from_iter([("allOf".to_owned(), json!([types.slot(root)]))]);
+    let mut definitions = Map::new();
+    while let Some(slot) = types.pending.pop() {
+        definitions.insert(name(slot), types.definition(slot).into());
+    }
+    schema.insert("$defs".to_owned(), definitions.into());
+    schema.into()
+}
+
+struct Types<'d> {
+    document: &'d Document<'d>,
+    /// The definitions that are yet to be written.
+    pending: Vec<Slot>,
+    known: HashSet<Slot>,
+}
+
+/// Returns the name of the definition of a slot.
+fn name(slot: Slot) -> String {
+    format!("{}{}", slot.shape.index(), if slot.nullable { "-or-null" } else { "" })
+}
+
 impl Types<'_> {
-    fn slot(&mut self, slot: Slot, value: &Value) -> Option<Value> {
-        if slot.nullable && value.is_null() { Some(Value::Null) } else { self.shape(slot.shape, value) }
+    fn slot(&mut self, slot: Slot) -> Value {
+        if self.known.insert(slot) {
+            self.pending.push(slot);
+        }
+        json!({ "$ref": format!("#/$defs/{}", name(slot)) })
     }
 
-    fn shape(&mut self, id: ShapeId, value: &Value) -> Option<Value> {
-        self.steps += 1;
-        if self.steps > MOST_STEPS {
-            return None;
-        }
-        let shapes = self.shapes;
-        let shape = shapes.get(id);
-        match (shape, value) {
-            (Shape::Anything, _) => Some(value.clone()),
-            (Shape::AnyOf(kinds), _) => kinds.has(Kinds::of(value)).then(|| value.clone()),
-            (Shape::Null, Value::Null) | (Shape::Boolean, Value::Bool(_)) | (Shape::FreeMap, Value::Object(_)) => {
-                Some(value.clone())
-            }
-            (Shape::I64, Value::Number(number)) => {
-                within(number, i64::MIN.into(), i64::MAX.into()).then(|| value.clone())
-            }
-            (Shape::U64, Value::Number(number)) => within(number, 0, u64::MAX.into()).then(|| value.clone()),
-            (Shape::Number, Value::Number(number)) => is_double(number).then(|| value.clone()),
-            (Shape::Text, Value::String(_)) => Some(value.clone()),
-            (Shape::TextEnum(values), Value::String(text)) => {
-                (is_open(self.role, values) || values.contains(text)).then(|| value.clone())
-            }
-            (Shape::LiteralEnum(values), _) => values.iter().any(|known| same(known, value)).then(|| value.clone()),
-            (_, Value::Array(items)) if shape.has_length(items.len()) => {
-                items.iter().enumerate().map(|(index, value)| self.slot(shape.item(index)?, value)).collect()
-            }
-            (Shape::Map(slot), Value::Object(map)) => {
-                let entries = map.iter().map(|(key, value)| Some((key.clone(), self.slot(*slot, value)?)));
-                entries.collect::<Option<Map<_, _>>>().map(Value::Object)
-            }
-            (Shape::Struct(object), Value::Object(map)) => self.object(object, map).map(Value::Object),
-            (Shape::Union(union), _) => self.union_branch(union, value),
-            (Shape::Named(inner), _) => self.slot(*inner, value),
-            _ => None,
-        }
+    fn slots(&mut self, slots: &[Slot]) -> Vec<Value> {
+        slots.iter().map(|slot| self.slot(*slot)).collect()
     }
 
-    fn object(&mut self, object: &StructShape, map: &Map<String, Value>) -> Option<Map<String, Value>> {
-        let mut printed = Map::new();
-        for field in &object.fields {
-            match (field.presence, map.get(&field.wire)) {
-                (Presence::Required, None) => return None,
-                (Presence::Optional, Some(Value::Null)) | (_, None) => {}
-                (_, Some(value)) => {
-                    printed.insert(field.wire.clone(), self.slot(field.slot, value)?);
-                }
-            }
-        }
-        if let Some((tag, value)) = object.tag.as_ref().and_then(|tag| Some((tag, map.get(tag)?))) {
-            printed.insert(tag.clone(), value.clone());
-        }
-        let known: HashSet<&str> =
-            object.fields.iter().map(|field| field.wire.as_str()).chain(object.tag.as_deref()).collect();
-        for (key, value) in map.iter().filter(|(key, _)| !known.contains(key.as_str())) {
-            match object.unknown {
-                Unknown::Keep(slot) => {
-                    printed.insert(key.clone(), self.slot(slot, value)?);
-                }
-                Unknown::Deny if self.role == Role::Input => return None,
-                Unknown::Deny | Unknown::Ignore => {}
-            }
-        }
-        let complete = |sets: &Vec<Vec<String>>| sets.iter().any(|set| set.iter().all(|key| map.contains_key(key)));
-        object.require_any.iter().all(complete).then_some(printed)
+    /// Returns `true` for the types of arguments.
+    fn sends(&self) -> bool {
+        self.document.role == Role::Input
     }
 
-    fn union_branch(&mut self, union: &UnionShape, value: &Value) -> Option<Value> {
-        let Some(tag) = &union.tag else {
-            let mut read: Option<Value> = None;
-            for branch in &union.branches {
-                match self.shape(branch.shape, value) {
-                    Some(printed) if same(&printed, value) => return Some(printed),
-                    printed => read = read.or(printed),
-                }
+    fn definition(&mut self, slot: Slot) -> Value {
+        let shape = self.document.shapes.get(slot.shape);
+        let mut said = match shape {
+            Shape::Named(inner) => {
+                return self.slot(Slot { nullable: inner.nullable || slot.nullable, ..*inner });
             }
-            return read;
+            Shape::Union(UnionShape { tag: None, branches }) => {
+                let branches = branches.iter().map(|branch| self.slot(Slot { shape: branch.shape, nullable: false }));
+                let null = slot.nullable.then(|| json!({ "type": "null" }));
+                return json!({ "anyOf": branches.chain(null).collect::<Vec<_>>() });
+            }
+            Shape::Union(union) => self.tagged(union),
+            Shape::Struct(object) => self.object(object),
+            Shape::I64 => json!({ "minimum": i64::MIN, "maximum": i64::MAX }),
+            Shape::U64 => json!({ "minimum": 0, "maximum": u64::MAX }),
+            Shape::Number if self.sends() => json!({ "minimum": -EXACT, "maximum": EXACT }),
+            Shape::TextEnum(values) if !is_open(self.document.role, values) => json!({ "enum": values }),
+            Shape::LiteralEnum(values) => json!({ "enum": values }),
+            Shape::List(item) => json!({ "items": self.slot(*item) }),
+            Shape::Tuple(items) => {
+                json!({ "prefixItems": self.slots(items), "minItems": items.len(), "maxItems": items.len() })
+            }
+            Shape::Prefixed(items, rest) => {
+                let rest = rest.map_or(Value::Bool(false), |rest| self.slot(rest));
+                json!({ "prefixItems": self.slots(items), "items": rest })
+            }
+            Shape::Map(value) => json!({ "additionalProperties": self.slot(*value) }),
+            _ => json!({}),
         };
-        let found = value.as_object()?.get(&tag.name)?;
-        let text = Some(text_or_json(found)).filter(|_| found.is_string() == tag.is_text)?;
-        match union.branches.iter().find(|branch| branch.tag.as_ref() == Some(&text)) {
-            Some(branch) => self.shape(branch.shape, value),
-            // A tagged union from the server may grow branches.
-            None => (self.role == Role::Output).then(|| value.clone()),
+        let kinds = if matches!(shape, Shape::Union(_)) { Kinds::OBJECT } else { shape.kinds() };
+        let kinds = if slot.nullable { kinds | Kinds::NULL } else { kinds };
+        if let Value::Object(said) = &mut said {
+            if let Some(Value::Array(values)) = said.get_mut("enum") {
+                values.extend(slot.nullable.then_some(Value::Null));
+            }
+            said.insert("type".to_owned(), kinds.names().into());
         }
+        said
     }
-}
 
-/// Returns the value of an integral number.
-fn integer(number: &Number) -> Option<i128> {
-    is_integral(number).then(|| floor(number))
-}
+    fn object(&mut self, object: &StructShape) -> Value {
+        let mut properties = Map::from_iter(object.tag.iter().map(|tag| (tag.clone(), true.into())));
+        for field in &object.fields {
+            let nullable = match field.presence {
+                // `null` is read as absence, and absence is sent for it.
+                Presence::Optional => !self.sends(),
+                Presence::Required | Presence::OptionalOrNull => field.slot.nullable,
+            };
+            properties.insert(field.wire.clone(), self.slot(Slot { nullable, ..field.slot }));
+        }
+        let required = object.fields.iter().filter(|field| field.presence == Presence::Required);
+        let required: Vec<&str> = required.map(|field| field.wire.as_str()).collect();
+        let sets = object.require_any.iter().map(|sets| {
+            let sets: Vec<Value> = sets.iter().map(|set| json!({ "required": set })).collect();
+            json!({ "anyOf": sets })
+        });
+        let mut said = Map::from_iter([
+            ("properties".to_owned(), properties.into()),
+            ("required".to_owned(), required.into()),
+            ("allOf".to_owned(), sets.collect()),
+        ]);
+        let others = match object.unknown {
+            Unknown::Keep(slot) => Some(self.slot(slot)),
+            Unknown::Ignore | Unknown::Deny => self.sends().then_some(false.into()),
+        };
+        said.extend(others.map(|others| ("additionalProperties".to_owned(), others)));
+        said.into()
+    }
 
-fn within(number: &Number, least: i128, most: i128) -> bool {
-    integer(number).is_some_and(|value| (least..=most).contains(&value))
-}
-
-/// Returns `true` if a double holds the number as it is.
-fn is_double(number: &Number) -> bool {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // that is the question
-    let survives = |whole: i128| (whole as f64) as i128 == whole;
-    number.is_f64() || integer(number).is_some_and(survives)
+    /// Returns the schema of a union whose branches a property distinguishes. Results with an unlisted tag are read as
+    /// plain values.
+    fn tagged(&mut self, union: &UnionShape) -> Value {
+        let Some(tag) = &union.tag else { return json!({}) };
+        let name = &tag.name;
+        let values = || union.branches.iter().map(|branch| tag.value(branch.tag.as_deref().unwrap_or_default()));
+        let kinds = if tag.is_text { Kinds::STRING } else { Kinds::ALL.without(Kinds::STRING) };
+        let listed = if self.sends() {
+            json!({ "enum": values().collect::<Vec<_>>() })
+        } else {
+            json!({ "type": kinds.names() })
+        };
+        let branches = union.branches.iter().zip(values()).map(|(branch, value)| {
+            let is_meant = json!({ "properties": { name: { "const": value } }, "required": [name] });
+            json!({ "if": is_meant, "then": self.slot(Slot { shape: branch.shape, nullable: false }) })
+        });
+        let branches: Vec<Value> = branches.collect();
+        json!({ "properties": { name: listed }, "required": [name], "allOf": branches })
+    }
 }

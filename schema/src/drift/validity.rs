@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Number, Value};
 
 use super::format;
-use super::pattern::Patterns;
 use super::version::Version;
 use crate::normalize::{Kinds, SchemaId};
 use crate::number::{ByValue, is_multiple};
@@ -18,7 +17,6 @@ const MOST_STEPS: usize = 50_000;
 
 pub(super) struct Judge<'v> {
     version: &'v Version<'v>,
-    patterns: &'v mut Patterns,
     steps: usize,
     formats: Formats,
     /// The verdicts on parts of the value, by their place in memory; `None` while one is being judged.
@@ -34,24 +32,13 @@ pub(super) enum Formats {
 }
 
 /// Returns whether a value is valid under a schema, or `None` if that is unknown.
-pub(super) fn is_valid(
-    version: &Version<'_>,
-    schema: SchemaId,
-    value: &Value,
-    patterns: &mut Patterns,
-) -> Option<bool> {
-    is_valid_with(Formats::Asserted, version, schema, value, patterns)
+pub(super) fn is_valid(version: &Version<'_>, schema: SchemaId, value: &Value) -> Option<bool> {
+    is_valid_with(Formats::Asserted, version, schema, value)
 }
 
 /// Validates a value with the given formats.
-pub(super) fn is_valid_with(
-    formats: Formats,
-    version: &Version<'_>,
-    schema: SchemaId,
-    value: &Value,
-    patterns: &mut Patterns,
-) -> Option<bool> {
-    Judge { version, patterns, steps: 0, formats, known: HashMap::new() }.schema(schema, value, 0)
+pub(super) fn is_valid_with(formats: Formats, version: &Version<'_>, schema: SchemaId, value: &Value) -> Option<bool> {
+    Judge { version, steps: 0, formats, known: HashMap::new() }.schema(schema, value, 0)
 }
 
 /// Returns `false` if a verdict is `false`, `true` if all are `true`, and otherwise `None`.
@@ -180,7 +167,7 @@ impl Judge<'_> {
         all([Some(within), multiple])
     }
 
-    fn text(&mut self, id: SchemaId, text: &str) -> Option<bool> {
+    fn text(&self, id: SchemaId, text: &str) -> Option<bool> {
         let version = self.version;
         let assertions = version.assertions(id);
         let length = text.chars().count() as u64;
@@ -192,8 +179,9 @@ impl Judge<'_> {
         // A step costs about as much as this many automaton states at one character.
         const STATES_OF_A_STEP: usize = 64;
         let pattern = assertions.pattern.as_ref().map_or(Some(true), |pattern| {
-            let steps = text.len().saturating_mul(self.patterns.states(pattern)) / STATES_OF_A_STEP;
-            version.has_steps(steps).then(|| self.patterns.matches(pattern, text)).flatten()
+            let mut patterns = version.patterns.borrow_mut();
+            let steps = text.len().saturating_mul(patterns.states(pattern)) / STATES_OF_A_STEP;
+            version.has_steps(steps).then(|| patterns.matches(pattern, text)).flatten()
         });
         let format = match self.formats {
             Formats::Asserted => assertions.format.as_deref(),
@@ -252,7 +240,7 @@ impl Judge<'_> {
             verdicts.extend(self.property(id, key, value, depth));
             if let Some(names) = assertions.property_names {
                 let key = Value::from(key.as_str());
-                verdicts.push(is_valid_with(self.formats, version, names, &key, self.patterns));
+                verdicts.push(is_valid_with(self.formats, version, names, &key));
             }
         }
         for (key, schema) in &assertions.dependent_schemas {
@@ -265,7 +253,7 @@ impl Judge<'_> {
 
     fn property(&mut self, id: SchemaId, key: &str, value: &Value, depth: usize) -> Vec<Option<bool>> {
         let version = self.version;
-        let keyed = version.keyed(id, key, self.patterns);
+        let keyed = version.keyed(id, key);
         let mut verdicts: Vec<Option<bool>> = Vec::new();
         for (schema, is_sure) in &keyed {
             verdicts.push(if *is_sure { self.schema(*schema, value, depth + 1) } else { None });

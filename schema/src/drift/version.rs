@@ -1,14 +1,17 @@
 //! One version of a schema document, with everything that a comparison asks about it.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::cases::Case;
 use super::pattern::Patterns;
 use crate::diagnostics::Reporter;
-use crate::normalize::{Assertions, Condition, Kinds, Node, SchemaId};
+use crate::normalize::{Assertions, Condition, Kinds, Node, SchemaId, Schemas};
 use crate::number::{ByValue, hashed};
+use crate::shape::{ShapeId, Shapes};
 use crate::{Document, Role};
 
 /// Schemas that all apply; an empty list allows anything.
@@ -25,6 +28,10 @@ pub(super) struct Version<'a> {
     fingerprints: Vec<OnceCell<u64>>,
     /// The steps that are left for judging values.
     steps: Cell<usize>,
+    pub(super) patterns: RefCell<Patterns>,
+    pub(super) known_cases: RefCell<HashMap<Conjunction, Rc<Vec<Case>>>>,
+    /// The work for telling cases apart so far.
+    pub(super) work_of_cases: Cell<usize>,
 }
 
 /// The declarations of a schema, by name.
@@ -41,22 +48,38 @@ const MOST_STEPS_EACH: usize = 400;
 
 impl<'a> Version<'a> {
     pub(super) fn read(schema: &'a Value, role: Role) -> Self {
-        let mut reporter = Reporter::new("", 0, "");
-        let mut document = Document::read(schema, role, &mut reporter);
+        let mut document = Document::read(schema, role, &mut Reporter::new("", 0, ""));
         // Generated types send all properties that they store. For reading this may be omitted: a type that stores more
         // refuses less.
         if role == Role::Input {
             document.keep_declared();
         }
+        Self::of(document)
+    }
+
+    /// Reads a schema that only values are held against.
+    pub(super) fn without_shapes(schema: &'a Value, role: Role) -> Self {
+        let (schemas, _) = Schemas::new(schema, &mut Reporter::new("", 0, ""));
+        Self::of(Document { schemas, shapes: Shapes::default(), root: ShapeId::default(), role })
+    }
+
+    fn of(mut document: Document<'a>) -> Self {
         let mut assertions = document.schemas.assertions();
         for asserted in &mut assertions {
             in_one_form(asserted, &document);
         }
-        let possible = possible(&document, &assertions);
-        let indexes = assertions.iter().map(|_| OnceCell::new()).collect();
-        let fingerprints = assertions.iter().map(|_| OnceCell::new()).collect();
-        let steps = Cell::new(MOST_STEPS + MOST_STEPS_EACH * assertions.len());
-        Self { document, assertions, possible, root: SchemaId::ROOT, indexes, fingerprints, steps }
+        Self {
+            possible: possible(&document, &assertions),
+            root: SchemaId::ROOT,
+            indexes: assertions.iter().map(|_| OnceCell::new()).collect(),
+            fingerprints: assertions.iter().map(|_| OnceCell::new()).collect(),
+            steps: Cell::new(MOST_STEPS + MOST_STEPS_EACH * assertions.len()),
+            patterns: RefCell::default(),
+            known_cases: RefCell::default(),
+            work_of_cases: Cell::default(),
+            document,
+            assertions,
+        }
     }
 
     /// Returns the limit on comparisons with another version, after which the rest is undecided.
@@ -121,11 +144,11 @@ impl<'a> Version<'a> {
 
     /// Returns the schemas that a schema puts on a key, but for the one of undeclared properties, each with whether
     /// that is sure: of a pattern it may not be known whether it matches.
-    pub(super) fn keyed(&self, id: SchemaId, key: &str, patterns: &mut Patterns) -> Vec<(SchemaId, bool)> {
+    pub(super) fn keyed(&self, id: SchemaId, key: &str) -> Vec<(SchemaId, bool)> {
         let mut keyed: Vec<(SchemaId, bool)> =
             self.property(id, key).map(|schema| (schema, true)).into_iter().collect();
         for (pattern, schema) in &self.assertions(id).patterns {
-            let matches = patterns.matches(pattern, key);
+            let matches = self.patterns.borrow_mut().matches(pattern, key);
             if matches != Some(false) {
                 keyed.push((*schema, matches.is_some()));
             }

@@ -98,8 +98,9 @@ impl Kinds {
     /// Returns the names of the types, as in `type`.
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
-        let kinds = ["null", "boolean", "number", "string", "array", "object"];
-        kinds.into_iter().filter(|name| Self::named(name).is_some_and(|kind| self.has(kind))).collect()
+        let number = if self.0 & Self::FRACTION.0 == 0 { "integer" } else { "number" };
+        let kinds = ["null", "boolean", number, "string", "array", "object"];
+        kinds.into_iter().filter(|name| Self::named(name).is_some_and(|kind| self.0 & kind.0 != 0)).collect()
     }
 
     fn named(name: &str) -> Option<Self> {

@@ -392,14 +392,7 @@ pub(super) fn typed(name: &str) -> Map<String, Value> {
 
 /// Returns a schema of any value of these kinds.
 fn typed_as(kinds: Kinds) -> Map<String, Value> {
-    let mut names = kinds.names();
-    // `names` has no word for integers alone.
-    if kinds.has(Kinds::INTEGER) && !kinds.has(Kinds::NUMBER) {
-        names.push("integer");
-    }
-    if !kinds.has(Kinds::INTEGER) && kinds.intersects(Kinds::NUMBER) {
-        names.push("number");
-    }
+    let names = kinds.names();
     let names = if let [only] = names.as_slice() { (*only).into() } else { names.into() };
     let mut schema = Map::from_iter([("type".to_owned(), names)]);
     if kinds.has(Kinds::ARRAY) {

@@ -13,11 +13,13 @@ impl Inclusion<'_> {
         let (node, asked) = (version.node(right), version.assertions(right));
         let (least, most) = (part.case.fewest_items(left), part.case.most_items(left));
         let mut failures = Vec::new();
+        // The length of a tuple is one demand.
+        let (fewest, greatest) = if self.is_read { ("items", "items") } else { ("minItems", "maxItems") };
         if least < node.min_items {
-            failures.push(self.of_length(part, "minItems", least));
+            add(&mut failures, [self.of_length(part, fewest, least)]);
         }
         if let Some(wanted) = node.max_items.filter(|wanted| most.is_none_or(|most| most > *wanted)) {
-            failures.push(self.of_length(part, "maxItems", wanted.saturating_add(1)));
+            add(&mut failures, [self.of_length(part, greatest, wanted.saturating_add(1))]);
         }
         let is_unique = part.case.assertions(left).any(|asserted| asserted.unique_items);
         if asked.unique_items && !is_unique && most.is_none_or(|most| most > 1) {
@@ -46,7 +48,8 @@ impl Inclusion<'_> {
             let Some(asked) = part.case.item(left, index) else { break };
             let Some(sent) = part.sent.item(&left.document.shapes, index) else { continue };
             let found = self.place_or(&asked, &sent, wanted, Reason::Keyword("items"));
-            add(&mut failures, self.sampler.at(part.case, found, index, node.prefix_items.len() > index));
+            let prefix = if self.is_read { part.case.prefix(left) } else { node.prefix_items.len() };
+            add(&mut failures, self.sampler.at(part.case, found, index, prefix > index));
         }
         failures
     }

@@ -23,18 +23,18 @@ impl Inclusion<'_> {
         let version = self.right;
         let (node, asserted) = (version.node(right), version.assertions(right));
         if let Some(values) = &part.values {
-            return values.iter().all(|value| is_valid(version, right, value, &mut self.patterns) == Some(false));
+            return values.iter().all(|value| is_valid(version, right, value) == Some(false));
         }
         if node.never || node.kinds.is_some_and(|kinds| !kinds.has(part.kind)) {
             return true;
         }
         if let Some(allowed) = &node.allowed {
             let left = self.left;
-            let refused = |value: &Value, patterns: &mut _| {
+            let refused = |value: &Value| {
                 !part.kind.intersects(Kinds::of(value))
-                    || part.case.schemas().iter().any(|id| is_valid(left, *id, value, patterns) == Some(false))
+                    || part.case.schemas().iter().any(|id| is_valid(left, *id, value) == Some(false))
             };
-            if allowed.iter().all(|value| refused(value, &mut self.patterns)) {
+            if allowed.iter().all(refused) {
                 return true;
             }
         }
@@ -78,7 +78,7 @@ impl Inclusion<'_> {
         let node = version.node(right);
         for key in &node.required {
             let can = part.sent.property(&left.document.shapes, key).is_some();
-            if !can || part.case.property(left, key, &mut self.patterns).is_none() {
+            if !can || part.case.property(left, key).is_none() {
                 return true;
             }
         }
@@ -90,7 +90,7 @@ impl Inclusion<'_> {
                 (None, Some(additional)) if is_required && version.assertions(right).patterns.is_empty() => additional,
                 _ => continue,
             };
-            let Some(asked) = part.case.property(left, key, &mut self.patterns) else { return true };
+            let Some(asked) = part.case.property(left, key) else { return true };
             let sent = part.sent.property(&left.document.shapes, key);
             if sent.is_some_and(|sent| self.places_apart(&asked, &sent, wanted, depth)) {
                 return true;
@@ -100,10 +100,10 @@ impl Inclusion<'_> {
     }
 
     fn places_apart(&mut self, asked: &Conjunction, sent: &super::Sent, right: SchemaId, depth: usize) -> bool {
-        let cases = self.cases.cases(asked);
+        let cases = self.left.cases(asked);
         cases.iter().all(|case| {
             case.kinds(self.left).each().all(|kind| {
-                let part = Part { case, kind, sent, values: case.listed(self.left, kind, &mut self.patterns) };
+                let part = Part { case, kind, sent, values: case.listed(self.left, kind) };
                 self.is_disjoint(&part, right, depth + 1)
             })
         })

@@ -5,11 +5,10 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::cases::{Case, Cases};
+use super::cases::Case;
 use super::equality::Equality;
 use super::failure::{self, Failure, MOST_FAILURES, Reason, add};
 use super::memo::Memo;
-use super::pattern::Patterns;
 use super::samples::Sampler;
 use super::sent::Sent;
 use super::validity::is_valid;
@@ -31,12 +30,13 @@ const DEEPEST: usize = 96;
 pub(super) struct Inclusion<'v> {
     left: &'v Version<'v>,
     right: &'v Version<'v>,
-    cases: Cases<'v>,
+    /// `true` if `right` is the types that read results: an undeclared integer is one of 64 bits then, and failures are
+    /// reported by the places of the types.
+    is_read: bool,
     sampler: Sampler<'v>,
     /// Values that the right schema singles out: the left one often allows them.
     singled_out: Sampler<'v>,
     equality: Equality<'v>,
-    patterns: Patterns,
     known: Memo<Question, Rc<Vec<Failure>>>,
     steps: usize,
     most_steps: usize,
@@ -66,16 +66,20 @@ impl<'v> Inclusion<'v> {
         Self {
             left,
             right,
-            cases: Cases::of(left),
+            is_read: false,
             sampler: Sampler::of(left),
             singled_out: Sampler::of(right),
             equality: Equality::of(left, right),
-            patterns: Patterns::default(),
             known: Memo::new(),
             steps: 0,
             most_steps: left.most_comparisons(right),
             depth: 0,
         }
+    }
+
+    /// Asks whether types read all values of a schema.
+    pub(super) fn read_by(types: &'v Version<'v>, left: &'v Version<'v>) -> Self {
+        Self { is_read: true, ..Self::of(left, types) }
     }
 
     /// Returns the places where values of these kinds are not included; empty if all are.
@@ -119,10 +123,10 @@ impl<'v> Inclusion<'v> {
         let is_sent = |kind: &Kinds| *kind != Kinds::NULL || sent.null(&self.left.document.shapes);
         let kinds: Vec<Kinds> = kinds.each().filter(is_sent).collect();
         let mut failures = Vec::new();
-        let cases = self.cases.cases(left);
+        let cases = self.left.cases(left);
         for case in cases.iter() {
             for kind in kinds.iter().copied().filter(|kind| case.kinds(self.left).has(*kind)) {
-                let part = Part { case, kind, sent, values: case.listed(self.left, kind, &mut self.patterns) };
+                let part = Part { case, kind, sent, values: case.listed(self.left, kind) };
                 add(&mut failures, self.part(&part, right));
             }
         }
@@ -200,7 +204,7 @@ impl<'v> Inclusion<'v> {
     fn listed_values(&mut self, values: &[Value], right: SchemaId) -> Vec<Failure> {
         let mut failures = Vec::new();
         for value in values {
-            let reason = match is_valid(self.right, right, value, &mut self.patterns) {
+            let reason = match is_valid(self.right, right, value) {
                 Some(true) => continue,
                 Some(false) => Reason::of_value(value),
                 None => Reason::Undecided,
@@ -211,7 +215,12 @@ impl<'v> Inclusion<'v> {
     }
 
     fn any_of(&mut self, part: &Part<'_>, branches: &[SchemaId]) -> Vec<Failure> {
-        self.taken(part, branches, false).map_or_else(|failures| failures, |_| Vec::new())
+        let Err(mut failures) = self.taken(part, branches, false) else { return Vec::new() };
+        let version = self.right;
+        if self.is_read && branches.iter().all(|branch| version.node(*branch).required_alone().is_some()) {
+            failures.iter_mut().for_each(|failure| failure.reason = Reason::Keyword("required"));
+        }
+        failures
     }
 
     /// Returns the first branch that takes all values. Otherwise fails with the failures of all branches. The list is
@@ -232,7 +241,7 @@ impl<'v> Inclusion<'v> {
         Err(failure::of_alternatives(tried, part.kind, whole).unwrap_or_else(|mut failure| {
             // A value may only fail one branch: those that fail all come first.
             failure.candidates.sort_by_cached_key(|value| {
-                let fails = |branch: &SchemaId| is_valid(self.right, *branch, value, &mut self.patterns) == Some(false);
+                let fails = |branch: &SchemaId| is_valid(self.right, *branch, value) == Some(false);
                 !branches.iter().take(MOST_TRIED).all(fails)
             });
             vec![failure]
@@ -293,8 +302,8 @@ impl<'v> Inclusion<'v> {
         }
         let mut failures = Vec::new();
         if let Some(then) = condition.then {
-            let found = self.part(part, then);
-            if !found.is_empty() && !self.disjoint(part, condition.test) {
+            let found = if self.disjoint(part, condition.test) { Vec::new() } else { self.part(part, then) };
+            if !found.is_empty() {
                 let also = self.failure_at(part, Reason::Keyword("then"), &[condition.test]);
                 add(&mut failures, with_candidates(found, &also.candidates));
             }

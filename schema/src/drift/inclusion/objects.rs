@@ -10,17 +10,26 @@ use super::super::samples::UNDECLARED;
 use super::super::validity::is_valid;
 use super::{Inclusion, Part};
 use crate::normalize::SchemaId;
+use crate::number::distinct;
 
 impl Inclusion<'_> {
     pub(super) fn objects(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
-        let mut failures = self.required(part, right);
-        let left = self.left;
-        let mut keys = part.case.keys(left);
-        let known: HashSet<&str> = keys.iter().copied().collect();
         let version = self.right;
-        let wanted = version.node(right).properties.iter().map(|(key, _)| key.as_str());
-        keys.extend(wanted.filter(|key| !known.contains(key)));
+        let required = version.node(right).required.iter().map(String::as_str);
+        let declared = version.node(right).properties.iter().map(|(key, _)| key.as_str());
+        let mut keys = part.case.keys(self.left);
+        let mut failures = Vec::new();
+        if self.is_read {
+            keys = declared.chain(keys).collect();
+        } else {
+            failures.extend(self.required(part, required));
+            keys.extend(declared);
+        }
+        let keys = distinct(&keys, |key| *key);
         for key in &keys {
+            if self.is_read && version.requires(right, key) {
+                add(&mut failures, self.required(part, [*key]));
+            }
             add(&mut failures, self.property(part, right, key));
         }
         add(&mut failures, self.others(part, right, &keys));
@@ -29,18 +38,19 @@ impl Inclusion<'_> {
         failures
     }
 
-    fn required(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
-        let (left, version) = (self.left, self.right);
-        let missing = version.node(right).required.iter().filter(|key| !part.case.requires(left, key));
+    /// Returns a failure for each of these keys that the left does not require.
+    fn required<'k>(&mut self, part: &Part<'_>, keys: impl IntoIterator<Item = &'k str>) -> Vec<Failure> {
+        let left = self.left;
+        let missing = keys.into_iter().filter(|key| !part.case.requires(left, key));
         let declared: HashSet<&str> = part.case.keys(left).into_iter().collect();
         // The rest would not be reported.
         let missing = missing.take(MOST_FAILURES);
-        missing.map(|key| self.sampler.missing(part.case, key, declared.contains(key.as_str()))).collect()
+        missing.map(|key| self.sampler.missing(part.case, key, declared.contains(key))).collect()
     }
 
     /// Returns the schemas that the right schema puts on a key.
     fn wanted_of(&mut self, right: SchemaId, key: &str) -> Vec<SchemaId> {
-        let keyed = self.right.keyed(right, key, &mut self.patterns);
+        let keyed = self.right.keyed(right, key);
         let additional = self.right.additional(right).filter(|_| !keyed.iter().any(|(_, is_sure)| *is_sure));
         // A pattern may match, and it may not: both have to hold.
         keyed.into_iter().map(|(schema, _)| schema).chain(additional).collect()
@@ -48,11 +58,16 @@ impl Inclusion<'_> {
 
     fn property(&mut self, part: &Part<'_>, right: SchemaId, key: &str) -> Vec<Failure> {
         let left = self.left;
-        let Some(asked) = part.case.property(left, key, &mut self.patterns) else { return Vec::new() };
+        let Some(asked) = part.case.property(left, key) else { return Vec::new() };
         let Some(sent) = part.sent.property(&left.document.shapes, key) else { return Vec::new() };
         let mut failures = Vec::new();
         for wanted in self.wanted_of(right, key) {
-            let found = self.place_or(&asked, &sent, wanted, Reason::Key);
+            let mut found = self.place_or(&asked, &sent, wanted, Reason::Key);
+            if self.is_read && asked.is_empty() {
+                // The server does not declare it any more: one reason is enough.
+                let candidates = found.iter().flat_map(|failure| failure.candidates.clone()).collect();
+                found = found.first().map(|_| Failure::new(Reason::Key, candidates)).into_iter().collect();
+            }
             add(&mut failures, self.sampler.under(part.case, found, key, &["properties", key]));
         }
         failures
@@ -68,7 +83,7 @@ impl Inclusion<'_> {
         for (pattern, schema) in &asserted.patterns {
             let key = pattern::sample(pattern);
             let asked = match key.as_deref() {
-                Some(key) => part.case.property(left, key, &mut self.patterns),
+                Some(key) => part.case.property(left, key),
                 None => match known.iter().find(|(other, _)| other == pattern) {
                     Some((_, asked)) => asked.clone(),
                     None => part.case.others(left),
@@ -181,7 +196,7 @@ impl Inclusion<'_> {
         let left = self.left;
         let failing = part.case.keys(left).into_iter().find(|key| {
             let name = Value::from(*key);
-            self.can_have(part, key) && is_valid(self.right, names, &name, &mut self.patterns) != Some(true)
+            self.can_have(part, key) && is_valid(self.right, names, &name) != Some(true)
         });
         let is_open = part.sent.others(&left.document.shapes).is_some() && part.case.others(left).is_some();
         let failing = failing.or(is_open.then_some(UNDECLARED[0]))?;
@@ -197,8 +212,7 @@ impl Inclusion<'_> {
 
     fn can_have(&mut self, part: &Part<'_>, key: &str) -> bool {
         let left = self.left;
-        part.sent.property(&left.document.shapes, key).is_some()
-            && part.case.property(left, key, &mut self.patterns).is_some()
+        part.sent.property(&left.document.shapes, key).is_some() && part.case.property(left, key).is_some()
     }
 
     fn with_key(&mut self, part: &Part<'_>, key: &str, keyword: &'static str) -> Failure {

@@ -24,10 +24,11 @@ impl Inclusion<'_> {
         let (left, version) = (self.left, self.right);
         let asked = version.assertions(right);
         let is_integer = part.kind == Kinds::INTEGER;
-        // No integer beyond 64 bits is ever sent.
+        // No integer beyond 64 bits is ever sent; the default type of integers holds those without bounds.
         let (least, greatest) = part.case.integers(left);
         let least = least.unwrap_or(i64::MIN.into()).max(i64::MIN.into());
-        let greatest = greatest.unwrap_or(u64::MAX.into()).min(u64::MAX.into());
+        let unbounded = if self.is_read { i64::MAX.into() } else { u64::MAX.into() };
+        let greatest = greatest.unwrap_or(unbounded).min(u64::MAX.into());
         let from_below = |limit: &Limit| match is_integer {
             true => limit.least() <= least,
             false => part.case.minimum(left).any(|known| implies(known, limit, Ordering::Greater)),
