@@ -182,7 +182,7 @@ pub struct TagKey {
     pub is_text: bool,
 }
 
-#[cfg(any(feature = "drift", feature = "flags", feature = "provider"))]
+#[cfg(any(feature = "drift", feature = "flags"))]
 impl TagKey {
     /// Returns the value that a branch with this tag has.
     pub(crate) fn value(&self, tag: &str) -> Value {

@@ -10,7 +10,7 @@ mod change;
 mod equality;
 mod failure;
 mod format;
-mod inclusion;
+pub(crate) mod inclusion;
 mod interface;
 mod memo;
 mod messages;
@@ -24,7 +24,7 @@ mod sent;
 mod text_keywords;
 mod types;
 mod validity;
-mod version;
+pub(crate) mod version;
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -17,8 +17,8 @@ use crate::{Document, Role};
 /// Schemas that all apply; an empty list allows anything.
 pub(super) type Conjunction = Vec<SchemaId>;
 
-pub(super) struct Version<'a> {
-    pub(super) document: Document<'a>,
+pub(crate) struct Version<'a> {
+    pub(crate) document: Document<'a>,
     assertions: Vec<Assertions>,
     /// `true` for each schema that has a finite value.
     possible: Vec<bool>,
@@ -54,7 +54,11 @@ impl<'a> Version<'a> {
         if role == Role::Input {
             document.keep_declared();
         }
-        Self::of(document)
+        let mut version = Self::of(document);
+        for asserted in &mut version.assertions {
+            in_one_form(asserted, &version.document);
+        }
+        version
     }
 
     /// Reads a schema that only values are held against.
@@ -63,11 +67,8 @@ impl<'a> Version<'a> {
         Self::of(Document { schemas, shapes: Shapes::default(), root: ShapeId::default(), role })
     }
 
-    fn of(mut document: Document<'a>) -> Self {
-        let mut assertions = document.schemas.assertions();
-        for asserted in &mut assertions {
-            in_one_form(asserted, &document);
-        }
+    pub(crate) fn of(mut document: Document<'a>) -> Self {
+        let assertions = document.schemas.assertions();
         Self {
             possible: possible(&document, &assertions),
             root: SchemaId::ROOT,
@@ -168,11 +169,11 @@ impl<'a> Version<'a> {
         places.filter_map(|place| allowed.get(*place)).any(|listed| ByValue(listed) == ByValue(value))
     }
 
-    pub(super) fn node(&self, id: SchemaId) -> &Node {
+    pub(crate) fn node(&self, id: SchemaId) -> &Node {
         self.document.schemas.get(id)
     }
 
-    pub(super) fn assertions(&self, id: SchemaId) -> &Assertions {
+    pub(crate) fn assertions(&self, id: SchemaId) -> &Assertions {
         static NONE: std::sync::LazyLock<Assertions> = std::sync::LazyLock::new(Assertions::default);
         self.assertions.get(id.index()).unwrap_or(&NONE)
     }

@@ -35,7 +35,6 @@ pub(crate) struct Assertions {
 /// `contains`, with how many items have to match.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Contains {
-    #[cfg_attr(not(feature = "drift"), allow(dead_code))]
     pub(crate) schema: SchemaId,
     pub(crate) least: u64,
     pub(crate) most: Option<u64>,
@@ -44,7 +43,6 @@ pub(crate) struct Contains {
 /// `if`, `then` and `else`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Condition {
-    #[cfg_attr(not(feature = "drift"), allow(dead_code))]
     pub(crate) test: SchemaId,
     pub(crate) then: Option<SchemaId>,
     pub(crate) otherwise: Option<SchemaId>,
@@ -148,7 +146,6 @@ fn dependent_required(map: &Map<String, Value>, is_newer: bool) -> Vec<(String, 
     entries.collect()
 }
 
-#[cfg(feature = "drift")]
 impl Assertions {
     /// Returns `true` if there are no assertions.
     pub(crate) fn is_empty(&self) -> bool {

@@ -72,13 +72,13 @@ impl Kinds {
     }
 
     /// Returns `true` if both have a kind in common.
-    #[cfg(any(feature = "drift", feature = "flags", feature = "provider"))]
+    #[cfg(any(feature = "drift", feature = "flags"))]
     pub(crate) fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
     /// Returns the kinds that are in both sets.
-    #[cfg(any(feature = "drift", feature = "provider"))]
+    #[cfg(feature = "drift")]
     pub(crate) fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }

@@ -1,7 +1,7 @@
 //! Stage 2: every dialect becomes one. Keywords of draft 4 to 2020-12 and of OpenAPI are read into [`Node`], which has
 //! the fields of 2020-12 alone.
 
-#[cfg(any(feature = "drift", feature = "provider"))]
+#[cfg(feature = "drift")]
 mod assertions;
 mod keywords;
 mod scalars;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::bundle::{Bundle, Draft, LONGEST, Target, below, lookup};
 use crate::diagnostics::{CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter};
-#[cfg(any(feature = "drift", feature = "provider"))]
+#[cfg(feature = "drift")]
 pub(crate) use assertions::{Assertions, Condition};
 pub use keywords::Kinds;
 pub(crate) use keywords::WORDING;
@@ -23,13 +23,12 @@ pub(crate) use scalars::{Limit, Scalars};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SchemaId(usize);
 
-#[cfg(any(feature = "drift", feature = "provider"))]
+#[cfg(feature = "drift")]
 impl SchemaId {
     /// The schema of the whole document.
     pub(crate) const ROOT: Self = Self(0);
 
     /// Returns the id of the schema with this number.
-    #[cfg(feature = "drift")]
     pub(crate) fn nth(index: usize) -> Self {
         Self(index)
     }
@@ -422,7 +421,7 @@ impl Node {
     }
 
     /// Returns `true` if nothing but the schema's own keywords says which properties there are.
-    #[cfg(any(feature = "drift", feature = "provider"))]
+    #[cfg(feature = "drift")]
     pub(crate) fn stands_alone(&self) -> bool {
         self.reference.is_none()
             && self.all_of.is_empty()

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::names;
-use super::reading::Reading;
+use crate::drift::version::Version;
 use crate::shape::{Shape, ShapeId};
 
 /// The number of values from which an enumeration becomes a definition.
@@ -20,7 +20,7 @@ pub(super) struct Definitions {
 }
 
 impl Definitions {
-    pub(super) fn of(reading: &Reading<'_>, root: ShapeId) -> Self {
+    pub(super) fn of(reading: &Version<'_>, root: ShapeId) -> Self {
         let mut counts: HashMap<ShapeId, usize> = HashMap::new();
         let mut circular: HashSet<ShapeId> = HashSet::new();
         let (mut open, mut order) = (HashSet::from([root]), Vec::new());
@@ -79,7 +79,7 @@ impl Definitions {
     }
 }
 
-fn is_large(reading: &Reading<'_>, id: ShapeId) -> bool {
+fn is_large(reading: &Version<'_>, id: ShapeId) -> bool {
     match reading.shape(id) {
         Shape::TextEnum(values) => values.len() > LONG_ENUM,
         Shape::LiteralEnum(values) => values.len() > LONG_ENUM,

@@ -32,7 +32,6 @@
 //! assert_eq!(sent, json!({"path": "src"}));
 //! ```
 
-mod apart;
 mod definitions;
 mod limits;
 mod names;
@@ -49,7 +48,7 @@ mod words;
 
 pub use nulls::Nulls;
 use print::Printer;
-use reading::Reading;
+use reading::read;
 pub use rewrite::{Dialect, Load, Lost, NotStrict, Renamed, Rewrite};
 use serde_json::Value;
 
@@ -72,7 +71,7 @@ use serde_json::Value;
 /// - on OpenAI, optional nullable properties whose default is not `null`: missing and `null` differ there, and a model
 ///   that must send the property could only send `null`.
 pub fn strict(schema: &Value, dialect: Dialect) -> Result<Rewrite, NotStrict> {
-    let reading = Reading::of(schema);
+    let reading = read(schema);
     let mut rewrite = Printer::new(&reading, dialect, true).print()?;
     repeated::moved_to_definitions(&mut rewrite.schema);
     reading.exclusive()?;
@@ -92,7 +91,7 @@ pub fn strict(schema: &Value, dialect: Dialect) -> Result<Rewrite, NotStrict> {
 /// ```
 #[must_use]
 pub fn loose(schema: &Value, dialect: Dialect) -> Rewrite {
-    let reading = Reading::of(schema);
+    let reading = read(schema);
     match Printer::new(&reading, dialect, false).print() {
         Ok(mut rewrite) => {
             repeated::moved_to_definitions(&mut rewrite.schema);

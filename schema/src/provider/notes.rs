@@ -3,8 +3,8 @@
 use mcp_bindgen_model::is_beyond_doubles;
 use serde_json::{Map, Number, Value, json};
 
-use super::reading::Reading;
 use crate::bundle::lookup;
+use crate::drift::version::Version;
 use crate::normalize::{Condition, Kinds, SchemaId};
 
 /// An assertion that shapes do not contain.
@@ -15,7 +15,7 @@ pub(super) struct Constraint {
     pub(super) value: Value,
 }
 
-impl Reading<'_> {
+impl Version<'_> {
     /// Returns the assertions of schemas about values of these kinds.
     pub(super) fn constraints(&self, schemas: &[SchemaId], kinds: Kinds) -> Vec<Constraint> {
         let mut found = Vec::new();
@@ -105,7 +105,7 @@ impl Reading<'_> {
 
     /// Returns the default, if it is a plain valid value that differs from absence.
     pub(super) fn default(&self, schemas: &[SchemaId]) -> Option<Value> {
-        let kinds = self.kinds(schemas);
+        let kinds = self.kinds_of(schemas);
         let default = schemas.iter().find_map(|id| lookup(self.source(*id)?, "default"))?;
         let is_plain = !default.is_null() && !default.is_array() && !default.is_object() && !is_beyond_doubles(default);
         let is_listed =

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::names::Aliases;
-use super::reading::Reading;
+use super::reading::read;
+use crate::drift::version::Version;
 use crate::normalize::{Kinds, SchemaId};
 use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
 
@@ -80,17 +81,15 @@ impl Nulls {
     /// Returns those of a schema.
     #[must_use]
     pub fn of(schema: &Value) -> Self {
-        let mut reading = Reading::of(schema);
+        let mut reading = read(schema);
         let aliases = reading.aliases();
         let shapes = std::mem::take(&mut reading.document.shapes);
         let mut arenas = vec![Arena::of(&reading, shapes, reading.document.root)];
-        if reading.has_patterns() {
-            let mut known: HashMap<SchemaId, usize> = HashMap::new();
-            let mut place = 0;
-            while place < arenas.len() {
-                add_patterns(&mut reading, &mut arenas, place, &mut known);
-                place += 1;
-            }
+        let mut known: HashMap<SchemaId, usize> = HashMap::new();
+        let mut place = 0;
+        while place < arenas.len() {
+            add_patterns(&mut reading, &mut arenas, place, &mut known);
+            place += 1;
         }
         Self { known: Arc::new(Known { arenas, aliases }) }
     }
@@ -105,7 +104,7 @@ impl Nulls {
 }
 
 fn add_patterns(
-    reading: &mut Reading<'_>,
+    reading: &mut Version<'_>,
     arenas: &mut Vec<Arena>,
     place: usize,
     known: &mut HashMap<SchemaId, usize>,
@@ -114,7 +113,7 @@ fn add_patterns(
     let mut found: Vec<(ShapeId, Vec<SchemaId>)> = Vec::new();
     for id in arena.shapes.ids() {
         if matches!(arena.shapes.get(id), Shape::Struct(_) | Shape::Map(_) | Shape::FreeMap) {
-            found.push((id, reading.patterns(arena.shapes.origin(id))));
+            found.push((id, reading.pattern_schemas(arena.shapes.origin(id))));
         }
     }
     let mut patterns = HashMap::new();
@@ -246,7 +245,7 @@ impl Known {
 }
 
 impl Arena {
-    fn of(reading: &Reading<'_>, shapes: Shapes, root: ShapeId) -> Self {
+    fn of(reading: &Version<'_>, shapes: Shapes, root: ShapeId) -> Self {
         let (mut tags, mut open, mut places) = (HashMap::new(), HashSet::new(), HashMap::new());
         for id in shapes.ids() {
             match shapes.get(id) {

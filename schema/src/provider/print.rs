@@ -8,10 +8,10 @@ use super::definitions::Definitions;
 use super::limits;
 use super::names::Aliases;
 use super::notes::{Constraint, tighten};
-use super::reading::Reading;
 use super::rewrite::{Dialect, Lost, NotStrict, Renamed, Rewrite};
 use super::subset::{GEMINI_ENUM, takes};
 use super::words;
+use crate::drift::version::Version;
 use crate::normalize::{Kinds, SchemaId};
 use crate::number::distinct;
 use crate::shape::{Shape, ShapeId, Slot, UnionShape};
@@ -24,7 +24,7 @@ const MOST_REPEATED: usize = 2_000;
 pub(super) type Printed = Result<Map<String, Value>, NotStrict>;
 
 pub(super) struct Printer<'r, 'a> {
-    pub(super) reading: &'r Reading<'a>,
+    pub(super) reading: &'r Version<'a>,
     pub(super) dialect: Dialect,
     pub(super) is_strict: bool,
     pub(super) root: ShapeId,
@@ -47,7 +47,7 @@ pub(super) struct Place<'p> {
 }
 
 impl<'r, 'a> Printer<'r, 'a> {
-    pub(super) fn new(reading: &'r Reading<'a>, dialect: Dialect, is_strict: bool) -> Self {
+    pub(super) fn new(reading: &'r Version<'a>, dialect: Dialect, is_strict: bool) -> Self {
         let root = reading.document.root;
         let mut tags = HashMap::new();
         for id in reading.shapes().ids() {
@@ -143,7 +143,7 @@ impl<'r, 'a> Printer<'r, 'a> {
         let shape = reading.shape(id);
         let mut schema = match shape {
             Shape::Anything | Shape::Opaque => {
-                let kinds = reading.kinds(&reading.holding(place.schemas, Kinds::ALL));
+                let kinds = reading.kinds_of(&reading.holding(place.schemas, Kinds::ALL));
                 let kinds = if kinds == Kinds::NONE { Kinds::ALL } else { kinds };
                 self.of_kinds(kinds, place)?
             }
@@ -378,7 +378,7 @@ impl<'r, 'a> Printer<'r, 'a> {
                 }
             }
             if let Some(branches) = reading.node(id).one_of.as_ref().filter(|_| !self.is_strict)
-                && !reading.are_apart(id, branches)
+                && !reading.exclude_each_other(id, branches)
             {
                 self.lose_as(id, "oneOf", None);
             }

@@ -7,7 +7,9 @@ use serde_json::{Map, Value};
 use super::names::Aliases;
 use super::rewrite::NotStrict;
 use crate::diagnostics::Reporter;
-use crate::normalize::{Assertions, Kinds, Node, SchemaId};
+use crate::drift::inclusion::Inclusion;
+use crate::drift::version::Version;
+use crate::normalize::{Kinds, SchemaId};
 use crate::shape::{Shape, ShapeId, Shapes, StructShape, Unknown};
 use crate::{Document, Role};
 
@@ -16,18 +18,12 @@ const MOST_HOLDING: usize = 96;
 /// Schemas that lead back to themselves are followed this far.
 const DEEPEST: usize = 8;
 
-pub(super) struct Reading<'a> {
-    pub(super) document: Document<'a>,
-    assertions: Vec<Assertions>,
+/// Reads a schema of arguments.
+pub(super) fn read(schema: &Value) -> Version<'_> {
+    Version::of(Document::read(schema, Role::Input, &mut Reporter::new("", 0, "")))
 }
 
-impl<'a> Reading<'a> {
-    pub(super) fn of(schema: &'a Value) -> Self {
-        let mut document = Document::read(schema, Role::Input, &mut Reporter::new("", 0, ""));
-        let assertions = document.schemas.assertions();
-        Self { document, assertions }
-    }
-
+impl<'a> Version<'a> {
     pub(super) fn shapes(&self) -> &Shapes {
         &self.document.shapes
     }
@@ -38,15 +34,6 @@ impl<'a> Reading<'a> {
 
     pub(super) fn origin(&self, id: ShapeId) -> &[SchemaId] {
         self.document.shapes.origin(id)
-    }
-
-    pub(super) fn node(&self, id: SchemaId) -> &Node {
-        self.document.schemas.get(id)
-    }
-
-    pub(super) fn assertions(&self, id: SchemaId) -> &Assertions {
-        static NONE: std::sync::LazyLock<Assertions> = std::sync::LazyLock::new(Assertions::default);
-        self.assertions.get(id.index()).unwrap_or(&NONE)
     }
 
     pub(super) fn source(&self, id: SchemaId) -> Option<&'a Map<String, Value>> {
@@ -101,7 +88,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns the kinds that schemas which hold together allow by their types.
-    pub(super) fn kinds(&self, holding: &[SchemaId]) -> Kinds {
+    pub(super) fn kinds_of(&self, holding: &[SchemaId]) -> Kinds {
         holding.iter().filter_map(|id| self.node(*id).kinds).fold(Kinds::ALL, Kinds::intersection)
     }
 
@@ -141,12 +128,8 @@ impl<'a> Reading<'a> {
         Aliases::of(objects.flat_map(|(object, is_open)| declared(object).map(move |name| (name, is_open))))
     }
 
-    pub(super) fn has_patterns(&self) -> bool {
-        self.assertions.iter().any(|assertions| !assertions.patterns.is_empty())
-    }
-
     /// Returns the schemas of the keys that match patterns of a place.
-    pub(super) fn patterns(&self, place: &[SchemaId]) -> Vec<SchemaId> {
+    pub(super) fn pattern_schemas(&self, place: &[SchemaId]) -> Vec<SchemaId> {
         let holding = self.holding(place, Kinds::OBJECT);
         holding.iter().flat_map(|id| self.assertions(*id).patterns.iter().map(|(_, schema)| *schema)).collect()
     }
@@ -177,11 +160,20 @@ impl<'a> Reading<'a> {
         found
     }
 
+    /// Returns `true` if no value fits two of the branches of this schema.
+    pub(super) fn exclude_each_other(&self, holder: SchemaId, branches: &[SchemaId]) -> bool {
+        let mut inclusion = Inclusion::of(self, self);
+        branches.iter().enumerate().all(|(index, left)| {
+            let both = vec![*left, holder];
+            branches.iter().skip(index + 1).all(|right| inclusion.excludes(&both, *right))
+        })
+    }
+
     /// Refuses a `oneOf` with branches that a value may fit both of: as `anyOf` it would mean something else.
     pub(super) fn exclusive(&self) -> Result<(), NotStrict> {
         for id in self.reachable() {
             let Some(branches) = &self.node(id).one_of else { continue };
-            if !self.are_apart(id, branches) {
+            if !self.exclude_each_other(id, branches) {
                 let pointer = format!("{}/oneOf", self.document.schemas.pointer(id));
                 return Err(NotStrict::new(pointer, "branches of `oneOf` that a value may fit several of"));
             }

@@ -11,6 +11,12 @@ use crate::number;
 const DEEPEST: usize = 12;
 
 impl Inclusion<'_> {
+    /// Returns `true` if surely no value of all the left schemas is one of the right schema.
+    #[cfg(feature = "provider")]
+    pub(crate) fn excludes(&mut self, left: &Conjunction, right: SchemaId) -> bool {
+        self.places_apart(left, &super::Sent::Anything, right, 0)
+    }
+
     /// Returns `true` if they have surely no value in common.
     pub(super) fn disjoint(&mut self, part: &Part<'_>, right: SchemaId) -> bool {
         self.is_disjoint(part, right, 0)

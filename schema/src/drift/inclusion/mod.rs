@@ -27,7 +27,7 @@ const MOST_TRIED: usize = 32;
 const DEEPEST: usize = 96;
 
 /// A question: are all values of the `left` schema, as far as they can be sent, values of the `right` one?
-pub(super) struct Inclusion<'v> {
+pub(crate) struct Inclusion<'v> {
     left: &'v Version<'v>,
     right: &'v Version<'v>,
     /// `true` if `right` is the types that read results: an undeclared integer is one of 64 bits then, and failures are
@@ -62,7 +62,7 @@ struct Part<'c> {
 }
 
 impl<'v> Inclusion<'v> {
-    pub(super) fn of(left: &'v Version<'v>, right: &'v Version<'v>) -> Self {
+    pub(crate) fn of(left: &'v Version<'v>, right: &'v Version<'v>) -> Self {
         Self {
             left,
             right,
