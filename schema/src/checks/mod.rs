@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::{Map, Number, Value, json};
 
 pub use judge::Checks;
+#[cfg(feature = "provider")]
+pub(crate) use plain::is_portable;
 
 use crate::diagnostics::{Reporter, UNCHECKED_PATTERN};
 use crate::document::Document;

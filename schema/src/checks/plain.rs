@@ -12,16 +12,33 @@ const DEEPEST: usize = 32;
 const MANY: usize = 24;
 /// The cost of a character class by a Unicode property.
 const PROPERTY: usize = 512;
+/// The limit on repetitions in `a{n,m}` that every provider takes: a grammar expands them.
+const MOST_PORTABLE: usize = 64;
 
 /// Returns `true` if a pattern is checked.
 pub(super) fn is_plain(pattern: &str) -> bool {
-    let mut reading = Reading { characters: pattern.chars().peekable(), depth: 0 };
-    reading.choice().is_some_and(|size| size <= LARGEST) && reading.characters.next().is_none()
+    read(pattern).is_some()
+}
+
+/// Returns `true` if a pattern is short, and made of nothing but what every provider's engine takes: no `\b`, no
+/// characters by their code, no Unicode classes, no large or lazy repetitions.
+#[cfg(feature = "provider")]
+pub(crate) fn is_portable(pattern: &str) -> bool {
+    const LONGEST: usize = 256;
+    pattern.len() <= LONGEST && !pattern.chars().any(char::is_control) && read(pattern) == Some(true)
+}
+
+/// Reads a pattern, and returns `true` if every engine takes its parts; `None` if it is not plain.
+fn read(pattern: &str) -> Option<bool> {
+    let mut reading = Reading { characters: pattern.chars().peekable(), depth: 0, is_portable: true };
+    let size = reading.choice()?;
+    (size <= LARGEST && reading.characters.next().is_none()).then_some(reading.is_portable)
 }
 
 struct Reading<'p> {
     characters: Peekable<Chars<'p>>,
     depth: usize,
+    is_portable: bool,
 }
 
 /// A part of a pattern: its size, and whether it may be repeated.
@@ -55,7 +72,10 @@ impl Reading<'_> {
             '.' => Some((MANY, true)),
             '(' => Some((self.group()?, true)),
             '[' => Some((self.class()?, true)),
-            '\\' if self.takes('b') || self.takes('B') => Some((1, false)),
+            '\\' if self.takes('b') || self.takes('B') => {
+                self.is_portable = false;
+                Some((1, false))
+            }
             '\\' => Some((self.escape()?.0, true)),
             '*' | '+' | '?' | '{' | '}' | ']' => None,
             other => Some((other.len_utf8(), true)),
@@ -86,11 +106,12 @@ impl Reading<'_> {
                 self.characters.next();
                 let least = self.digits()?;
                 let most = if self.takes(',') { self.digits().unwrap_or(least + 1) } else { least };
+                self.is_portable &= most <= MOST_PORTABLE;
                 (self.takes('}') && least <= most).then_some(most.max(1))?
             }
             _ => return Some(1),
         };
-        self.takes('?');
+        self.is_portable &= !self.takes('?');
         can_repeat.then_some(times)
     }
 
@@ -128,14 +149,18 @@ impl Reading<'_> {
     fn member(&mut self) -> Option<Member> {
         match self.characters.next()? {
             '\\' => self.escape(),
-            other if other.is_ascii() => Some((1, Some(other))),
-            other => Some((other.len_utf8(), Some(other))),
+            other => {
+                self.is_portable &= other != '[';
+                Some((other.len_utf8(), Some(other)))
+            }
         }
     }
 
     /// Reads the character after a backslash.
     fn escape(&mut self) -> Option<Member> {
-        match self.characters.next()? {
+        let escaped = self.characters.next()?;
+        self.is_portable &= !"fvxupP".contains(escaped);
+        match escaped {
             'd' | 'w' => Some((1, None)),
             'D' | 'W' | 's' | 'S' => Some((MANY, None)),
             't' => Some((1, Some('\t'))),

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::rewrite::Dialect;
+use crate::checks::is_portable;
 
 const OPENAI_FORMATS: [&str; 9] =
     ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
@@ -10,9 +11,6 @@ const ANTHROPIC_FORMATS: [&str; 10] =
     ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
 /// Larger enumerations have been too complex for Gemini: 100 to 260 values, it does not say how many.
 pub(super) const GEMINI_ENUM: usize = 100;
-/// The limit on repetitions in `a{n,m}`, which a grammar expands.
-const MOST_REPEATS: u32 = 64;
-const LONGEST_PATTERN: usize = 256;
 
 /// Returns `true` if a provider takes a keyword with that value.
 pub(super) fn takes(dialect: Dialect, is_strict: bool, keyword: &str, value: &Value) -> bool {
@@ -24,7 +22,7 @@ pub(super) fn takes(dialect: Dialect, is_strict: bool, keyword: &str, value: &Va
     let text = value.as_str().unwrap_or_default();
     match keyword {
         "format" => formats.contains(&text),
-        "pattern" => is_simple(text),
+        "pattern" => is_portable(text),
         "minimum" | "maximum" => dialect != Dialect::Anthropic || !is_strict,
         "exclusiveMinimum" | "exclusiveMaximum" => {
             dialect == Dialect::OpenAi || (dialect, is_strict) == ANTHROPIC_LOOSE
@@ -43,81 +41,15 @@ pub(super) fn takes(dialect: Dialect, is_strict: bool, keyword: &str, value: &Va
 
 const ANTHROPIC_LOOSE: (Dialect, bool) = (Dialect::Anthropic, false);
 
-/// Returns `true` if a pattern is made of nothing but what every engine takes: no look-around, no back-references, no
-/// `\b`, no Unicode classes, no large repetitions; and whether it is well-formed.
-pub(super) fn is_simple(pattern: &str) -> bool {
-    if pattern.len() > LONGEST_PATTERN || pattern.chars().any(char::is_control) {
-        return false;
-    }
-    let mut chars = pattern.chars().peekable();
-    let (mut groups, mut in_class, mut can_repeat) = (0_usize, false, false);
-    while let Some(char) = chars.next() {
-        let can_be_repeated = can_repeat;
-        can_repeat = true;
-        match char {
-            '\\' => match chars.next() {
-                Some('b') if in_class => return false,
-                Some(next) if next.is_ascii_alphanumeric() && !"dDsSwWtnr".contains(next) => return false,
-                Some(next) if next.is_ascii() => {}
-                _ => return false,
-            },
-            '[' if in_class => return false,
-            '[' => {
-                in_class = true;
-                chars.next_if_eq(&'^');
-                // An empty class, or one that begins with a bracket, means different things to different engines.
-                if chars.peek() == Some(&']') {
-                    return false;
-                }
-            }
-            ']' if in_class => in_class = false,
-            _ if in_class => {}
-            '(' => {
-                groups += 1;
-                can_repeat = false;
-                if chars.next_if_eq(&'?').is_some() && chars.next() != Some(':') {
-                    return false;
-                }
-            }
-            ')' => match groups.checked_sub(1) {
-                Some(left) => groups = left,
-                None => return false,
-            },
-            '*' | '+' | '?' => {
-                if !can_be_repeated {
-                    return false;
-                }
-                can_repeat = false;
-            }
-            '{' => {
-                let times: String = std::iter::from_fn(|| chars.next_if(|char| *char != '}')).collect();
-                let is_small = |text: &str| text.parse::<u32>().is_ok_and(|times| times <= MOST_REPEATS);
-                let (least, most) = times.split_once(',').unwrap_or((&times, &times));
-                if !can_be_repeated
-                    || chars.next() != Some('}')
-                    || !is_small(least)
-                    || !(most.is_empty() || is_small(most))
-                {
-                    return false;
-                }
-                can_repeat = false;
-            }
-            ']' | '}' => return false,
-            '^' | '|' => can_repeat = false,
-            _ => {}
-        }
-    }
-    groups == 0 && !in_class
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn patterns_that_a_provider_may_refuse_are_not_simple() {
-        for simple in ["^[a-z]+$", "", "^(?:a|b){2,3}$", r"^\d{4}-\d{2}$", r"[\w.]+@x\.y", "^[^/]*$", r"a\.b", "é+"] {
-            assert!(is_simple(simple), "{simple}");
+    fn patterns_that_a_provider_may_refuse_are_not_portable() {
+        for portable in ["^[a-z]+$", "", "^(?:a|b){2,3}$", r"^\d{4}-\d{2}$", r"[\w.]+@x\.y", "^[^/]*$", r"a\.b", "é+"]
+        {
+            assert!(is_portable(portable), "{portable}");
         }
         for other in [
             "(?=a)",
@@ -142,7 +74,7 @@ mod tests {
             "}",
             "a\u{0}",
         ] {
-            assert!(!is_simple(other), "{other}");
+            assert!(!is_portable(other), "{other}");
         }
     }
 }
