@@ -141,7 +141,7 @@ impl Types<'_> {
             json!({ "type": kinds.names() })
         };
         let branches = union.branches.iter().zip(values()).map(|(branch, value)| {
-            let is_meant = json!({ "properties": { name: { "const": value } }, "required": [name] });
+            let is_meant = json!({ "type": "object", "properties": { name: { "const": value } }, "required": [name] });
             json!({ "if": is_meant, "then": self.slot(Slot { shape: branch.shape, nullable: false }) })
         });
         let branches: Vec<Value> = branches.collect();

@@ -8,9 +8,9 @@ use super::Flags;
 use super::kebab::kebab;
 use super::names::Meaning;
 use super::print::Name;
-use super::view::{Place, View};
+use super::view::View;
 use crate::normalize::{Kinds, Schemas};
-use crate::shape::{ShapeId, Slot};
+use crate::shape::ShapeId;
 use crate::texts::text_or_json;
 
 /// Flags listed of a tool, and how deep inside objects.
@@ -98,11 +98,10 @@ impl Flags {
             return;
         }
         for name in properties {
-            let Some(place) = view.property(name).filter(|_| flags.len() < MOST_FLAGS) else { continue };
+            let Some(inner) = view.property(name).filter(|_| flags.len() < MOST_FLAGS) else { continue };
             let mut path = above.path.clone();
             path.push(name.to_owned());
             let is_required = above.is_required && required.contains(&name);
-            let inner = place.view(&self.shapes);
             // The exact name of another property may hide a nested property.
             if path.len() > 1 && !self.leads_to(&path.join("."), &path) {
                 continue;
@@ -129,16 +128,13 @@ impl Flags {
 
     /// Adds the flag for any key of a map.
     fn describe_map(&self, view: &View<'_>, above: &Above, flags: &mut Vec<Flag>) {
-        let values: Option<Slot> = view.maps.first().copied();
-        let Some(place) = values.map(Place::of).or_else(|| view.has(Kinds::OBJECT).then(Place::anything)) else {
-            return;
-        };
+        let Some(values) = view.map_values() else { return };
         if view.has(Kinds::STRING) || !view.objects.is_empty() {
             return;
         }
         let mut path = above.path.clone();
         path.push("KEY".to_owned());
-        flags.push(self.flag(&path, &place.view(&self.shapes), false, false));
+        flags.push(self.flag(&path, &values, false, false));
     }
 
     fn leads_to(&self, name: &str, path: &[String]) -> bool {
@@ -166,7 +162,7 @@ impl Flags {
             }
         }
         let repeats = view.repeats();
-        let item = view.item(0).view(&self.shapes);
+        let item = view.item(0);
         let taken = if repeats { &item } else { view };
         let is_switch = view.is_switch();
         if is_switch && !by_arg && has_forms {

@@ -70,7 +70,7 @@ use crate::shape::{ShapeId, Shapes, Slot};
 pub use describe::Flag;
 pub use fault::{FlagFault, FlagFaultKind};
 pub use parse::FileRef;
-use view::{Place, View};
+use view::View;
 pub use words::{OwnOption, Split};
 
 /// The flags of one tool.
@@ -114,6 +114,6 @@ impl Flags {
     }
 
     fn root_view(&self) -> View<'_> {
-        Place::of(Slot { shape: self.root, nullable: false }).view(&self.shapes)
+        View::of(&self.shapes, [Slot { shape: self.root, nullable: false }])
     }
 }

@@ -10,10 +10,9 @@ use super::fault::{FlagFault, FlagFaultKind};
 use super::kebab::kebab;
 use super::names::{Found, Meaning};
 use super::typed::{Unfit, exact, expected, typed, whole_array};
-use super::view::{Place, View};
+use super::view::View;
 use super::words::{Given, Word, any_name};
 use crate::normalize::Kinds;
-use crate::shape::Slot;
 use crate::texts;
 
 /// The maximum number of characters shown of an invalid word.
@@ -63,7 +62,7 @@ impl Flags {
             parser.word(word);
         }
         let arguments = Value::Object(std::mem::take(&mut parser.arguments));
-        parser.missing(&Place::of(Slot { shape: self.root, nullable: false }), &arguments, &mut Vec::new());
+        parser.missing(&self.root_view(), &arguments, &mut Vec::new());
         match arguments {
             Value::Object(arguments) if parser.faults.is_empty() => Ok(arguments),
             _ => Err(parser.faults),
@@ -121,7 +120,7 @@ impl Parser<'_> {
                 let before = before.filter(|before| before.starts_with("--") && !before.contains('='));
                 let switch = before.filter(|before| {
                     let meaning = self.flags.meaning(before.trim_start_matches('-'));
-                    matches!(meaning, Meaning::Property(found) if found.place.view(&self.flags.shapes).is_switch())
+                    matches!(meaning, Meaning::Property(found) if found.view.is_switch())
                 });
                 let help = switch.map(|switch| format!("`{switch}` takes no value; its opposite is `{switch}=false`"));
                 let message = format!("unexpected argument `{}`", shortened(word));
@@ -143,13 +142,12 @@ impl Parser<'_> {
         self.meant(&format!("--arg {name}"), &name, given, meaning, false);
     }
 
-    fn meant(&mut self, flag: &str, name: &str, given: Given<'_>, meaning: Meaning, may_switch: bool) {
+    fn meant(&mut self, flag: &str, name: &str, given: Given<'_>, meaning: Meaning<'_>, may_switch: bool) {
         match meaning {
             Meaning::Property(found) => self.property(flag, &found, given, may_switch),
             Meaning::Negated(found) if given == Given::Nothing => {
-                let view = found.place.view(&self.flags.shapes);
                 self.attempted.insert(found.path.clone());
-                self.switch(flag, &found, &view, false);
+                self.switch(flag, &found, false);
             }
             Meaning::Negated(found) => {
                 let message = format!("`{flag}` takes no value");
@@ -191,9 +189,8 @@ impl Parser<'_> {
         self.fault(FlagFaultKind::Unknown, flag, format!("the tool has no argument `{}`", shortened(name)), help);
     }
 
-    fn property(&mut self, flag: &str, found: &Found, given: Given<'_>, may_switch: bool) {
-        let shapes = &self.flags.shapes;
-        let view = found.place.view(shapes);
+    fn property(&mut self, flag: &str, found: &Found<'_>, given: Given<'_>, may_switch: bool) {
+        let view = &found.view;
         self.attempted.insert(found.path.clone());
         match given {
             Given::Json(text) => {
@@ -203,30 +200,30 @@ impl Parser<'_> {
             }
             Given::Text(text) if view.repeats() => {
                 let is_only = !self.several.contains(&found.path);
-                if let Some(array) = whole_array(&view, shapes, text).filter(|_| is_only) {
+                if let Some(array) = whole_array(view, text).filter(|_| is_only) {
                     return self.assign(flag, found, array, false);
                 }
                 let index = if let Some(Written::Elements(count)) = self.written.get(&found.path) { *count } else { 0 };
-                let item = view.item(index);
-                if let Some(value) = self.value(flag, &item.view(shapes), text, true) {
+                if let Some(value) = self.value(flag, &view.item(index), text, true) {
                     self.assign(flag, found, value, true);
                 }
             }
             Given::Text(text) => {
-                if let Some(value) = self.value(flag, &view, text, false) {
+                if let Some(value) = self.value(flag, view, text, false) {
                     self.assign(flag, found, value, false);
                 }
             }
-            Given::Nothing if view.is_switch() && may_switch => self.switch(flag, found, &view, true),
+            Given::Nothing if view.is_switch() && may_switch => self.switch(flag, found, true),
             Given::Nothing => {
-                let message = format!("`{flag}` needs a value: {}", expected(&view));
+                let message = format!("`{flag}` needs a value: {}", expected(view));
                 let help = format!("write `{flag}=VALUE` for a value that begins with `--`");
                 self.fault(FlagFaultKind::NoValue, flag, message, Some(help));
             }
         }
     }
 
-    fn switch(&mut self, flag: &str, found: &Found, view: &View<'_>, value: bool) {
+    fn switch(&mut self, flag: &str, found: &Found<'_>, value: bool) {
+        let view = &found.view;
         if view.has(Kinds::BOOLEAN) || view.literals.contains(&value.into()) {
             self.assign(flag, found, value.into(), false);
         } else {
@@ -325,7 +322,7 @@ impl Parser<'_> {
     }
 
     /// Assigns a value, unless another flag has set it, a part of it, or a value that contains it.
-    fn assign(&mut self, flag: &str, found: &Found, value: Value, is_element: bool) {
+    fn assign(&mut self, flag: &str, found: &Found<'_>, value: Value, is_element: bool) {
         let path = &found.path;
         let before = self.written.get(path).copied();
         let is_below_whole = (1..path.len()).any(|length| {
@@ -339,8 +336,7 @@ impl Parser<'_> {
         if is_below_whole || index == usize::MAX {
             let name = path.join(".");
             let message = format!("duplicate `{name}`, here by `{flag}`");
-            let view = found.place.view(&self.flags.shapes);
-            let help = view.is_array().then(|| format!("`--{name}:=[..]` is the whole array"));
+            let help = found.view.is_array().then(|| format!("`--{name}:=[..]` is the whole array"));
             return self.fault(FlagFaultKind::Twice, flag, message, help);
         }
         for length in 1..path.len() {
@@ -368,10 +364,9 @@ impl Parser<'_> {
     }
 
     /// Adds faults for missing required properties, at all levels.
-    fn missing(&mut self, place: &Place, value: &Value, path: &mut Vec<String>) {
+    fn missing(&mut self, view: &View<'_>, value: &Value, path: &mut Vec<String>) {
         let Value::Object(members) = value else { return };
         let flags = self.flags;
-        let view = place.view(&flags.shapes);
         for name in view.required(|tag| members.get(tag).cloned()) {
             path.push(name.to_owned());
             if !members.contains_key(name) && !self.attempted.contains(path) {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::Flags;
 use super::names::Meaning;
 use super::typed::{typed, whole_array};
-use super::view::{Place, View};
+use super::view::View;
 use super::words::{Given, name_and_value};
 use crate::normalize::Kinds;
 use crate::texts::text_or_json;
@@ -76,8 +76,8 @@ impl Flags {
 
     fn print_property(&self, name: &str, value: &Value) -> Option<Vec<String>> {
         let path = [name.to_owned()];
-        let (name, place) = match self.flag_of(name, &path) {
-            Some(place) => (Name::Flag(name.to_owned()), place),
+        let (name, view) = match self.flag_of(name, &path) {
+            Some(view) => (Name::Flag(name.to_owned()), view),
             None => self.argument_of(name)?,
         };
         if let (Name::Flag(name), Value::Object(members)) = (&name, value)
@@ -85,21 +85,21 @@ impl Flags {
         {
             return Some(words);
         }
-        Some(self.print_plain(&name, &place, value).unwrap_or_else(|| name.with_json(value)))
+        Some(self.print_plain(&name, &view, value).unwrap_or_else(|| name.with_json(value)))
     }
 
-    /// Returns the place of the flag `--NAME`, if the name selects this property.
-    pub(super) fn flag_of(&self, name: &str, path: &[String]) -> Option<Place> {
+    /// Returns the values of the flag `--NAME`, if the name selects this property.
+    pub(super) fn flag_of(&self, name: &str, path: &[String]) -> Option<View<'_>> {
         if name.is_empty() || name_and_value(name).1 != Given::Nothing || name.ends_with(':') || self.is_own(name) {
             return None;
         }
         match self.meaning(name) {
-            Meaning::Property(found) if found.path == path => Some(found.place),
+            Meaning::Property(found) if found.path == path => Some(found.view),
             _ => None,
         }
     }
 
-    pub(super) fn argument_of(&self, name: &str) -> Option<(Name, Place)> {
+    pub(super) fn argument_of(&self, name: &str) -> Option<(Name, View<'_>)> {
         let is_plain = !name.is_empty() && !name.contains('=') && !name.ends_with(':') && !name.starts_with('"');
         for is_quoted in [false, true] {
             if (is_plain || is_quoted)
@@ -107,7 +107,7 @@ impl Flags {
                 && found.path == [name]
             {
                 let name = if is_quoted { Value::from(name).to_string() } else { name.to_owned() };
-                return Some((Name::Argument(name), found.place));
+                return Some((Name::Argument(name), found.view));
             }
         }
         None
@@ -122,18 +122,17 @@ impl Flags {
         for (key, value) in members {
             let name = format!("{above}.{key}");
             let path: Vec<String> = path.iter().chain([key]).cloned().collect();
-            let place = self.flag_of(&name, &path)?;
+            let view = self.flag_of(&name, &path)?;
             let printed = match value {
                 Value::Object(members) => self.print_members(&name, &path, members),
-                value => self.print_plain(&Name::Flag(name), &place, value),
+                value => self.print_plain(&Name::Flag(name), &view, value),
             };
             words.extend(printed?);
         }
         Some(words)
     }
 
-    fn print_plain(&self, name: &Name, place: &Place, value: &Value) -> Option<Vec<String>> {
-        let view = place.view(&self.shapes);
+    fn print_plain(&self, name: &Name, view: &View<'_>, value: &Value) -> Option<Vec<String>> {
         if let (Name::Flag(flag), Value::Bool(value), true) = (name, value, view.is_switch()) {
             let is_taken = view.has(Kinds::BOOLEAN) || view.literals.contains(&(*value).into());
             let negated = format!("no-{flag}");
@@ -147,10 +146,10 @@ impl Flags {
         }
         match value {
             Value::Array(items) if view.repeats() => {
-                let text = |(index, item)| text_of(&view.item(index).view(&self.shapes), item);
+                let text = |(index, item)| text_of(&view.item(index), item);
                 let texts: Vec<String> = items.iter().enumerate().map(text).collect::<Option<_>>()?;
                 // One that would be read as the whole array is not an element.
-                let is_whole = matches!(texts.as_slice(), [only] if whole_array(&view, &self.shapes, only).is_some());
+                let is_whole = matches!(texts.as_slice(), [only] if whole_array(view, only).is_some());
                 let words: Vec<String> = texts.iter().flat_map(|text| name.with(text)).collect();
                 (!words.is_empty() && !is_whole).then_some(words)
             }
@@ -158,7 +157,7 @@ impl Flags {
             // The whole value is printed as JSON.
             Value::Array(_) | Value::Object(_) => None,
             value => {
-                let text = text_of(&view, value)?;
+                let text = text_of(view, value)?;
                 // A switch takes no word.
                 Some(match name {
                     Name::Flag(flag) if view.is_switch() => vec![format!("--{flag}={text}")],

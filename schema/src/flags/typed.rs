@@ -6,7 +6,6 @@ use serde_json::{Number, Value};
 use super::view::View;
 use crate::normalize::Kinds;
 use crate::number::same;
-use crate::shape::Shapes;
 use crate::texts::{listed, text_or_json};
 
 /// Shown of a list of values, at most.
@@ -50,23 +49,23 @@ pub(super) fn typed(view: &View<'_>, text: &str) -> Result<Value, Unfit> {
 /// Parses a word as the whole array if only arrays are allowed: a JSON array whose elements are all valid. A word that
 /// is itself a valid element, such as a row of a matrix, is not the whole array. An unrestricted schema of elements
 /// does not count here.
-pub(super) fn whole_array(view: &View<'_>, shapes: &Shapes, text: &str) -> Option<Value> {
+pub(super) fn whole_array(view: &View<'_>, text: &str) -> Option<Value> {
     if !text.starts_with('[') || !is_spelled_exactly(text) {
         return None;
     }
     let array = exact(text).ok().filter(Value::is_array)?;
-    let element = view.item(0).view(shapes);
-    let is_element = !element.is_anything() && may_be(&element, shapes, &array);
-    (!is_element && may_be(view, shapes, &array)).then_some(array)
+    let element = view.item(0);
+    let is_element = !element.is_anything() && may_be(&element, &array);
+    (!is_element && may_be(view, &array)).then_some(array)
 }
 
 /// Returns `true` if a value of this kind is allowed, and for an array also each element.
-fn may_be(view: &View<'_>, shapes: &Shapes, value: &Value) -> bool {
+fn may_be(view: &View<'_>, value: &Value) -> bool {
     match value {
         Value::Null => view.has(Kinds::NULL),
         Value::String(text) => view.takes_text(text),
         Value::Array(items) if view.is_array() => {
-            items.iter().enumerate().all(|(index, item)| may_be(&view.item(index).view(shapes), shapes, item))
+            items.iter().enumerate().all(|(index, item)| may_be(&view.item(index), item))
         }
         value => fits(view, value, false),
     }

@@ -8,41 +8,6 @@ use super::kebab::kebab;
 use crate::normalize::Kinds;
 use crate::shape::{Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
 
-/// A place in a tool's arguments, with the shapes of its possible values.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Place {
-    pub(super) slots: Vec<Slot>,
-    /// The values of a tag, which no slot has.
-    tags: Vec<Value>,
-    anything: bool,
-}
-
-impl Place {
-    pub(super) fn of(slot: Slot) -> Self {
-        Self { slots: vec![slot], ..Self::default() }
-    }
-
-    pub(super) fn anything() -> Self {
-        Self { anything: true, ..Self::default() }
-    }
-
-    pub(super) fn view<'s>(&self, shapes: &'s Shapes) -> View<'s> {
-        let mut view = View { literals: self.tags.clone(), ..View::default() };
-        if self.anything {
-            view.kinds = Kinds::ALL;
-        }
-        let mut seen = HashSet::new();
-        for slot in &self.slots {
-            view.add(shapes, *slot, None, &mut seen);
-        }
-        view
-    }
-
-    fn is_nothing(&self) -> bool {
-        self.slots.is_empty() && self.tags.is_empty() && !self.anything
-    }
-}
-
 /// A way to be an object with declared properties.
 #[derive(Clone, Debug)]
 pub(super) struct Object<'s> {
@@ -52,9 +17,10 @@ pub(super) struct Object<'s> {
     pub(super) tag: Option<(&'s str, Value)>,
 }
 
-/// All possible values of a place, by kind.
-#[derive(Clone, Debug, Default)]
+/// All possible values of a place in a tool's arguments, by kind.
+#[derive(Clone, Debug)]
 pub(super) struct View<'s> {
+    shapes: &'s Shapes,
     /// The kinds of which every value is allowed, as far as types show.
     kinds: Kinds,
     /// Single values, strings among them.
@@ -65,16 +31,44 @@ pub(super) struct View<'s> {
 }
 
 impl<'s> View<'s> {
+    /// Returns the values of these slots.
+    pub(super) fn of(shapes: &'s Shapes, slots: impl IntoIterator<Item = Slot>) -> Self {
+        let (kinds, literals) = (Kinds::NONE, Vec::new());
+        let mut view = Self { shapes, kinds, literals, lists: Vec::new(), maps: Vec::new(), objects: Vec::new() };
+        let mut seen = HashSet::new();
+        slots.into_iter().for_each(|slot| view.add(slot, None, &mut seen));
+        view
+    }
+
+    /// Adds every value, if `anything` is set.
+    fn or_anything(mut self, anything: bool) -> Self {
+        if anything {
+            self.kinds = Kinds::ALL;
+        }
+        self
+    }
+
+    /// Returns every value.
+    pub(super) fn anything(&self) -> Self {
+        Self::of(self.shapes, []).or_anything(true)
+    }
+
+    /// Returns the values of a map, if this can be one.
+    pub(super) fn map_values(&self) -> Option<Self> {
+        let map = self.maps.first().map(|slot| Self::of(self.shapes, [*slot]));
+        map.or_else(|| self.has(Kinds::OBJECT).then(|| self.anything()))
+    }
+
     /// Returns `true` if any value of these kinds is allowed, as far as types show.
     pub(super) fn has(&self, kinds: Kinds) -> bool {
         self.kinds.has(kinds)
     }
 
-    fn add(&mut self, shapes: &'s Shapes, slot: Slot, tag: Option<(&'s str, Value)>, seen: &mut HashSet<ShapeId>) {
+    fn add(&mut self, slot: Slot, tag: Option<(&'s str, Value)>, seen: &mut HashSet<ShapeId>) {
         if slot.nullable {
             self.kinds = self.kinds | Kinds::NULL;
         }
-        match shapes.get(slot.shape) {
+        match self.shapes.get(slot.shape) {
             Shape::TextEnum(texts) => self.literals.extend(texts.iter().map(|text| text.clone().into())),
             Shape::LiteralEnum(values) => {
                 if values.contains(&Value::Null) {
@@ -90,13 +84,13 @@ impl<'s> View<'s> {
                     for branch in &union.branches {
                         let tag = union.tag.as_ref().zip(branch.tag.as_ref());
                         let tag = tag.map(|(key, value)| (key.name.as_str(), key.value(value)));
-                        self.add(shapes, Slot { shape: branch.shape, nullable: false }, tag, seen);
+                        self.add(Slot { shape: branch.shape, nullable: false }, tag, seen);
                     }
                 }
             }
             Shape::Named(inner) => {
                 if seen.insert(slot.shape) {
-                    self.add(shapes, *inner, tag, seen);
+                    self.add(*inner, tag, seen);
                 }
             }
             shape => self.kinds = self.kinds | shape.kinds(),
@@ -139,12 +133,11 @@ impl<'s> View<'s> {
         self.has(Kinds::STRING) || self.literals.iter().any(|literal| literal.as_str() == Some(text))
     }
 
-    /// Returns the place of an element of an array.
-    pub(super) fn item(&self, index: usize) -> Place {
-        let slots = self.lists.iter().filter_map(|list| list.item(index));
-        let mut place = Place { slots: slots.collect(), ..Place::default() };
-        place.anything = self.has(Kinds::ARRAY) || place.slots.is_empty();
-        place
+    /// Returns the values of an element of an array.
+    pub(super) fn item(&self, index: usize) -> Self {
+        let slots: Vec<Slot> = self.lists.iter().filter_map(|list| list.item(index)).collect();
+        let anything = self.has(Kinds::ARRAY) || slots.is_empty();
+        Self::of(self.shapes, slots).or_anything(anything)
     }
 
     /// Returns the declared properties, each once, in the order of their declaration.
@@ -153,21 +146,21 @@ impl<'s> View<'s> {
         self.declared().filter(|name| seen.insert(*name)).collect()
     }
 
-    /// Returns a declared property.
-    pub(super) fn property(&self, name: &str) -> Option<Place> {
-        let mut place = Place::default();
+    /// Returns the values of a declared property.
+    pub(super) fn property(&self, name: &str) -> Option<Self> {
+        let (mut slots, mut tags) = (Vec::new(), Vec::new());
         for object in &self.objects {
-            let fields = object.declared.fields.iter().filter(|field| field.wire == name);
-            let before = place.slots.len();
-            place.slots.extend(fields.map(|field| field.slot));
-            if let Some((tag, value)) = &object.tag
-                && *tag == name
-                && place.slots.len() == before
-            {
-                place.tags.push(value.clone());
-            }
+            let field = object.declared.field(name).map(|field| field.slot);
+            // The value of a tag, which no slot has.
+            let tag =
+                object.tag.iter().filter(|(tag, _)| *tag == name && field.is_none()).map(|(_, value)| value.clone());
+            tags.extend(tag);
+            slots.extend(field);
         }
-        (!place.is_nothing()).then_some(place)
+        let is_declared = !slots.is_empty() || !tags.is_empty();
+        let mut view = Self::of(self.shapes, slots);
+        view.literals.splice(0..0, tags);
+        is_declared.then_some(view)
     }
 
     fn declared(&self) -> impl Iterator<Item = &'s str> {
@@ -195,22 +188,19 @@ impl<'s> View<'s> {
         named
     }
 
-    /// Returns the place of undeclared keys, or `None` if they are forbidden.
-    pub(super) fn undeclared(&self) -> Option<Place> {
-        let mut place = Place { slots: self.maps.clone(), anything: self.has(Kinds::OBJECT), ..Place::default() };
+    /// Returns the values of undeclared keys, or `None` if they are forbidden.
+    pub(super) fn undeclared(&self) -> Option<Self> {
+        let (mut slots, mut anything) = (self.maps.clone(), self.has(Kinds::OBJECT));
         for object in &self.objects {
-            match object.declared.unknown {
-                Unknown::Keep(slot) => place.slots.push(slot),
-                Unknown::Ignore => place.anything = true,
-                Unknown::Deny => {}
-            }
+            slots.extend(object.declared.unknown.kept());
+            anything |= object.declared.unknown == Unknown::Ignore;
         }
-        (!place.is_nothing()).then_some(place)
+        (anything || !slots.is_empty()).then(|| Self::of(self.shapes, slots).or_anything(anything))
     }
 
-    /// Returns the place of an object's key, declared or not.
-    pub(super) fn member(&self, name: &str) -> Place {
-        self.property(name).or_else(|| self.undeclared()).unwrap_or_else(Place::anything)
+    /// Returns the values of an object's key, declared or not.
+    pub(super) fn member(&self, name: &str) -> Self {
+        self.property(name).or_else(|| self.undeclared()).unwrap_or_else(|| self.anything())
     }
 
     /// Returns the properties that an object has to have, as far as all ways to be this one agree.

@@ -78,7 +78,7 @@ pub(super) enum Word<'w> {
     Flag {
         name: &'w str,
         given: Given<'w>,
-        meaning: Meaning,
+        meaning: Meaning<'w>,
     },
     /// The base of the arguments, or one of them by any name.
     Args(Given<'w>),
@@ -156,7 +156,7 @@ impl Flags {
         split
     }
 
-    pub(super) fn words<'w>(&self, words: &'w [String]) -> Vec<Word<'w>> {
+    pub(super) fn words<'w>(&'w self, words: &'w [String]) -> Vec<Word<'w>> {
         let mut found = Vec::new();
         let mut position = 0;
         let mut before = None;
@@ -174,7 +174,7 @@ impl Flags {
         self.paths(&self.words(words)).collect()
     }
 
-    pub(super) fn paths<'w>(&self, words: &'w [Word<'w>]) -> impl Iterator<Item = Vec<String>> {
+    pub(super) fn paths<'w>(&'w self, words: &'w [Word<'w>]) -> impl Iterator<Item = Vec<String>> {
         let meaning = |(meaning, _)| match meaning {
             Meaning::Property(found) | Meaning::Negated(found) => Some(found.path),
             Meaning::Ambiguous(_) | Meaning::Unknown => None,
@@ -190,8 +190,7 @@ impl Flags {
             match (meaning, given) {
                 (_, Given::Json(_)) => true,
                 (Meaning::Property(found), Given::Text(text)) => {
-                    let view = found.place.view(&self.shapes);
-                    view.repeats() && whole_array(&view, &self.shapes, text).is_some()
+                    found.view.repeats() && whole_array(&found.view, text).is_some()
                 }
                 _ => false,
             }
@@ -199,7 +198,7 @@ impl Flags {
     }
 
     /// Returns the property that a word sets, with the value.
-    fn given_by<'w>(&self, word: &Word<'w>) -> Option<(Meaning, Given<'w>)> {
+    fn given_by<'w>(&'w self, word: &Word<'w>) -> Option<(Meaning<'w>, Given<'w>)> {
         match word {
             Word::Flag { meaning, given, .. } => Some((meaning.clone(), *given)),
             Word::Arg(Given::Text(text)) => {
@@ -211,7 +210,7 @@ impl Flags {
     }
 
     /// Returns the flag or the stray word at a position, and how many words it takes.
-    fn word<'w>(&self, words: &'w [String], position: usize, before: Option<&'w str>) -> Option<(Word<'w>, usize)> {
+    fn word<'w>(&'w self, words: &'w [String], position: usize, before: Option<&'w str>) -> Option<(Word<'w>, usize)> {
         let word = words.get(position)?.as_str();
         // A value does not begin like a flag; `--NAME=VALUE` takes every value.
         let next = words.get(position + 1).map(String::as_str).filter(|next| !next.starts_with("--"));
@@ -235,7 +234,7 @@ impl Flags {
         }
         let meaning = self.meaning(name);
         let takes_next = match &meaning {
-            Meaning::Property(found) => !found.place.view(&self.shapes).is_switch(),
+            Meaning::Property(found) => !found.view.is_switch(),
             Meaning::Negated(_) => false,
             // The word after an unknown flag is its value.
             Meaning::Ambiguous(_) | Meaning::Unknown => next.is_some_and(|next| !next.starts_with('-')),
