@@ -76,7 +76,6 @@ impl<'s> Walk<'s> {
             (_, Shape::Named(slot)) => self.beside(left, slot.shape),
             (Shape::Union(union), _) => union.branches.iter().for_each(|branch| self.beside(branch.shape, right)),
             (_, Shape::Union(union)) => union.branches.iter().for_each(|branch| self.beside(left, branch.shape)),
-            (Shape::Tuple(_), Shape::Prefixed(..)) | (Shape::Prefixed(..), Shape::Tuple(_)) => {}
             (one, other) if one.is_array() && other.is_array() => {
                 for index in 0..=one.inline().len().max(other.inline().len()) {
                     if let (Some(one), Some(other)) = (one.item(index), other.item(index)) {
@@ -124,5 +123,27 @@ impl<'s> Walk<'s> {
         for (one, other) in below {
             self.beside(one, other);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::diagnostics::Reporter;
+    use crate::{Document, Role};
+
+    #[test]
+    fn items_of_tuples_and_of_longer_arrays_are_compared() {
+        let item = |key: &str| json!({ "type": "object", "properties": { key: { "type": "integer" } } });
+        let pair =
+            json!({ "type": "array", "prefixItems": [item("x"), { "type": "string" }], "minItems": 2, "maxItems": 2 });
+        let longer = json!({ "type": "array", "prefixItems": [item("y"), { "type": "string" }] });
+        let schema = json!({ "anyOf": [pair, longer] });
+        let document = Document::read(&schema, Role::Output, &mut Reporter::new("t", 0, ""));
+        assert!(document.shapes.ids().any(|id| matches!(document.shapes.get(id), Shape::Tuple(_))));
+        assert!(document.shapes.ids().any(|id| matches!(document.shapes.get(id), Shape::Prefixed(..))));
+        assert_eq!(losing_structs(&document.shapes).len(), 2);
     }
 }
