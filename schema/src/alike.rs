@@ -69,7 +69,7 @@ impl Alike {
                 children.push(held.into_iter().map(|id| start + id.index()).collect());
             }
         }
-        refine(&mut classes, labels.len(), &children);
+        let classes = refined(classes, &children);
         let ends = starts.iter().skip(1).copied().chain([classes.len()]);
         let of_document = |(start, end): (&usize, usize)| classes.get(*start..end).unwrap_or_default();
         let classes = starts.iter().zip(ends).map(of_document);
@@ -115,63 +115,22 @@ fn label(shape: &Shape) -> (Shape, Vec<ShapeId>) {
 
 /// Splits classes until the members of each class have children of equal classes at each position. Types that stay in
 /// one class are equal at any depth, even if they refer to themselves.
-fn refine(classes: &mut [usize], mut next: usize, children: &[Vec<usize>]) {
-    let mut parents: Vec<Vec<usize>> = vec![Vec::new(); children.len()];
-    for (parent, held) in children.iter().enumerate() {
-        for child in held {
-            if let Some(parents) = parents.get_mut(*child) {
-                parents.push(parent);
-            }
+fn refined(mut classes: Vec<usize>, children: &[Vec<usize>]) -> Vec<usize> {
+    // Each round sees one level more. Types that differ in no fewer levels are too many to be a server's.
+    const MOST_ROUNDS: usize = 200;
+    let mut count = 0;
+    for _ in 0..MOST_ROUNDS {
+        let mut split: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
+        let of_children = |held: &Vec<usize>| held.iter().filter_map(|child| classes.get(*child).copied()).collect();
+        let next = classes.iter().zip(children).map(|(class, held)| {
+            let next = split.len();
+            *split.entry((*class, of_children(held))).or_insert(next)
+        });
+        let next = next.collect();
+        if split.len() == count {
+            return classes;
         }
+        (classes, count) = (next, split.len());
     }
-    let mut sizes: Vec<usize> = vec![0; next];
-    for class in &*classes {
-        add(&mut sizes, *class, 1);
-    }
-    let holds = |parent: &usize| children.get(*parent).is_some_and(|held| !held.is_empty());
-    let mut changed: Vec<usize> = (0..classes.len()).filter(holds).collect();
-    while !changed.is_empty() {
-        let mut groups: HashMap<(usize, Vec<usize>), Vec<usize>> = HashMap::new();
-        for node in &changed {
-            let class = |node: &usize| classes.get(*node).copied().unwrap_or_default();
-            let held = children.get(*node).map(|held| held.iter().map(class).collect()).unwrap_or_default();
-            groups.entry((class(node), held)).or_default().push(*node);
-        }
-        let mut by_class: HashMap<usize, Vec<Vec<usize>>> = HashMap::new();
-        for ((class, _), members) in groups {
-            by_class.entry(class).or_default().push(members);
-        }
-        let mut moved: Vec<usize> = Vec::new();
-        for (class, mut groups) in by_class {
-            let members: usize = groups.iter().map(Vec::len).sum();
-            // Members that hold nothing new are not in any group, and keep the class; else the largest group does.
-            if sizes.get(class) == Some(&members) {
-                let largest = groups.iter().enumerate().max_by_key(|(_, group)| group.len()).map(|(place, _)| place);
-                largest.map(|place| groups.remove(place));
-            }
-            for group in groups {
-                add(&mut sizes, class, group.len().wrapping_neg());
-                add(&mut sizes, next, group.len());
-                for node in &group {
-                    if let Some(class) = classes.get_mut(*node) {
-                        *class = next;
-                    }
-                }
-                next += 1;
-                moved.extend(group);
-            }
-        }
-        changed = moved.iter().filter_map(|node| parents.get(*node)).flatten().copied().collect();
-        changed.sort_unstable();
-        changed.dedup();
-    }
-}
-
-fn add(sizes: &mut Vec<usize>, class: usize, count: usize) {
-    if class >= sizes.len() {
-        sizes.resize(class + 1, 0);
-    }
-    if let Some(size) = sizes.get_mut(class) {
-        *size = size.wrapping_add(count);
-    }
+    (0..classes.len()).collect()
 }

@@ -91,25 +91,19 @@ pub fn visible_texts(schema: &mut Value) {
 /// ```
 #[must_use]
 pub fn descriptions(schema: &Value) -> Vec<&str> {
-    fn walk<'s>(schema: &'s Value, found: &mut Vec<&'s str>) {
-        match schema {
-            Value::Object(keywords) => {
-                for (keyword, value) in keywords {
-                    match (keyword.as_str(), value) {
-                        ("description", Value::String(text)) => found.push(text),
-                        (keyword, Value::Object(members)) if NAMED_SCHEMAS.contains(&keyword) => {
-                            members.values().for_each(|schema| walk(schema, found));
-                        }
-                        (keyword, value) if !DATA.contains(&keyword) => walk(value, found),
-                        _ => {}
-                    }
+    match schema {
+        Value::Object(keywords) => keywords
+            .iter()
+            .flat_map(|(keyword, value)| match (keyword.as_str(), value) {
+                ("description", Value::String(text)) => vec![text.as_str()],
+                (keyword, Value::Object(members)) if NAMED_SCHEMAS.contains(&keyword) => {
+                    members.values().flat_map(descriptions).collect()
                 }
-            }
-            Value::Array(schemas) => schemas.iter().for_each(|schema| walk(schema, found)),
-            _ => {}
-        }
+                (keyword, value) if !DATA.contains(&keyword) => descriptions(value),
+                _ => Vec::new(),
+            })
+            .collect(),
+        Value::Array(schemas) => schemas.iter().flat_map(descriptions).collect(),
+        _ => Vec::new(),
     }
-    let mut found = Vec::new();
-    walk(schema, &mut found);
-    found
 }

@@ -90,6 +90,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     }
     (server.drift, server.drift_rules) =
         table.read("drift", |node, what| drift::read(reader, node, what))?.unwrap_or_default();
+    server.drift_rules.named = server.rust.switches.iter().any(|rule| rule.key == "named" && rule.value == "true");
     check_names(&server)?;
     for key in ["ca", "client_cert", "proxy", "auth"] {
         let (Some(entry), Some(problem)) = (table.get(key), server.network_problem(key)) else { continue };

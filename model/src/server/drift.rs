@@ -42,6 +42,8 @@ pub struct DriftRules {
     pub accept: Vec<Acceptance>,
     /// The rules whose class is overridden.
     pub class: Vec<(ChangeKind, Class)>,
+    /// `true` if the bindings of tools have no `new` with positions, so that calls cannot mean another argument.
+    pub named: bool,
 }
 
 /// Accepted changes, by rule and place. Equality ignores the line in the configuration.

@@ -14,7 +14,7 @@ pub(crate) use plain::is_portable;
 
 use crate::diagnostics::{Reporter, UNCHECKED_PATTERN};
 use crate::document::Document;
-use crate::normalize::{Limit, SchemaId};
+use crate::normalize::{Kinds, SchemaId};
 use crate::shape::{Shape, ShapeId};
 
 /// Schemas are followed so far through references and `allOf`.
@@ -64,46 +64,36 @@ impl Document<'_> {
     }
 
     fn of_text(&self, id: SchemaId, unchecked: &mut HashSet<SchemaId>, reporter: &mut Reporter) -> Map<String, Value> {
-        let said = self.schemas.scalars(id);
-        let mut checks = counts([("minLength", said.min_length), ("maxLength", said.max_length)]);
-        match said.pattern {
-            Some(pattern) if plain::is_plain(&pattern) => drop(checks.insert("pattern".to_owned(), pattern.into())),
-            Some(_) if unchecked.insert(id) => {
+        let mut checks = keywords(self.schemas.scalars(id).keywords(Kinds::STRING));
+        let is_plain = |pattern: &Value| pattern.as_str().is_some_and(plain::is_plain);
+        if checks.get("pattern").is_some_and(|pattern| !is_plain(pattern)) {
+            checks.shift_remove("pattern");
+            if unchecked.insert(id) {
                 reporter.say(UNCHECKED_PATTERN, &format!("{}/pattern", self.schemas.pointer(id)), "");
             }
-            _ => {}
         }
         checks
     }
 
     fn of_list(&self, id: SchemaId) -> Map<String, Value> {
         let node = self.schemas.get(id);
-        counts([("minItems", Some(node.min_items)), ("maxItems", node.max_items)])
+        let least = Some(node.min_items).filter(|least| *least > 0);
+        let counts = [("minItems", least), ("maxItems", node.max_items)];
+        keywords(counts.into_iter().filter_map(|(keyword, count)| Some((keyword, count?.into()))))
     }
 
     fn of_number(&self, id: SchemaId, shape: &Shape) -> Map<String, Value> {
-        let said = self.schemas.scalars(id);
-        let mut checks = Map::new();
-        let mut limit = |limits: Vec<Limit>, keyword: &str, exclusive: &str| {
-            for limit in limits {
-                let keyword = if limit.exclusive { exclusive } else { keyword };
-                checks.insert(keyword.to_owned(), Value::Number(limit.value));
-            }
-        };
-        limit(said.minimum, "minimum", "exclusiveMinimum");
-        limit(said.maximum, "maximum", "exclusiveMaximum");
-        if let Some(step) = said.multiple_of.filter(|step| step.as_f64().is_some_and(|step| step > 0.0)) {
-            checks.insert("multipleOf".to_owned(), Value::Number(step));
-        }
-        checks.retain(|keyword, value| !value.as_number().is_some_and(|value| is_said_by_type(shape, keyword, value)));
+        let mut checks = keywords(self.schemas.scalars(id).keywords(Kinds::NUMBER));
+        checks.retain(|keyword, value| {
+            let is_step = keyword != "multipleOf" || value.as_f64().is_some_and(|step| step > 0.0);
+            is_step && !value.as_number().is_some_and(|value| is_said_by_type(shape, keyword, value))
+        });
         checks
     }
 }
 
-/// Returns the keywords of a count: at least none says nothing.
-fn counts([(least, fewest), (most, greatest)]: [(&str, Option<u64>); 2]) -> Map<String, Value> {
-    let counts = [(least, fewest.filter(|count| *count > 0)), (most, greatest)];
-    counts.into_iter().filter_map(|(keyword, count)| Some((keyword.to_owned(), count?.into()))).collect()
+fn keywords(said: impl IntoIterator<Item = (&'static str, Value)>) -> Map<String, Value> {
+    said.into_iter().map(|(keyword, value)| (keyword.to_owned(), value)).collect()
 }
 
 /// Returns `true` if every value of a type keeps to a keyword.

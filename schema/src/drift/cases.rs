@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::validity::is_valid;
-use super::version::{Conjunction, Version};
+use super::validity::may_be_valid;
+use super::version::{Case, Conjunction, Version};
 use crate::normalize::{Assertions, Kinds, Limit, SchemaId};
 use crate::number::is_integral;
 
@@ -20,10 +20,6 @@ const MOST_SCHEMAS: usize = 32_768;
 
 /// The budget for distinguishing cases in a document; the rest stays undistinguished.
 const MOST_WORK: usize = 4_000_000;
-
-/// The schemas whose own keywords hold.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Case(Conjunction);
 
 impl Version<'_> {
     /// Returns the cases of schemas that all apply.
@@ -165,9 +161,7 @@ impl Case {
             Kinds::BOOLEAN => self.values(version).or_else(|| Some(vec![true.into(), false.into()])),
             _ => self.values(version),
         };
-        let is_value = |value: &Value| {
-            kind.intersects(Kinds::of(value)) && self.0.iter().all(|id| is_valid(version, *id, value) != Some(false))
-        };
+        let is_value = |value: &Value| kind.intersects(Kinds::of(value)) && may_be_valid(version, &self.0, value);
         values.map(|values| values.into_iter().filter(|value| is_value(value)).collect())
     }
 

@@ -7,6 +7,8 @@ use mcp_bindgen_model::{Acceptance, Date, DriftRules, printable};
 pub use mcp_bindgen_model::{ChangeKind, Class};
 use serde_json::Value;
 
+use crate::texts::shortened;
+
 /// A JSON value that was valid and no longer is.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -57,10 +59,7 @@ impl fmt::Display for Signatures {
 
 fn cut(text: &str) -> String {
     const MOST_CHARS: usize = 400;
-    match text.char_indices().nth(MOST_CHARS) {
-        Some((end, _)) => format!("{}..", printable(text.get(..end).unwrap_or_default())),
-        None => printable(text),
-    }
+    printable(&shortened(text, MOST_CHARS))
 }
 
 /// A difference between two snapshots.
@@ -146,7 +145,9 @@ impl Change {
 /// ```
 pub fn apply(rules: &DriftRules, changes: &mut [Change], today: Date) {
     for change in changes {
-        change.class = rules.class_of(change.kind).unwrap_or(change.class);
+        let is_moot = rules.named && change.kind == ChangeKind::ArgumentMeaning && !change.tool.is_empty();
+        let class = if is_moot { Class::Compatible } else { change.class };
+        change.class = rules.class_of(change.kind).unwrap_or(class);
         if let Some(accepted) = rules.accepted(change.kind, &change.tool, &change.pointer, today) {
             change.class = Class::Accepted;
             change.accepted = Some(accepted.clone());

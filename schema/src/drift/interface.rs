@@ -153,10 +153,9 @@ impl Interface<'_> {
     }
 
     fn structs(&mut self, old: (ShapeId, &StructShape), new: (ShapeId, &StructShape), pointer: &str) {
-        self.boxes(old, new, pointer);
         self.constructors(old, new, pointer);
         let misread = self.fields(old, new, pointer);
-        let (holder, old, new) = (old.0, old.1, new.1);
+        let ((holder, old), (new_holder, new)) = (old, new);
         let [before, after] = [old, new].map(by_wire);
         for field in &old.fields {
             let place = property_at(pointer, &field.wire);
@@ -174,6 +173,12 @@ impl Interface<'_> {
                 (left, right) if left != right && field.slot.nullable == now.slot.nullable => {
                     self.source(&place, ChangeKind::Absence, "absent and `null` are distinguished differently");
                 }
+                _ => {}
+            }
+            // A type that refers back to its holder is boxed.
+            match (self.old.boxes(holder, field.slot.shape), self.new.boxes(new_holder, now.slot.shape)) {
+                (false, true) => self.source(&place, ChangeKind::Retyped, "its field holds a `Box` now"),
+                (true, false) => self.source(&place, ChangeKind::Retyped, "its field holds no `Box` any more"),
                 _ => {}
             }
             self.deprecated(&field.schemas, &now.schemas, "uses of its field", &place);
@@ -197,23 +202,6 @@ impl Interface<'_> {
             (Some(_), None) => self.source(&place, ChangeKind::OtherKeysDropped, "other keys are not kept any more"),
             (None, Some(_)) => self.source(&place, ChangeKind::OtherKeysKept, "other keys are kept now"),
             (None, None) => {}
-        }
-    }
-
-    /// Compares boxed fields: a type that refers back to its holder is boxed.
-    fn boxes(&mut self, (old, before): (ShapeId, &StructShape), (new, now): (ShapeId, &StructShape), pointer: &str) {
-        if !self.old.has_boxes() && !self.new.has_boxes() {
-            return;
-        }
-        let after = by_wire(now);
-        for field in &before.fields {
-            let Some(twin) = after.get(field.wire.as_str()) else { continue };
-            let (was, is) = (self.old.boxes(old, field.slot.shape), self.new.boxes(new, twin.slot.shape));
-            if was != is {
-                let place = property_at(pointer, &field.wire);
-                let detail = if is { "its field holds a `Box` now" } else { "its field holds no `Box` any more" };
-                self.source(&place, ChangeKind::Retyped, detail);
-            }
         }
     }
 

@@ -115,10 +115,6 @@ impl<'d> Rust<'d> {
         conversions.into_iter().filter_map(|(ty, label)| Some((label?, ty))).collect()
     }
 
-    pub(super) fn has_boxes(&self) -> bool {
-        !self.boxed.is_empty()
-    }
-
     pub(super) fn boxes(&self, holder: ShapeId, held: ShapeId) -> bool {
         self.boxed.contains(&(holder, held))
     }

@@ -5,12 +5,11 @@ use std::rc::Rc;
 
 use serde_json::{Map, Number, Value, json};
 
-use super::cases::Case;
 use super::failure::{Failure, Reason};
 use super::format;
 use super::pattern;
-use super::validity::is_valid;
-use super::version::{Conjunction, Version};
+use super::validity::may_be_valid;
+use super::version::{Case, Conjunction, Version};
 use crate::normalize::{Assertions, Kinds, Limit};
 use crate::number::is_integral;
 
@@ -159,10 +158,7 @@ impl<'v> Sampler<'v> {
             if size > LARGEST_VALUE || self.work > MOST_WORK {
                 continue;
             }
-            if kept.len() < MOST_VALUES
-                && !kept.contains(&value)
-                && schemas.iter().all(|id| is_valid(self.version, *id, &value) != Some(false))
-            {
+            if kept.len() < MOST_VALUES && !kept.contains(&value) && may_be_valid(self.version, schemas, &value) {
                 kept.push(value);
             }
         }
@@ -344,7 +340,7 @@ impl<'v> Sampler<'v> {
     fn satisfies(&mut self, case: &Case, object: &Map<String, Value>) -> bool {
         let value = Value::Object(object.clone());
         self.work += size(&value) * case.schemas().len();
-        self.work > MOST_WORK || case.schemas().iter().all(|id| is_valid(self.version, *id, &value) != Some(false))
+        self.work > MOST_WORK || may_be_valid(self.version, case.schemas(), &value)
     }
 }
 

@@ -36,6 +36,11 @@ pub(super) fn is_valid(version: &Version<'_>, schema: SchemaId, value: &Value) -
     is_valid_with(Formats::Asserted, version, schema, value)
 }
 
+/// Returns `true` unless a value is invalid under one of these schemas.
+pub(super) fn may_be_valid(version: &Version<'_>, schemas: &[SchemaId], value: &Value) -> bool {
+    schemas.iter().all(|schema| is_valid(version, *schema, value) != Some(false))
+}
+
 /// Validates a value with the given formats.
 pub(super) fn is_valid_with(formats: Formats, version: &Version<'_>, schema: SchemaId, value: &Value) -> Option<bool> {
     Judge { version, steps: 0, formats, known: HashMap::new() }.schema(schema, value, 0)

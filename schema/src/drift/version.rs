@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::cases::Case;
 use super::pattern::Patterns;
 use crate::diagnostics::Reporter;
 use crate::normalize::{Assertions, Condition, Kinds, Node, SchemaId, Schemas};
@@ -16,6 +15,10 @@ use crate::{Document, Role};
 
 /// Schemas that all apply; an empty list allows anything.
 pub(super) type Conjunction = Vec<SchemaId>;
+
+/// The schemas whose own keywords hold.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Case(pub(super) Conjunction);
 
 pub(crate) struct Version<'a> {
     pub(crate) document: Document<'a>,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_bindgen_model::{Config, Prefix, ServerConfig, Snapshot};
+use mcp_bindgen_model::{Config, ServerConfig, Snapshot};
 use serde_json::Value;
 
 use super::PrefixedNames;
@@ -25,7 +25,13 @@ impl PrefixedNames {
     pub fn beside(config: &Config, server: &str) -> (Self, Vec<PathBuf>) {
         let (mut names, mut files) = (Self::default(), Vec::new());
         let Some(own) = config.servers.get(server) else { return (names, files) };
-        for other in config.servers.values().filter(|other| other.name != server && are_related(own, other)) {
+        let lead_of = |server: &ServerConfig| lead(&server.name, &server.prefix);
+        let lead = lead_of(own);
+        let is_related = |other: &&ServerConfig| {
+            let other = lead_of(other);
+            lead.starts_with(&other) || other.starts_with(&lead)
+        };
+        for other in config.servers.values().filter(|other| other.name != server).filter(is_related) {
             let path = config.snapshot_path(&other.name);
             names.add_with_snapshot(other, &path);
             files.push(path);
@@ -53,26 +59,4 @@ impl PrefixedNames {
         let names = tools.iter().filter_map(|tool| tool.get("name")?.as_str());
         self.add_snapshot(&server.name, names.filter(|name| server.selects(name)));
     }
-}
-
-/// Returns `true` if the prefix of one server begins with that of the other.
-fn are_related(one: &ServerConfig, other: &ServerConfig) -> bool {
-    // Reading words is slow, and there may be thousands of servers: most differ in their first letters.
-    let may_be = letters(one).zip(letters(other)).all(|(one, other)| one == other);
-    may_be && {
-        let [one, other] = [one, other].map(|server| lead(&server.name, &server.prefix));
-        one.starts_with(&other) || other.starts_with(&one)
-    }
-}
-
-fn letters(server: &ServerConfig) -> impl Iterator<Item = char> {
-    let prefix = match &server.prefix {
-        Prefix::ServerName => &server.name,
-        Prefix::Named(prefix) => prefix,
-        Prefix::None => "",
-    };
-    let mut letters = prefix.chars().filter(char::is_ascii_alphanumeric).peekable();
-    // An identifier cannot begin with a digit.
-    let first = letters.peek().is_some_and(char::is_ascii_digit).then_some('n');
-    first.into_iter().chain(letters).map(|letter| letter.to_ascii_lowercase())
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
-use super::{SchemaId, Schemas};
+use super::{Kinds, SchemaId, Schemas};
 use crate::bundle::{Draft, lookup};
 use crate::number::{floor, is_integral, order};
 
@@ -57,6 +57,29 @@ impl Scalars {
             max_length: lookup(map, "maxLength").and_then(whole),
             pattern: lookup(map, "pattern").and_then(Value::as_str).map(str::to_owned),
         }
+    }
+
+    /// Returns the keywords that restrict strings, or numbers, as 2020-12 has them.
+    pub(crate) fn keywords(&self, kind: Kinds) -> Vec<(&'static str, Value)> {
+        if kind == Kinds::STRING {
+            let least = self.min_length.filter(|least| *least > 0).map(Value::from);
+            let said = [("minLength", least), ("maxLength", self.max_length.map(Value::from))];
+            let pattern = self.pattern.as_deref().map(Value::from);
+            return said
+                .into_iter()
+                .chain([("pattern", pattern)])
+                .filter_map(|(key, value)| Some((key, value?)))
+                .collect();
+        }
+        let mut said = Vec::new();
+        for (limits, inclusive, exclusive) in
+            [(&self.minimum, "minimum", "exclusiveMinimum"), (&self.maximum, "maximum", "exclusiveMaximum")]
+        {
+            let keyword = |limit: &Limit| if limit.exclusive { exclusive } else { inclusive };
+            said.extend(limits.iter().map(|limit| (keyword(limit), Value::Number(limit.value.clone()))));
+        }
+        said.extend(self.multiple_of.clone().map(|step| ("multipleOf", Value::Number(step))));
+        said
     }
 }
 

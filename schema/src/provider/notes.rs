@@ -1,7 +1,7 @@
 //! Assertions and annotations at a position, besides its shape.
 
 use mcp_bindgen_model::is_beyond_doubles;
-use serde_json::{Map, Number, Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::bundle::lookup;
 use crate::drift::version::Version;
@@ -33,26 +33,19 @@ impl Version<'_> {
     fn said(&self, schema: SchemaId) -> Vec<(Kinds, &'static str, Option<Value>)> {
         use Kinds as Of;
         let (node, assertions) = (self.node(schema), self.assertions(schema));
-        let number = |number: &Number| Some(Value::Number(number.clone())).filter(|value| !is_beyond_doubles(value));
         let count = |count: Option<u64>| count.map(Value::from);
         let above_none = |least: Option<u64>| count(least.filter(|least| *least > 0));
         let mark = |is_said: bool| is_said.then_some(Value::Null);
         let has_branch = |condition: &Condition| condition.then.or(condition.otherwise).is_some();
         let negated = self.source(schema).and_then(|source| lookup(source, "not"));
         let mut said = Vec::new();
-        for limit in &assertions.minimum {
-            let keyword = if limit.exclusive { "exclusiveMinimum" } else { "minimum" };
-            said.push((Of::NUMBER, keyword, number(&limit.value)));
+        for (keyword, value) in assertions.keywords(Of::NUMBER) {
+            said.push((Of::NUMBER, keyword, Some(value).filter(|value| !is_beyond_doubles(value))));
         }
-        for limit in &assertions.maximum {
-            let keyword = if limit.exclusive { "exclusiveMaximum" } else { "maximum" };
-            said.push((Of::NUMBER, keyword, number(&limit.value)));
-        }
+        said.extend(
+            assertions.keywords(Of::STRING).into_iter().map(|(keyword, value)| (Of::STRING, keyword, Some(value))),
+        );
         said.extend([
-            (Of::NUMBER, "multipleOf", assertions.multiple_of.as_ref().and_then(number)),
-            (Of::STRING, "minLength", above_none(assertions.min_length)),
-            (Of::STRING, "maxLength", count(assertions.max_length)),
-            (Of::STRING, "pattern", assertions.pattern.as_deref().map(Value::from)),
             (Of::STRING, "format", self.word(schema, "format")),
             (Of::STRING, "contentEncoding", self.word(schema, "contentEncoding")),
             (Of::ARRAY, "minItems", above_none(Some(node.min_items))),

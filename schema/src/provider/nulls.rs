@@ -10,12 +10,14 @@ use super::names::Aliases;
 use super::reading::read;
 use crate::drift::version::Version;
 use crate::normalize::{Kinds, SchemaId};
-use crate::shape::{Presence, Shape, ShapeId, Shapes, Slot, UnionShape, Unknown};
+use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
 
 /// The maximum depth of values; deeper parts are unchanged.
 const DEEPEST: usize = 128;
 /// Schemas of patterns, at most.
 const MOST_ARENAS: usize = 64;
+/// The fields of larger objects are looked up.
+const FEW_FIELDS: usize = 8;
 /// Shapes that a value could be of, at most.
 const MOST_CANDIDATES: usize = 64;
 
@@ -66,6 +68,8 @@ struct Arena {
     tags: HashMap<ShapeId, String>,
     /// The objects that take keys which they do not declare.
     open: HashSet<ShapeId>,
+    /// The places of the fields of large objects.
+    places: HashMap<ShapeId, HashMap<String, usize>>,
     /// The arena indices of the schemas for key patterns, by the object that has them.
     patterns: HashMap<ShapeId, Vec<usize>>,
 }
@@ -242,17 +246,25 @@ impl Known {
 
 impl Arena {
     fn of(reading: &Version<'_>, shapes: Shapes, root: ShapeId) -> Self {
-        let (mut tags, mut open) = (HashMap::new(), HashSet::new());
+        let (mut tags, mut open, mut places) = (HashMap::new(), HashSet::new(), HashMap::new());
         for id in shapes.ids() {
             match shapes.get(id) {
                 Shape::Union(UnionShape { tag: Some(_), branches }) => {
                     tags.extend(branches.iter().filter_map(|branch| Some((branch.shape, branch.tag.clone()?))));
                 }
-                Shape::Struct(object) if reading.takes_others(&shapes, id, object) => drop(open.insert(id)),
+                Shape::Struct(object) => {
+                    if reading.takes_others(&shapes, id, object) {
+                        open.insert(id);
+                    }
+                    if object.fields.len() > FEW_FIELDS {
+                        let fields = object.fields.iter().enumerate();
+                        places.insert(id, fields.map(|(place, field)| (field.wire.clone(), place)).collect());
+                    }
+                }
                 _ => {}
             }
         }
-        Self { shapes, root, tags, open, patterns: HashMap::new() }
+        Self { shapes, root, tags, open, places, patterns: HashMap::new() }
     }
 
     /// Returns `true` if an object may match a shape by its keys, tags and listed values. Returns `None` for other
@@ -307,7 +319,7 @@ impl Arena {
     /// Returns a shape's slot for a property, and its declaration.
     fn slot(&self, id: ShapeId, key: &str) -> Option<(Slot, Option<Presence>)> {
         match self.shapes.get(id) {
-            Shape::Struct(object) => match object.field(key) {
+            Shape::Struct(object) => match self.field(id, object, key) {
                 Some(field) => Some((field.slot, Some(field.presence))),
                 None => object.unknown.kept().filter(|_| self.open.contains(&id)).map(|slot| (slot, None)),
             },
@@ -316,10 +328,17 @@ impl Arena {
         }
     }
 
+    fn field<'o>(&self, id: ShapeId, object: &'o StructShape, key: &str) -> Option<&'o Field> {
+        match self.places.get(&id) {
+            Some(places) => object.fields.get(*places.get(key)?),
+            None => object.field(key),
+        }
+    }
+
     /// Returns `true` if an object has a property of that name.
     fn declares(&self, id: ShapeId, key: &str) -> bool {
         match self.shapes.get(id) {
-            Shape::Struct(object) => object.tag.as_deref() == Some(key) || object.field(key).is_some(),
+            Shape::Struct(object) => object.tag.as_deref() == Some(key) || self.field(id, object, key).is_some(),
             _ => false,
         }
     }

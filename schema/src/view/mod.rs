@@ -126,12 +126,14 @@ fn arguments(tool: &str, schema: &mut Map<String, Value>, view: &View, faults: &
         let sent = view.fixed_value(argument);
         let default = view.default.get(argument).filter(|_| sent.is_none());
         let narrowing = Narrowing { whole: &whole, argument, sent: sent.or(default) };
-        let outcome = narrowing.take_out(schema);
+        let mut outcome = narrowing.take_out(schema);
+        if outcome.is_ok() && default.is_some() {
+            schema.clone_from(&whole);
+            outcome = narrowing.relax(schema, 0);
+        }
         match (outcome, default) {
             (Ok(()), None) => keep_referred(schema, &whole, argument),
             (Ok(()), Some(default)) => {
-                schema.clone_from(&whole);
-                narrowing.relax(schema, 0);
                 let property = schema.get_mut("properties").and_then(|properties| properties.get_mut(argument));
                 if let Some(Value::Object(property)) = property {
                     property.insert("default".to_owned(), default.clone());

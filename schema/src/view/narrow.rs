@@ -158,16 +158,18 @@ impl Narrowing<'_> {
                 schema.insert(keyword.to_owned(), Value::Bool(false));
             }
         }
-        self.reference(schema, depth)
+        self.reference(schema, |inner| self.take_out_of(inner, depth))
     }
 
-    /// Puts a definition that speaks of the argument in the place of its reference, without the argument.
-    fn reference(&self, schema: &mut Map<String, Value>, depth: usize) -> Result<(), String> {
-        let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(|target| self.resolved(target)) else {
-            return Ok(());
-        };
+    /// Puts a definition that speaks of the argument in the place of its reference, changed.
+    fn reference(
+        &self,
+        schema: &mut Map<String, Value>,
+        change: impl FnOnce(&mut Map<String, Value>) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let Some(target) = self.target(schema) else { return Ok(()) };
         let mut inner = target.clone();
-        self.take_out_of(&mut inner, depth)?;
+        change(&mut inner)?;
         if inner != *target {
             schema.shift_remove("$ref");
             add(schema, inner);
@@ -175,7 +177,9 @@ impl Narrowing<'_> {
         Ok(())
     }
 
-    fn resolved(&self, target: &str) -> Option<&Map<String, Value>> {
+    /// Returns the schema that another one refers to.
+    fn target(&self, schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
+        let target = schema.get("$ref")?.as_str()?;
         let mut segments = target.strip_prefix("#/")?.split('/').map(|part| part.replace("~1", "/").replace("~0", "~"));
         let first = self.whole.get(&segments.next()?)?;
         segments.try_fold(first, |value, segment| value.get(segment))?.as_object()
@@ -193,37 +197,24 @@ impl Narrowing<'_> {
         let single = ["then", "else"].into_iter().filter_map(|keyword| schema.get(keyword));
         let dependent = schema.get("dependentSchemas").and_then(Value::as_object);
         let dependent = dependent.into_iter().flat_map(Map::values);
-        let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| self.resolved(target));
+        let target = self.target(schema);
         for inner in lists.chain(single).chain(dependent).filter_map(Value::as_object).chain(target) {
             self.names(inner, depth + 1, names);
         }
     }
 
     /// Takes the argument out of `required` wherever the arguments are described: there is a default for it.
-    pub(super) fn relax(&self, schema: &mut Map<String, Value>, depth: usize) {
-        if let Some(Value::Array(required)) = schema.get_mut("required") {
-            required.retain(|key| key.as_str() != Some(self.argument));
-            if required.is_empty() {
-                schema.shift_remove("required");
-            }
-        }
+    pub(super) fn relax(&self, schema: &mut Map<String, Value>, depth: usize) -> Result<(), String> {
+        self.required(schema)?;
         if depth == DEEPEST {
-            return;
+            return Ok(());
         }
         for keyword in COMBINATIONS {
             let parts = schema.get_mut(keyword).and_then(Value::as_array_mut);
-            let parts = parts.into_iter().flatten().filter_map(Value::as_object_mut);
-            parts.for_each(|part| self.relax(part, depth + 1));
+            let mut parts = parts.into_iter().flatten().filter_map(Value::as_object_mut);
+            parts.try_for_each(|part| self.relax(part, depth + 1))?;
         }
-        let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| self.resolved(target));
-        if let Some(target) = target {
-            let mut inner = target.clone();
-            self.relax(&mut inner, depth + 1);
-            if inner != *target {
-                schema.shift_remove("$ref");
-                add(schema, inner);
-            }
-        }
+        self.reference(schema, |inner| self.relax(inner, depth + 1))
     }
 }
 

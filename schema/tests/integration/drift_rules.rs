@@ -1,7 +1,7 @@
 //! The page of drift rules agrees with the table of kinds, and with what drift finds.
 
-use mcp_bindgen_model::Snapshot;
-use mcp_bindgen_schema::drift::{self, ChangeKind};
+use mcp_bindgen_model::{Config, Date, Snapshot};
+use mcp_bindgen_schema::drift::{self, ChangeKind, Class};
 use serde_json::{Value, json};
 
 const PAGE: &str = include_str!("../../../docs/book/src/changes.md");
@@ -55,4 +55,23 @@ fn examples_on_the_page_produce_their_rule_and_class() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn order_of_arguments_is_not_silent_for_bindings_without_positions() {
+    let tools = |required: [&str; 2]| {
+        let text = json!({ "type": "string" });
+        let schema = json!({ "type": "object", "properties": { "from": text, "to": text }, "required": required });
+        snapshot(&json!({ "inputSchema": schema }))
+    };
+    let config = |rust: &str| {
+        let text = format!("[servers.s]\ncommand = \"x\"\n{rust}");
+        Config::parse_toml(&text, "mcp.toml".as_ref()).unwrap().server("s").unwrap().drift_rules.clone()
+    };
+    for (rust, class) in [("", Class::Silent), ("rust = { named = true }", Class::Compatible)] {
+        let mut changes = drift::diff(&tools(["from", "to"]), &tools(["to", "from"]));
+        drift::apply(&config(rust), &mut changes, Date::today());
+        let classes: Vec<_> = changes.iter().map(|change| (change.kind, change.class)).collect();
+        assert_eq!(classes, [(ChangeKind::ArgumentMeaning, class)]);
+    }
 }

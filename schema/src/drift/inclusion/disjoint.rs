@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::validity::is_valid;
+use super::super::validity::{is_valid, may_be_valid};
 use super::super::version::Conjunction;
 use super::{Inclusion, Part};
 use crate::normalize::{Kinds, SchemaId};
@@ -35,10 +35,8 @@ impl Inclusion<'_> {
             return true;
         }
         if let Some(allowed) = &node.allowed {
-            let left = self.left;
             let refused = |value: &Value| {
-                !part.kind.intersects(Kinds::of(value))
-                    || part.case.schemas().iter().any(|id| is_valid(left, *id, value) == Some(false))
+                !part.kind.intersects(Kinds::of(value)) || !may_be_valid(self.left, part.case.schemas(), value)
             };
             if allowed.iter().all(refused) {
                 return true;

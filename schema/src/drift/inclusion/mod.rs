@@ -5,14 +5,13 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::cases::Case;
 use super::equality::Equality;
 use super::failure::{self, Failure, MOST_FAILURES, Reason, add};
 use super::memo::Memo;
 use super::samples::Sampler;
 use super::sent::Sent;
 use super::validity::is_valid;
-use super::version::{Conjunction, Version};
+use super::version::{Case, Conjunction, Version};
 use crate::normalize::{Kinds, SchemaId};
 
 mod arrays;
