@@ -24,7 +24,7 @@ pub(super) fn schema_of(document: &Document<'_>) -> Value {
     let mut schema = Map::from_iter([("allOf".to_owned(), json!([types.slot(root)]))]);
     let mut definitions = Map::new();
     while let Some(slot) = types.pending.pop() {
-        definitions.insert(name(slot), types.definition(slot).into());
+        definitions.insert(name(slot), types.definition(slot));
     }
     schema.insert("$defs".to_owned(), definitions.into());
     schema.into()

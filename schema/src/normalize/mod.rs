@@ -17,7 +17,9 @@ use crate::diagnostics::{CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFOR
 pub(crate) use assertions::{Assertions, Condition};
 pub use keywords::Kinds;
 pub(crate) use keywords::WORDING;
-pub(crate) use scalars::{Limit, Scalars};
+#[cfg(feature = "drift")]
+pub(crate) use scalars::Limit;
+pub(crate) use scalars::Scalars;
 
 /// A schema of a [`Schemas`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

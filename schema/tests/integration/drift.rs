@@ -324,6 +324,15 @@ fn additional_properties_and_items_are_compared() {
         &["breaking @: `maxItems` is tighter now"],
         &["breaking @: may have another number of items now"],
     );
+    // Types without further items read no longer arrays.
+    let first = json!([{ "type": "string" }, { "type": "integer" }]);
+    let read = |schema: &Value| output(Some(&object(schema)));
+    let (closed, open) = (json!({ "prefixItems": first, "items": false }), json!({ "prefixItems": first }));
+    let changes = diff(&read(&closed), &read(&open));
+    assert!(
+        told(&changes).contains(&"breaking /properties/p/items: may have another number of items now".to_owned()),
+        "{changes:?}"
+    );
 }
 
 #[test]

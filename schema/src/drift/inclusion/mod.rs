@@ -101,6 +101,8 @@ impl<'v> Inclusion<'v> {
 
     /// Returns the places where values of `left` are invalid under `right`.
     fn place(&mut self, left: &Conjunction, sent: &Sent, right: SchemaId) -> Rc<Vec<Failure>> {
+        // Types refer to each other everywhere; a type that holds itself is one question.
+        let right = if self.is_read { self.right.followed(right) } else { right };
         let asked = Question { left: left.clone(), kind: None, sent: sent.clone(), right };
         if let Some(known) = self.known.get(&asked) {
             return known;
