@@ -14,7 +14,7 @@ pub(crate) use plain::is_portable;
 
 use crate::diagnostics::{Reporter, UNCHECKED_PATTERN};
 use crate::document::Document;
-use crate::normalize::{Kinds, SchemaId};
+use crate::normalize::SchemaId;
 use crate::shape::{Shape, ShapeId};
 
 /// Schemas are followed so far through references and `allOf`.
@@ -64,7 +64,7 @@ impl Document<'_> {
     }
 
     fn of_text(&self, id: SchemaId, unchecked: &mut HashSet<SchemaId>, reporter: &mut Reporter) -> Map<String, Value> {
-        let mut checks = keywords(self.schemas.scalars(id).keywords(Kinds::STRING));
+        let mut checks = keywords(self.schemas.scalars(id).of_texts());
         let is_plain = |pattern: &Value| pattern.as_str().is_some_and(plain::is_plain);
         if checks.get("pattern").is_some_and(|pattern| !is_plain(pattern)) {
             checks.shift_remove("pattern");
@@ -83,7 +83,7 @@ impl Document<'_> {
     }
 
     fn of_number(&self, id: SchemaId, shape: &Shape) -> Map<String, Value> {
-        let mut checks = keywords(self.schemas.scalars(id).keywords(Kinds::NUMBER));
+        let mut checks = keywords(self.schemas.scalars(id).of_numbers());
         checks.retain(|keyword, value| {
             let is_step = keyword != "multipleOf" || value.as_f64().is_some_and(|step| step > 0.0);
             is_step && !value.as_number().is_some_and(|value| is_said_by_type(shape, keyword, value))

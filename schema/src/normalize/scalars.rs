@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
-use super::{Kinds, SchemaId, Schemas};
+use super::{SchemaId, Schemas};
 use crate::bundle::{Draft, lookup};
 use crate::number::{floor, is_integral, order};
 
@@ -59,18 +59,16 @@ impl Scalars {
         }
     }
 
-    /// Returns the keywords that restrict strings, or numbers, as 2020-12 has them.
-    pub(crate) fn keywords(&self, kind: Kinds) -> Vec<(&'static str, Value)> {
-        if kind == Kinds::STRING {
-            let least = self.min_length.filter(|least| *least > 0).map(Value::from);
-            let said = [("minLength", least), ("maxLength", self.max_length.map(Value::from))];
-            let pattern = self.pattern.as_deref().map(Value::from);
-            return said
-                .into_iter()
-                .chain([("pattern", pattern)])
-                .filter_map(|(key, value)| Some((key, value?)))
-                .collect();
-        }
+    /// Returns the keywords that restrict strings, as 2020-12 has them.
+    pub(crate) fn of_texts(&self) -> impl Iterator<Item = (&'static str, Value)> {
+        let least = self.min_length.filter(|least| *least > 0).map(Value::from);
+        let (most, pattern) = (self.max_length.map(Value::from), self.pattern.as_deref().map(Value::from));
+        let said = [("minLength", least), ("maxLength", most), ("pattern", pattern)];
+        said.into_iter().filter_map(|(keyword, value)| Some((keyword, value?)))
+    }
+
+    /// Returns the keywords that restrict numbers, as 2020-12 has them.
+    pub(crate) fn of_numbers(&self) -> Vec<(&'static str, Value)> {
         let mut said = Vec::new();
         for (limits, inclusive, exclusive) in
             [(&self.minimum, "minimum", "exclusiveMinimum"), (&self.maximum, "maximum", "exclusiveMaximum")]

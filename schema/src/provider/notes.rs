@@ -39,12 +39,10 @@ impl Version<'_> {
         let has_branch = |condition: &Condition| condition.then.or(condition.otherwise).is_some();
         let negated = self.source(schema).and_then(|source| lookup(source, "not"));
         let mut said = Vec::new();
-        for (keyword, value) in assertions.keywords(Of::NUMBER) {
+        for (keyword, value) in assertions.of_numbers() {
             said.push((Of::NUMBER, keyword, Some(value).filter(|value| !is_beyond_doubles(value))));
         }
-        said.extend(
-            assertions.keywords(Of::STRING).into_iter().map(|(keyword, value)| (Of::STRING, keyword, Some(value))),
-        );
+        said.extend(assertions.of_texts().map(|(keyword, value)| (Of::STRING, keyword, Some(value))));
         said.extend([
             (Of::STRING, "format", self.word(schema, "format")),
             (Of::STRING, "contentEncoding", self.word(schema, "contentEncoding")),
