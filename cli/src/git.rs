@@ -75,6 +75,8 @@ pub(crate) fn text_of(path: &Path, commit: &str, revision: &str) -> Result<Optio
             Some(listed) if listed.is_empty() => Ok(None),
             _ => Err(failed("the repository does not have its contents")),
         },
+        // A part of the path was a file.
+        ["notdir", _] => Ok(None),
         // Git ends the contents with a line end of its own.
         [_, "blob", _] => Ok(text.strip_suffix('\n').map(str::to_owned)),
         ["symlink", _] => Err(failed(&format!("it is a link to {}, which is outside the repository", text.trim_end()))),

@@ -187,11 +187,14 @@ async fn fake_may_be_slow_and_call_timeouts_apply() {
     assert_eq!(fixture.add(add(3, 0)).within(Duration::from_secs(60)).await.unwrap(), 3);
     let late = fixture.add(add(0, 0)).within(Duration::from_millis(20)).await.unwrap_err();
     assert!(matches!(late, CallError::Timeout { dispatched: Dispatched::Unknown, .. }), "{late}");
+    let limits = CallOptions::new().timeout(Duration::from_millis(20)).cap(Duration::from_secs(60));
+    let late = fixture.add(add(0, 0)).with(limits).await.unwrap_err();
+    assert!(matches!(late, CallError::Timeout { .. }), "{late}");
     let token = CancellationToken::new();
     token.cancel();
     let cancelled = fixture.add(add(0, 0)).with(CallOptions::new().cancelled_by(token)).await.unwrap_err();
     assert!(matches!(cancelled, CallError::Cancelled { .. }), "{cancelled}");
-    assert_eq!(fake.calls::<FixtureAddParams>().len(), 3);
+    assert_eq!(fake.calls::<FixtureAddParams>().len(), 4);
 }
 
 #[tokio::test]

@@ -129,11 +129,20 @@ impl<'c> CalledServers<'c> {
 
 fn tool(snapshot: &Snapshot, binding: &ToolBinding) -> Option<ToolSpec> {
     let tool = snapshot.tools.get(binding.index)?;
+    let text = |key: &str| tool.get(key).and_then(Value::as_str);
+    let hints = tool.get("annotations");
     let mut spec = ToolSpec::new(kept(&binding.tool), kept(&input_schema(tool))).prefixed(kept(&binding.prefixed));
+    // `pin = "all"` compares them with those of the live server.
+    if let Some(title) = text("title").or_else(|| hints?.get("title")?.as_str()) {
+        spec = spec.title(kept(title));
+    }
+    if let Some(description) = text("description") {
+        spec = spec.description(kept(description));
+    }
     if let Some(output) = output_schema(tool) {
         spec = spec.output_schema(kept(&output));
     }
-    spec = spec.hints(tool.get("annotations").map(Annotations::listed).unwrap_or_default());
+    spec = spec.hints(hints.map(Annotations::listed).unwrap_or_default());
     if let Some(viewed) = &binding.viewed {
         spec = spec
             .viewed(kept(&viewed.view.to_json().to_string()), kept(&viewed.declared_texts().to_string()))

@@ -18,11 +18,11 @@ use crate::source::{self, Bound};
 pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Output) -> BTreeMap<String, Vec<Fault>> {
     let mut faults: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
     let is_wanted = |name: &str| servers.iter().any(|server| server.name == name);
-    let clashes = shared_modules(config).filter(|([_, name], _)| is_wanted(name));
-    let clashes = clashes.map(|([_, name], error)| (name.to_owned(), error.into()));
-    for (server, fault) in clashes.chain(unjoined(config, servers)) {
+    let clashes = shared_modules(config).filter(|(both, _)| both.iter().all(|name| is_wanted(name)));
+    for ([_, server], error) in clashes {
+        let fault = Fault::from(error);
         output.error(&fault.text);
-        faults.entry(server).or_default().push(fault);
+        faults.entry(server.to_owned()).or_default().push(fault);
     }
     let bindings = side_by_side(servers, 1, |server| {
         // An unreadable snapshot is reported by the comparison.
@@ -37,6 +37,10 @@ pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Outpu
             }
             faults.entry(server.name.clone()).or_default().push(fault);
         }
+    }
+    for (server, fault) in unjoined(config, servers) {
+        output.error(&fault.text);
+        faults.entry(server).or_default().push(fault);
     }
     faults
 }

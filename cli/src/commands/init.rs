@@ -174,8 +174,7 @@ async fn dependency(
         output.status("Kept", &format!("the dependency `{}`", printable(name)));
         let known = item.as_table_like().and_then(|table| table.get("path")?.as_str());
         let folders = (known.map(|path| folder.join(path)), wanted.path.as_ref().map(|path| here.join(path)));
-        let is_same =
-            matches!(folders, (Some(known), Some(path)) if known.canonicalize().ok() == path.canonicalize().ok());
+        let is_same = matches!(folders, (Some(known), Some(path)) if path.canonicalize().is_ok_and(|path| known.canonicalize().is_ok_and(|known| known == path)));
         if !is_same {
             warn_of_path(wanted, output);
         }

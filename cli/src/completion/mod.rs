@@ -98,7 +98,11 @@ fn command(words: &[OsString]) -> Command {
         said = inner;
     }
     let named = said.try_get_one::<PathBuf>("config").ok().flatten();
-    let Ok((config, _)) = project::read(named.map(PathBuf::as_path)) else { return with_hosts(root) };
+    let named = named.map(PathBuf::as_path);
+    // A wrong `MCP_SERVERS` does not hide the servers of the file.
+    let of_file = || Config::load(&project::specified(named).ok()??).ok();
+    let read = project::read(named).ok().map(|(config, _)| config);
+    let Some(config) = read.or_else(of_file) else { return with_hosts(root) };
     let root = with_servers(with_hosts(root), &servers(&config));
     match path.as_slice() {
         [name] => root.mut_subcommand(name, |command| with_offers(command, &path, said, &config)),

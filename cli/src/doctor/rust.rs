@@ -1,6 +1,8 @@
 //! Finds the servers that Rust source binds, tokenized as by rustc, so that comments and strings do not count.
 
-use proc_macro2::{TokenStream, TokenTree};
+use std::vec::IntoIter;
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// The macros that take names of servers.
 const MACROS: [&str; 2] = ["mcp_tools", "include_bindings"];
@@ -11,35 +13,46 @@ const BUILDER: &str = "build_script";
 /// build script name.
 pub(super) fn bound(text: &str) -> Vec<String> {
     let has_builder = text.contains(BUILDER);
-    let mut names = Vec::new();
-    let may_bind = has_builder || MACROS.iter().any(|name| text.contains(name));
-    // rustc reports invalid source.
-    if may_bind && let Ok(tokens) = text.parse() {
-        collect(tokens, has_builder, &mut names);
+    if !has_builder && !MACROS.iter().any(|name| text.contains(name)) {
+        return Vec::new();
     }
-    names
-}
-
-fn collect(tokens: TokenStream, has_builder: bool, names: &mut Vec<String>) {
+    // rustc reports invalid source.
+    let Ok(tokens) = text.parse::<TokenStream>() else { return Vec::new() };
+    let mut names = Vec::new();
+    let mut open: Vec<IntoIter<TokenTree>> = vec![trees(tokens)];
     // The previous tokens: `mcp_tools !`, `. server`.
     let mut before = [String::new(), String::new()];
-    for tree in tokens {
+    while let Some(tree) = open.last_mut().map(Iterator::next) {
+        let Some(tree) = tree else {
+            open.pop();
+            continue;
+        };
         let word = match &tree {
             TokenTree::Group(group) => {
                 let [first, second] = before.each_ref().map(String::as_str);
                 if second == "!" && MACROS.contains(&first) {
                     names.extend(of_macro(group.stream()));
-                } else if has_builder && [first, second] == [".", "server"] {
+                } else if has_builder
+                    && group.delimiter() == Delimiter::Parenthesis
+                    && [first, second] == [".", "server"]
+                {
                     names.extend(group.stream().into_iter().next().and_then(|tree| literal(&tree)));
                 }
-                collect(group.stream(), has_builder, names);
+                open.push(trees(group.stream()));
                 String::new()
             }
             tree => tree.to_string(),
         };
-        let [_, second] = before;
-        before = [second, word];
+        before.rotate_left(1);
+        if let Some(last) = before.last_mut() {
+            *last = word;
+        }
     }
+    names
+}
+
+fn trees(tokens: TokenStream) -> IntoIter<TokenTree> {
+    tokens.into_iter().collect::<Vec<_>>().into_iter()
 }
 
 /// Returns the names that a macro begins with. A path names a snapshot that no configuration has to know.

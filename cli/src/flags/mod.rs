@@ -96,6 +96,10 @@ pub(crate) fn prompt_schema(prompt: &Value) -> Value {
             Some(said) => json!({ "type": "string", "description": said }),
             None => json!({ "type": "string" }),
         };
+        // The first of several arguments of one name counts.
+        if properties.contains_key(name) {
+            continue;
+        }
         properties.insert(name.to_owned(), property);
         if argument.get("required") == Some(&Value::Bool(true)) {
             required.push(name);

@@ -96,8 +96,8 @@ impl Reading<'_, '_> {
     /// Reads the servers of a table, in order, and the inputs that they use.
     fn servers(&mut self, root: &mut Map<String, Value>, key: &str) {
         let mut inputs = match root.remove("inputs") {
+            Some(Value::Null) | None => Inputs::default(),
             Some(inputs) => Inputs::read(inputs, &mut self.notes),
-            None => Inputs::default(),
         };
         match root.remove(key) {
             Some(Value::Object(servers)) => {

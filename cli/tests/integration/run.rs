@@ -158,6 +158,10 @@ fn run_applies_the_rules_of_the_configuration() {
     let project = project("[servers.hub]\ncommand = \"SERVER\"\nexclude = [\"add\"]\n", SUM);
     project.run(&["sync"]).exits_with(0);
     project.run(&["run", "prompts/sum.md", "--set", "a:=1"]).exits_with(1).says("excluded by `exclude`");
+    // Descriptions are compared too.
+    let project = self::project("[servers.hub]\ncommand = \"SERVER\"\ndrift = \"deny\"\npin = \"all\"\n", SUM);
+    project.run(&["sync"]).exits_with(0);
+    project.run(&["run", "prompts/sum.md", "--set", "a:=1"]).exits_with(0);
     let empty = Project::empty();
     empty.write("a.md", "Hello, {{ name }}");
     assert_eq!(empty.run(&["run", "a.md", "--set", "name=you"]).exits_with(0).stdout, "Hello, you\n");

@@ -127,6 +127,10 @@ impl Fake {
 impl CallTool for Fake {
     async fn call_tool(&self, mut call: ToolCall) -> Result<ToolResult, CallError> {
         let answering = self.begin(&call)?;
+        // Without progress, `timeout` limits the call, not `cap`.
+        if let Some(timeout) = call.options.given().timeout {
+            call.options = call.options.cap(timeout);
+        }
         let answer = wait::within(&mut call, Duration::MAX, answering).await.map_err(CallError::after_dispatch)?;
         let result = match answer {
             // A server cannot report that a result is not a success; the caller finds out.

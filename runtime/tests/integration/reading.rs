@@ -107,6 +107,12 @@ fn private_number_key_of_serde_json_is_an_ordinary_key() {
 }
 
 #[test]
+fn allowed_numbers_are_compared_by_value() {
+    assert_eq!(from_value::<Size>(&json!(1.0)).ok(), Some(Size::One));
+    assert!(from_value::<Size>(&json!(1.5)).is_err());
+}
+
+#[test]
 fn allowed_values_are_listed_as_json() {
     let error = from_value::<Size>(&json!("large")).unwrap_err();
     assert_eq!(error.to_string(), r#"expected one of `"small"`, `1`"#);

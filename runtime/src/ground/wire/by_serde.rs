@@ -190,18 +190,19 @@ impl<'de> Deserializer<'de> for Reading<'de> {
         }
     }
 
-    /// `serde`'s structs would take an array as well.
+    /// A `serde_json::Map` takes `null` for an empty object.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        visitor.visit_map(Members { members: self.0.members()?, current: None })
+        if self.0.is_null() { visitor.visit_unit() } else { self.deserialize_struct("", &[], visitor) }
     }
 
+    /// `serde`'s structs and variants would take an array as well.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mismatch> {
-        self.deserialize_map(visitor)
+        visitor.visit_map(Members { members: self.0.members()?, current: None })
     }
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {

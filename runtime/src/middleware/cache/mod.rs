@@ -153,11 +153,12 @@ impl Around for Cache {
     const KIND: Option<LayerKind> = Some(LayerKind::Cache);
 
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        if !call.passage.enter_once(self.storage.id()) {
-            return below.call(call).await;
-        }
+        // Also inside a clone of this cache, which may take the call for a read.
         if !self.reads(&call) {
             let _writing = self.storage.write(&call.server);
+            return below.call(call).await;
+        }
+        if !call.passage.enter_once(self.storage.id()) {
             return below.call(call).await;
         }
         if call.options.bypass_caches() { below.call(call).await } else { self.read(call, below).await }
