@@ -1,5 +1,5 @@
 //! Untrusted texts as documentation: they stay readable, and cannot become code, a test, a link, markup, or a trick
-//! with invisible characters.
+//! with invisible characters. Joiners stay where scripts and emoji need them.
 
 use mcp_bindgen_model::visible;
 

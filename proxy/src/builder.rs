@@ -324,15 +324,9 @@ impl ProxyBuilder {
                 faults.push(ProxyFault::Name { name: named() });
             }
         }
-        if answers(&self.options) {
+        if self.options.answers_questions() {
             faults.push(ProxyFault::Answers);
         }
         faults
     }
-}
-
-/// Returns `true` if the options have handlers for servers' questions, which only their `Debug` form shows.
-fn answers(options: &ClientOptions) -> bool {
-    let shown = format!("{options:?}");
-    ["on_elicitation: true", "on_sampling: true", ", roots: true"].iter().any(|handler| shown.contains(handler))
 }

@@ -1,5 +1,7 @@
 //! `subscriptions/listen`: changes, for clients without a session.
 
+use std::time::Duration;
+
 use futures_util::future::pending;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mcp_bindgen_runtime::__private::rpc::MethodCall;
@@ -22,10 +24,13 @@ const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 pub(super) const MOST_WATCHED: usize = 1000;
 
 /// Waits for a possible change of a resource, over all connections to its server; returns `false` if the server reports no
-/// more.
-pub(super) async fn changed(client: &Client, updates: &mut ResourceUpdates) -> bool {
+/// more. The caller keeps the pause before the next connection, which grows until there is a real change.
+pub(super) async fn changed(client: &Client, updates: &mut ResourceUpdates, pause: &mut Duration) -> bool {
     match updates.changed().await {
-        Ok(()) => return true,
+        Ok(()) => {
+            *pause = FIRST_PAUSE;
+            return true;
+        }
         Err(error) if is_for_now(&error) => {}
         Err(error) => {
             tracing::debug!("stopped watching a resource: {error}");
@@ -33,13 +38,12 @@ pub(super) async fn changed(client: &Client, updates: &mut ResourceUpdates) -> b
         }
     }
     // Changes may be missed until the server is connected again.
-    let mut pause = FIRST_PAUSE;
     loop {
-        tokio::time::sleep(pause).await;
+        tokio::time::sleep(*pause).await;
+        *pause = (*pause * 2).min(LONGEST_PAUSE);
         if client.connect().await.is_ok() {
             return true;
         }
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 
@@ -119,7 +123,8 @@ async fn watch(context: &Context, uri: &str) -> Result<(), ErrorData> {
         }
         pause = (pause * 2).min(LONGEST_PAUSE);
     };
-    while changed(&attached.client, &mut updates).await {
+    pause = FIRST_PAUSE;
+    while changed(&attached.client, &mut updates, &mut pause).await {
         tell(context, "notifications/resources/updated", json!({ "uri": uri })).await?;
     }
     Ok(())

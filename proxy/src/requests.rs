@@ -1,14 +1,17 @@
 //! Answers requests of clients, by their methods.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use mcp_bindgen_runtime::__private::rpc::MethodCall;
 use mcp_bindgen_runtime::PassedInput;
 use rmcp::model::{ErrorCode, ErrorData, SubscribeRequestParams, UnsubscribeRequestParams};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
+use super::attached::FIRST_PAUSE;
 use super::call::options;
 use super::client_state::{ClientState, Context};
 use super::list_changes::Kind;
@@ -58,20 +61,19 @@ impl ClientState {
 
     async fn subscribe(&self, params: SubscribeRequestParams, context: &Context) -> Result<Value, ErrorData> {
         let uri = params.uri;
+        may_subscribe(&lock(&self.subscriptions), &uri)?;
         let attached = context.owner(&uri).await?;
         let client = attached.client.clone();
         let updates = client.subscribe(uri.clone()).await;
         let mut updates = updates.map_err(|error| of_request("resource", &uri, error))?;
         let mut subscriptions = lock(&self.subscriptions);
-        if subscriptions.len() >= MOST_WATCHED && !subscriptions.contains_key(&uri) {
-            let message =
-                format!("a client subscribes to {MOST_WATCHED} resources at most; unsubscribe from some first");
-            return Err(ErrorData::invalid_params(message, None));
-        }
+        // Others may have come meanwhile.
+        may_subscribe(&subscriptions, &uri)?;
         let (session, params) = (context.session.clone(), named(&uri));
         let mut telling = JoinSet::new();
         telling.spawn(async move {
-            while changed(&client, &mut updates).await {
+            let mut pause = FIRST_PAUSE;
+            while changed(&client, &mut updates, &mut pause).await {
                 if session.notify(MethodCall::new("notifications/resources/updated", params.clone())).await.is_err() {
                     return;
                 }
@@ -80,6 +82,23 @@ impl ClientState {
         subscriptions.insert(uri, telling);
         Ok(json!({}))
     }
+}
+
+/// Checks the limit on the subscriptions of a client.
+fn may_subscribe(subscriptions: &HashMap<String, JoinSet<()>>, uri: &str) -> Result<(), ErrorData> {
+    if subscriptions.len() < MOST_WATCHED || subscriptions.contains_key(uri) {
+        return Ok(());
+    }
+    let message = format!("a client subscribes to {MOST_WATCHED} resources at most; unsubscribe from some first");
+    Err(ErrorData::invalid_params(message, None))
+}
+
+/// The client's part of a request that asks for input in several rounds.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Input {
+    input_responses: Option<Map<String, Value>>,
+    request_state: Option<String>,
 }
 
 /// Answers with a whole list; there are no pages.
@@ -100,9 +119,13 @@ async fn list(kind: Kind, params: &Map<String, Value>, context: &Context) -> Res
 
 /// Passes a request on to the server of its prompt or resource, under the server's own name.
 async fn relay(method: &str, mut params: Map<String, Value>, context: &Context) -> Result<Value, ErrorData> {
-    let input = PassedInput::new()
-        .responses(params.shift_remove("inputResponses").and_then(|responses| responses.as_object().cloned()))
-        .state(params.shift_remove("requestState").and_then(|state| state.as_str().map(str::to_owned)));
+    let given = ["inputResponses", "requestState"].iter().filter_map(|key| params.shift_remove_entry(*key)).collect();
+    let Input { input_responses, request_state } = parsed(method, given)?;
+    let input = PassedInput::new().responses(input_responses).state(request_state);
+    if method == "completion/complete" && !params.get("argument").is_some_and(Value::is_object) {
+        let message = "invalid parameters for `completion/complete`: `argument` is not an object";
+        return Err(ErrorData::invalid_params(message, None));
+    }
     let target = match method {
         "completion/complete" => params.get_mut("ref").and_then(Value::as_object_mut),
         _ => Some(&mut params),

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::io::{duplex, split};
 use tokio_util::sync::CancellationToken;
 
+/// The size of the pipe to it.
 const ROOM: usize = 64 * 1024;
 
 /// Calls the tools of a toolset, in place of the client that lists them.
@@ -51,7 +52,7 @@ pub(super) fn client(name: &str, toolset: &Toolset, options: ClientOptions) -> C
         async move {
             let (near, far) = duplex(ROOM);
             let (read, write) = split(far);
-            let receiving = serve(|ledger| with_client(read, write, ROOM, ledger), tools)?;
+            let receiving = serve(|ledger| with_client(read, write, usize::MAX, ledger), tools)?;
             tokio::spawn(receiving.run(CancellationToken::new()));
             Ok(split(near))
         }

@@ -98,7 +98,7 @@ impl Check<'_> {
         }
         let of_inventory = parts.inventory.as_ref().map(|_| Names::these(VARIABLES));
         let names = of_inventory.as_ref().unwrap_or(&parts.names);
-        for problem in template::problems(self.environment, &parts.template, names) {
+        for problem in template::problems(self.environment, parts.template.as_deref().unwrap_or_default(), names) {
             self.say(path, format!("has a template that {problem}"));
         }
         self.summary(parts, path);

@@ -151,6 +151,9 @@ impl Inner {
         if let Some(problem) = handle.problem(&self.reserved) {
             return Err(problem);
         }
+        if !handle.can_be_compared {
+            return Ok(server.by(handle));
+        }
         let is_it = |other: &Arc<Handle>| other.name == handle.name && other.difference(&handle).is_none();
         let fixed = fixed(&self.nodes).map(SectionServer::handle).find(is_it);
         let kept = fixed.unwrap_or_else(|| {

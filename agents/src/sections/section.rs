@@ -97,7 +97,7 @@ pub(super) enum Shown {
 pub(super) struct Parts {
     pub(super) key: String,
     pub(super) title: String,
-    pub(super) template: String,
+    pub(super) template: Option<String>,
     /// The servers that an [`McpSection`](super::McpSection) describes.
     pub(super) inventory: Option<Inventory>,
     pub(super) summary: Option<String>,
@@ -127,7 +127,7 @@ impl Section {
         let parts = Parts {
             key: key.into(),
             title: title.into(),
-            template: String::new(),
+            template: None,
             inventory: None,
             summary: None,
             kind: Kind::of::<P>(),
@@ -163,7 +163,7 @@ impl<P: SectionParams> Section<P> {
     /// parameters. Undefined variables are an error, nothing is escaped, and other templates cannot be included. For
     /// text from outside use the filter `line`, which makes it a single line without markup: `{{ title|line }}`.
     pub fn template(mut self, template: impl Into<String>) -> Self {
-        self.parts.template = template.into();
+        self.parts.template = Some(template.into());
         self
     }
 

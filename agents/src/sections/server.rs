@@ -71,8 +71,20 @@ impl SectionServer {
     /// snapshot determines the tools, and those that are bound are called as such.
     #[must_use]
     pub fn snapshot(self, snapshot: Snapshot) -> Self {
-        locked(&self.handle().known).snapshot = Some(Arc::new(snapshot));
-        self
+        let handle = self.handle();
+        let Handle { ref name, ref config, ref client, ref caller, ref identity, can_be_compared, bound, .. } = *handle;
+        let handle = Handle {
+            name: name.clone(),
+            config: config.clone(),
+            client: client.clone(),
+            caller: caller.clone(),
+            identity: identity.clone(),
+            can_be_compared,
+            bound,
+            known: Mutex::new(Known { snapshot: Some(Arc::new(snapshot)), ..Known::default() }),
+            root: OnceLock::new(),
+        };
+        Self { only: self.only, ..Self::of(handle) }
     }
 
     /// Limits the section to the tools that match one of these globs. Other sections may have others of the same
@@ -139,6 +151,8 @@ pub(super) struct Handle {
     pub(super) caller: Arc<dyn DynCallTool>,
     /// The client that is the caller itself, without layers around.
     identity: Option<Client>,
+    /// `true` if an equal one would be known as such.
+    pub(super) can_be_compared: bool,
     pub(super) bound: Option<&'static ServerSpec>,
     known: Mutex<Known>,
     /// The equal one that serves in its place.
@@ -159,14 +173,15 @@ struct Known {
 impl Handle {
     fn calling(name: String, caller: impl CallTool + 'static) -> Self {
         let any: &dyn Any = &caller;
-        let identity = any.downcast_ref::<Client>().cloned();
+        let client = any.downcast_ref::<Client>().or_else(|| any.downcast_ref::<Arc<Client>>().map(|client| &**client));
         let shared = any.downcast_ref::<Arc<dyn DynCallTool>>().cloned();
         Self {
             name,
             config: None,
             client: None,
+            can_be_compared: client.is_some() || shared.is_some(),
+            identity: client.cloned(),
             caller: shared.unwrap_or_else(|| Arc::new(caller)),
-            identity,
             bound: None,
             known: Mutex::default(),
             root: OnceLock::new(),
@@ -174,7 +189,11 @@ impl Handle {
     }
 
     fn root(self: &Arc<Self>) -> Arc<Self> {
-        self.root.get().map_or_else(|| self.clone(), Self::root)
+        let mut handle = self;
+        while let Some(next) = handle.root.get() {
+            handle = next;
+        }
+        handle.clone()
     }
 
     /// Makes one server of two that are equal: of the first, unless the other is in use already.
@@ -227,13 +246,14 @@ impl Handle {
         let Some(client) = &self.client else { return Ok(()) };
         let listing = async {
             client.connect().await?;
-            Ok((client.declared().await?.instructions, client.list_tools_raw().await?))
+            let instructions = client.declared().await?.instructions;
+            locked(&self.known).instructions = instructions;
+            client.list_tools_raw().await
         };
-        let outcome: Result<_, ConnectError> = listing.await;
+        let outcome = listing.await;
         let mut known = locked(&self.known);
         known.failed = outcome.as_ref().err().map(|error| (Instant::now(), error.clone()));
-        let (instructions, tools) = outcome?;
-        (known.instructions, known.live) = (instructions, Some(tools.into()));
+        known.live = Some(outcome?.into());
         Ok(())
     }
 
@@ -344,5 +364,19 @@ mod tests {
         let client = SectionServer::from(Client::new(ServerConfig::stdio("s", "a")));
         assert_eq!(difference(client.clone(), client.clone().only(["x"])), None);
         assert!(difference(client, server("a", "1")).is_some());
+        let client = Client::new(ServerConfig::stdio("s", "a"));
+        let shared = SectionServer::caller("s", Arc::new(client.clone()));
+        assert_eq!(difference(shared, SectionServer::caller("s", client)), None);
+    }
+
+    #[test]
+    fn clones_keep_their_own_snapshots() {
+        let snapshot = |tool: &str| Snapshot { tools: vec![json!({ "name": tool })], ..Snapshot::default() };
+        let server = SectionServer::from(ServerConfig::stdio("s", "a"));
+        let [one, other] = ["one", "other"].map(|tool| server.clone().snapshot(snapshot(tool)));
+        assert_eq!(server.handle.listed(), None);
+        assert_eq!(one.handle.listed(), Some(snapshot("one").tools));
+        assert_eq!(other.handle.listed(), Some(snapshot("other").tools));
+        assert_eq!(one.handle.difference(&other.handle), None);
     }
 }

@@ -35,13 +35,11 @@ fn heading(node: &Placed) -> String {
 }
 
 fn body(view: &View<'_>, seen: &Seen<'_>, admitted: &Admitted) -> Result<String, RenderError> {
-    let template = &seen.node.parts.template;
-    match &seen.node.parts.inventory {
-        Some(inventory) if template.is_empty() => {
-            Ok(inventory.listing((seen.node.depth + 3).min(DEEPEST_HEADING), admitted))
-        }
-        Some(inventory) => rendered(view, seen, "template", template, &inventory.variables(admitted)),
-        None => of_params(view, seen, "template", template),
+    let parts = &seen.node.parts;
+    match (&parts.inventory, parts.template.as_deref()) {
+        (Some(inventory), None) => Ok(inventory.listing((seen.node.depth + 3).min(DEEPEST_HEADING), admitted)),
+        (Some(inventory), Some(template)) => rendered(view, seen, "template", template, &inventory.variables(admitted)),
+        (None, template) => of_params(view, seen, "template", template.unwrap_or_default()),
     }
 }
 

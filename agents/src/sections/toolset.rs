@@ -111,8 +111,12 @@ impl RenderedServer {
         let (handle, offer) = (&self.handle, self.caller.offer());
         let is_selected = |name: &str| selects(only, name) && handle.allows(name) && offer.admits(name);
         let mut tools = handle.listed().unwrap_or_default();
-        // Items that are not tools are reported once.
-        tools.retain(|tool| name(tool).map_or(added.is_empty(), |name| is_selected(name) && !added.contains(name)));
+        tools.retain(|tool| match name(tool) {
+            // Items that are not tools are reported once.
+            None => added.is_empty(),
+            Some("") => false,
+            Some(name) => is_selected(name) && !added.contains(name),
+        });
         added.extend(names(&tools).map(str::to_owned));
         let Some(spec) = handle.bound else { return builder.server_live(self.name(), &tools, self.caller()) };
         let (bound, others): (Vec<Value>, Vec<Value>) =

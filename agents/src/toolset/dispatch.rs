@@ -1,5 +1,7 @@
 //! Makes a model's call and replies to it.
 
+use std::sync::OnceLock;
+
 use mcp_bindgen_model::printable;
 use mcp_bindgen_runtime::validate::Violation;
 use mcp_bindgen_runtime::{CallError, CallOptions, Client, ToolCall, ToolReply, ToolResult};
@@ -220,13 +222,16 @@ pub(crate) enum NoResult {
 pub(crate) struct Misfit {
     arguments: Value,
     violation: Violation,
+    /// Those of the schema, once they were needed.
+    places: OnceLock<Places>,
 }
 
 impl Misfit {
     /// Explains all faults to a model.
     fn explained(&self, entry: &Entry) -> String {
         let violations = entry.violations(&self.arguments, MOST_FAULTS);
-        mend::explained(&entry.input_schema, &self.arguments, &violations)
+        let places = self.places.get_or_init(|| Places::of(&entry.input_schema));
+        mend::explained(places, &self.arguments, &violations)
     }
 
     /// Describes the first fault, without values.
@@ -241,7 +246,8 @@ impl Misfit {
 /// # Errors
 /// Fails with the faults of the arguments.
 fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map<String, Value>, Box<Misfit>> {
-    let schema = &*entry.input_schema;
+    let known = OnceLock::new();
+    let places = || known.get_or_init(|| Places::of(&entry.input_schema));
     let check = |arguments: &Value| entry.check(arguments);
     let sent = Value::Object(arguments);
     let mut whole = sent.clone();
@@ -251,9 +257,9 @@ fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map<String, Va
             // A `null` that seemed redundant is required elsewhere in the schema.
             sent
         } else {
-            match mended(schema, &whole, &violation, check) {
+            match mended(places, &whole, &violation, check) {
                 Some(mended) => mended,
-                None => return Err(Box::new(Misfit { arguments: whole, violation })),
+                None => return Err(Box::new(Misfit { arguments: whole, violation, places: known })),
             }
         };
     }
@@ -283,13 +289,13 @@ fn lacks_nulls_alone(whole: &Value, sent: &Value) -> bool {
 }
 
 /// Returns corrected arguments, if only the case of letters was wrong.
-fn mended(
-    schema: &Value,
+fn mended<'p>(
+    places: impl Fn() -> &'p Places,
     arguments: &Value,
     violation: &Violation,
     check: impl Fn(&Value) -> Result<(), Violation>,
 ) -> Option<Value> {
-    let (mut mended, mut violation, places) = (arguments.clone(), violation.clone(), Places::of(schema));
+    let (mut mended, mut violation) = (arguments.clone(), violation.clone());
     for _ in 0..MOST_MENDED {
         if !mend::mend_case(&places, &mut mended, &violation) {
             return None;

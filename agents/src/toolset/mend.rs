@@ -18,12 +18,12 @@ const MOST_CANDIDATES: usize = 1000;
 
 /// Corrects the case of a string that otherwise equals exactly one named value of the schema. Models in strict mode may
 /// still change the case, and the meaning is clear. A valid string is unchanged.
-pub(super) fn mend_case(places: &Places, arguments: &mut Value, violation: &Violation) -> bool {
+pub(super) fn mend_case<'p>(places: impl FnOnce() -> &'p Places, arguments: &mut Value, violation: &Violation) -> bool {
     let Some(Value::String(text)) = arguments.pointer_mut(&violation.pointer) else { return false };
     if text.len() > LONGEST {
         return false;
     }
-    let named = places.values(&violation.pointer);
+    let named = places().values(&violation.pointer);
     let folded = text.to_lowercase();
     let mut alike = named.into_iter().filter(|named| named.to_lowercase() == folded);
     match (alike.next(), alike.next()) {
@@ -36,8 +36,7 @@ pub(super) fn mend_case(places: &Places, arguments: &mut Value, violation: &Viol
 }
 
 /// Describes the places of violations, and the nearest names: all that a model needs to mend its call.
-pub(super) fn explained(schema: &Value, arguments: &Value, violations: &[Violation]) -> String {
-    let places = &Places::of(schema);
+pub(super) fn explained(places: &Places, arguments: &Value, violations: &[Violation]) -> String {
     let mut known = HashSet::new();
     let mut said = Vec::new();
     for violation in violations {
@@ -132,7 +131,7 @@ mod tests {
 
     fn said(arguments: Value) -> String {
         let violation = Validator::new(&schema()).expect("it compiles").check(&arguments).expect_err("it does not fit");
-        explained(&schema(), &arguments, &[violation])
+        explained(&Places::of(&schema()), &arguments, &[violation])
     }
 
     #[test]
@@ -152,10 +151,27 @@ mod tests {
     }
 
     #[test]
+    fn tag_of_a_union_is_declared_and_has_named_values() {
+        let branch = |tag: &str, own: &str| json!({"type": "object", "required": ["type", own], "properties": {"type": {"const": tag}, own: {}}});
+        let schema = json!({"properties": {"shape": {"oneOf": [branch("list", "types"), branch("one", "value")]}}});
+        let places = Places::of(&schema);
+        assert_eq!(places.values("/shape/type"), ["list", "one"]);
+        assert_eq!(places.properties("/shape"), [("type", true), ("types", false), ("value", false)]);
+        let said = |arguments: Value| {
+            let violations = Validator::new(&schema).expect("it compiles").violations(&arguments, 8);
+            explained(&places, &arguments, &violations)
+        };
+        let right = said(json!({"shape": {"type": "list"}}));
+        assert!(!right.is_empty() && !right.contains("is not declared"), "{right}");
+        let wrong = said(json!({"shape": {"typ": "list", "types": []}}));
+        assert!(wrong.contains("`/shape/typ` is not declared: did you mean `type`?"), "{wrong}");
+    }
+
+    #[test]
     fn all_violations_are_reported_together() {
         let arguments = json!({"state": "opne", "labels": ["bug", 5], "titel": "t"});
         let violations = Validator::new(&schema()).expect("it compiles").violations(&arguments, 8);
-        let text = explained(&schema(), &arguments, &violations);
+        let text = explained(&Places::of(&schema()), &arguments, &violations);
         for part in ["`title`", "at `/state`", "was `open` meant?", "`/labels/1`", "did you mean `title`?", "; also: "]
         {
             assert!(text.contains(part), "{part}: {text}");
@@ -166,10 +182,11 @@ mod tests {
 
     #[test]
     fn letter_case_of_enum_values_is_corrected_if_unambiguous() {
+        let places = Places::of(&schema());
         let mended = |mut arguments: Value| {
             let violation =
                 Validator::new(&schema()).expect("it compiles").check(&arguments).expect_err("it does not fit");
-            mend_case(&Places::of(&schema()), &mut arguments, &violation).then_some(arguments)
+            mend_case(|| &places, &mut arguments, &violation).then_some(arguments)
         };
         assert_eq!(mended(json!({"title": "t", "state": "OPEN"})), Some(json!({"title": "t", "state": "open"})));
         let label = mended(json!({"title": "t", "labels": ["BUG", "bug"]}));
@@ -195,7 +212,7 @@ mod tests {
         let violation = Validator::new(&wide).expect("it compiles").check(&json!({})).expect_err("it does not fit");
         let begun = std::time::Instant::now();
         let strange: Map<String, Value> = (0..100_000).map(|n| (format!("key_{n}"), json!("A"))).collect();
-        assert!(explained(&wide, &strange.into(), &[violation]).len() < 5000);
+        assert!(explained(&Places::of(&wide), &strange.into(), &[violation]).len() < 5000);
         println!("100,000 strange properties beside 10,000 declared ones: {:?}", begun.elapsed());
         assert!(begun.elapsed().as_secs() < 10);
     }

@@ -151,9 +151,10 @@ async fn opening_a_section_renames_no_tools() {
 }
 
 #[tokio::test]
-async fn listed_tools_are_sorted_and_duplicates_reported() {
+async fn listed_tools_are_sorted_nameless_ones_skipped_and_duplicates_reported() {
     let listed = json!({ "tools": [
         { "name": "z", "inputSchema": { "type": "object" } },
+        { "name": "", "inputSchema": { "type": "object" } },
         { "name": "a", "inputSchema": { "type": "object" } },
         { "name": "z", "inputSchema": { "type": "object" }, "description": "again" },
     ] });

@@ -255,7 +255,7 @@ fn patterns_without_an_effect_are_reported() {
             "error: gh: configuration: no tool of server `gh` matches `delte_*` in `exclude`\n --> mcp.toml:4:12\n",
             "error: gh: configuration: no tool of server `gh` matches `merg_*` in `approve`\n --> mcp.toml:5:12\n",
             "error: gh: configuration: in `prompts` of server `gh`: no prompt matches `gret`\n --> mcp.toml:6:12\n",
-            "error: gh: configuration: no tool of server `gh` matches `pussh` in `policy`\n --> mcp.toml:8:1\n",
+            "error: gh: configuration: no tool of server `gh` matches `pussh` in `policy`\n --> mcp.toml:9:10\n",
         ],
     );
 }

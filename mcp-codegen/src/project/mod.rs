@@ -384,7 +384,8 @@ pub(crate) fn check_pattern<'s>(
             return Ok(());
         };
         // That a tool is there and left out says more than that another server has no such tool.
-        if first.as_ref().is_none_or(|(known, _): &(IdlePattern, _)| known.reason == Idle::NoTool) {
+        let says_more = |known: &IdlePattern| known.reason == Idle::NoTool && idle.reason != Idle::NoTool;
+        if first.as_ref().is_none_or(|(known, _)| says_more(known)) {
             first = Some((idle, source));
         }
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Transport;
 use crate::config::{ServerConfig, Table};
+use crate::printable;
 use crate::secrets::{ConfigField, find, find_literals, hidden, quoted, replace};
 
 impl fmt::Debug for ServerConfig {
@@ -19,7 +20,7 @@ impl fmt::Debug for ServerConfig {
         });
         let transport = Value::Object(shown.transport_members());
         let mut fields = f.debug_struct("ServerConfig");
-        fields.field("name", &shown.name).field("transport", &format_args!("{transport}"));
+        fields.field("name", &shown.name).field("transport", &format_args!("{}", printable(&transport.to_string())));
         shown.show(&mut fields);
         fields.field("drift", &shown.drift).field("drift_rules", &shown.drift_rules).finish()
     }

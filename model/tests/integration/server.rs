@@ -128,3 +128,10 @@ fn keyring_placeholder_is_named_and_embedded_unexpanded() {
     assert!(!format!("{spare:?}{}", spare.to_json()).contains("hunter2"));
     assert_eq!(SecretRef::Keyring("a\u{202e}b".to_owned()).to_string(), "${keyring:a\\u{202e}b}");
 }
+
+#[test]
+fn debug_of_a_configuration_escapes_control_and_bidi_characters() {
+    let server = ServerConfig::stdio("a", "run").args(["\u{9b}2J\u{202e}txt"]);
+    let shown = format!("{server:?}");
+    assert!(!shown.contains(['\u{9b}', '\u{202e}']) && shown.contains("txt"), "{shown}");
+}

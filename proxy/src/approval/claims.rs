@@ -15,7 +15,7 @@ use crate::error::ProxyFault;
 use crate::random::random_id;
 
 /// How long a person may think about it.
-const LIFETIME: Duration = Duration::from_secs(15 * 60);
+pub(super) const LIFETIME: Duration = Duration::from_secs(15 * 60);
 const KEY_BYTES: usize = 32;
 /// The prefix that distinguishes this state from those of servers.
 const OURS: &str = "mcp-bindgen.1.";

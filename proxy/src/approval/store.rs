@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use futures_util::future::{BoxFuture, ready};
 
+use super::claims::LIFETIME;
 use crate::lock::lock;
 
 /// Records which approvals were used, so that each counts once. Instances of a proxy with the same clients share a
@@ -57,9 +58,10 @@ pub struct MemoryApprovalStore {
 impl ApprovalStore for MemoryApprovalStore {
     fn spend<'a>(&'a self, approval: &'a str, expires: SystemTime) -> BoxFuture<'a, Result<bool, ApprovalStoreError>> {
         let (mut spent, now) = (lock(&self.spent), SystemTime::now());
-        spent.retain(|_, expires| *expires > now);
+        // Clocks may be set back, so those that have expired are kept for a while.
+        spent.retain(|_, expires| now.duration_since(*expires).unwrap_or_default() < LIFETIME);
         let is_first = spent.insert(approval.to_owned(), expires).is_none();
-        Box::pin(ready(Ok(is_first)))
+        Box::pin(ready(Ok(is_first && expires > now)))
     }
 }
 
@@ -73,13 +75,25 @@ mod tests {
     async fn only_expired_approvals_are_removed() {
         let store = MemoryApprovalStore::default();
         let now = SystemTime::now();
-        let (past, later) = (now - Duration::from_secs(1), now + Duration::from_secs(600));
+        let (past, later) = (now - 2 * LIFETIME, now + Duration::from_secs(600));
         assert_eq!(store.spend("kept", later).await, Ok(true));
         for number in 0..10_000 {
-            assert_eq!(store.spend(&format!("of before {number}"), past).await, Ok(true));
+            assert_eq!(store.spend(&format!("of before {number}"), past).await, Ok(false));
         }
         assert_eq!(store.spend("kept", later).await, Ok(false));
         let spent = lock(&store.spent);
         assert!(spent.len() <= 2, "{} are remembered", spent.len());
+    }
+
+    #[tokio::test]
+    async fn approval_is_not_used_again_when_it_expires() {
+        let store = MemoryApprovalStore::default();
+        let expires = SystemTime::now() + Duration::from_millis(200);
+        assert_eq!(store.spend("used", expires).await, Ok(true));
+        while SystemTime::now() < expires {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(store.spend("used", expires).await, Ok(false));
+        assert_eq!(store.spend("unused", expires).await, Ok(false), "it has expired");
     }
 }

@@ -137,8 +137,8 @@ impl Handler {
         let initialize = (number, record.initialize.clone());
         let begun = self.sessions.begin(initialize, caller, Some(id.clone())).await;
         begun.map_err(|_| busy("sessions"))?;
-        for (_, request) in &record.lasting {
-            self.repeat(id, request.clone(), caller).await;
+        for (number, (_, request)) in record.lasting.iter().enumerate() {
+            self.repeat(id, renumbered(number, request.clone()), caller).await;
         }
         tracing::info!(target: "mcp_bindgen_proxy", "went on with a session of an instance that ended");
         self.hold(replicas, id, record).await
@@ -153,6 +153,14 @@ impl Handler {
             tokio::spawn(answers.answer());
         }
     }
+}
+
+/// Returns a request under an id of the proxy's own: the client may use its id again.
+fn renumbered(number: usize, mut request: Value) -> Value {
+    if let Some(fields) = request.as_object_mut() {
+        fields.insert("id".to_owned(), format!("resumed-{number}").into());
+    }
+    request
 }
 
 /// A pending answer. If its client disconnects, the holder is notified.
@@ -315,7 +323,7 @@ async fn beat(handler: &Handler, replicas: &Replicas) {
         own.extend(std::mem::take(&mut *lock(&handler.proxy.changes)));
         let changes = async {
             for (server, kind) in &own {
-                replicas.state.count_change(&format!("{} {server}", kind.method())).await?;
+                replicas.state.count_change(&format!("{} {server}", kind.method()), &mut known).await?;
             }
             own.clear();
             replicas.state.changed_lists(&mut known).await
@@ -336,8 +344,9 @@ async fn receive(handler: &Arc<Handler>, replicas: &Arc<Replicas>) {
     let (mut tasks, mut working) = (JoinSet::new(), HashMap::<(String, u64), AbortHandle>::new());
     // The latest requests: none is handled twice, even if the store restarts and has an older state.
     let mut seen = LruCache::new(MOST_SEEN);
+    let mut inbox = replicas.state.inbox();
     loop {
-        let message = replicas.state.next_message().await;
+        let message = inbox.next().await;
         while tasks.try_join_next().is_some() {}
         match serde_json::from_str(&message) {
             Ok(Message::Request { from, number, request }) => {
@@ -384,4 +393,22 @@ async fn work(handler: &Handler, replicas: &Replicas, (from, number): &(String, 
         }
     }
     let _ = send(None).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_requests_have_ids_of_their_own() {
+        let request =
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": { "uri": "a://b" } });
+        let ids = [0, 1].map(|number| {
+            let repeated = renumbered(number, request.clone());
+            assert_eq!((&repeated["method"], &repeated["params"]), (&request["method"], &request["params"]));
+            Posted::of(&repeated).and_then(|posted| posted.id()).expect("it is a request")
+        });
+        assert_ne!(ids[0], ids[1]);
+        assert!(!ids.contains(&rmcp::model::RequestId::Number(1)), "{ids:?}");
+    }
 }

@@ -26,9 +26,8 @@ const PREFIX: &str = "mcp-proxy:";
 const ALIVE: Duration = Duration::from_secs(5);
 pub(crate) const HEARTBEAT: Duration = Duration::from_millis(1500);
 
-/// The time for the response to a command, and to one that waits for messages.
+/// The time for the response to a command.
 const PATIENCE: Duration = Duration::from_secs(2);
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// The time for which the changes of a list are kept.
 const CHANGES_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -72,9 +71,8 @@ pub struct RedisState(Arc<Instance>);
 struct Instance {
     /// Tells this instance from others, and from itself before a restart.
     id: String,
+    url: String,
     connection: Connection,
-    /// The connection that waits for messages.
-    waiting: Connection,
     /// Distinguishes turns of a rate at the same time.
     turns: AtomicU64,
 }
@@ -111,9 +109,8 @@ impl RedisState {
     /// Fails if the URL is not valid, or nothing answers there.
     pub async fn connect(url: &str) -> Result<Self, RedisStateError> {
         let id = random_id().ok_or_else(|| RedisStateError::new("the operating system has no random numbers"))?;
-        let (connection, waiting) =
-            (Connection::open(url, PATIENCE).await?, Connection::open(url, LONGEST_WAIT).await?);
-        let state = Self(Arc::new(Instance { id, connection, waiting, turns: AtomicU64::default() }));
+        let connection = Connection::open(url, PATIENCE).await?;
+        let state = Self(Arc::new(Instance { id, url: url.to_owned(), connection, turns: AtomicU64::default() }));
         state.beat().await?;
         Ok(state)
     }
@@ -139,10 +136,19 @@ impl RedisState {
         self.0.connection.run(cmd("EXISTS").arg(alive(instance))).await
     }
 
-    /// Counts a change of a list, for all instances.
-    pub(crate) async fn count_change(&self, list: &str) -> Result<(), RedisStateError> {
+    /// Counts a change of a list, for all instances. This one knows of it.
+    pub(crate) async fn count_change(
+        &self,
+        list: &str,
+        known: &mut Option<HashMap<String, u64>>,
+    ) -> Result<(), RedisStateError> {
         let key = Self::key("changes", "lists");
-        self.0.connection.run::<u64>(cmd("HINCRBY").arg(&key).arg(list).arg(1)).await?;
+        let count: u64 = self.0.connection.run(cmd("HINCRBY").arg(&key).arg(list).arg(1)).await?;
+        if let Some(known) = known
+            && known.get(list).copied().unwrap_or_default() + 1 == count
+        {
+            known.insert(list.to_owned(), count);
+        }
         self.0.connection.run::<u64>(cmd("PEXPIRE").arg(&key).arg(milliseconds(CHANGES_KEPT))).await.map(drop)
     }
 

@@ -79,6 +79,8 @@ async fn prompts_and_resources_of_all_servers_are_merged() {
         let completed = ask("completion/complete", asked).await.expect("one");
         let inner: Value = serde_json::from_str(completed["completion"]["values"][0].as_str().unwrap()).unwrap();
         assert_eq!(inner["name"], "greet", "the server's own name");
+        let error = ask("completion/complete", json!({ "ref": of_prompt })).await.expect_err("there is no argument");
+        assert!(matches!(error, CallError::Rpc { code: -32602, .. }), "{error}");
     }
 }
 

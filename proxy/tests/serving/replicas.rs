@@ -306,6 +306,9 @@ async fn session_survives_its_instance_only_with_shared_servers() {
         let builder = || if can_move { shared(&desk) } else { desk.builder() };
         let (first, second) = (store.instance(builder()).await, store.instance(builder()).await);
         let session = begin(&first).await;
+        // This request is repeated where the session goes on, and its id is used again.
+        let set = request(&session, 2, "logging/setLevel", json!({ "level": "error" })).of(&first).await;
+        assert_eq!(set.status, 200, "{set:?}");
         let mut held = call(&session, 1, "desk_hold", json!({})).begin(second.address()).await;
         let before = desk.seen().len();
         eventually("the call arrives", || {

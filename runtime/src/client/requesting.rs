@@ -123,13 +123,15 @@ impl Client {
         if !is_of_protocol(method) {
             return Ok(());
         }
-        let of =
-            if method == "completion/complete" { params.get("ref").and_then(Value::as_object) } else { Some(params) };
-        let text = |key: &str| of?.get(key).and_then(Value::as_str);
-        if let Some(uri) = text("uri") {
-            return self.admit_resource(uri);
-        }
-        text("name").map_or(Ok(()), |prompt| self.admit_prompt(prompt))
+        // Servers ignore other fields, so these may not decide. A completion is of either.
+        let (of, is_prompt, is_resource) = match method {
+            "completion/complete" => (params.get("ref").and_then(Value::as_object), true, true),
+            "prompts/get" => (Some(params), true, false),
+            _ => (Some(params), false, true),
+        };
+        let text = |key: &str| of?.get(key)?.as_str();
+        text("name").filter(|_| is_prompt).map_or(Ok(()), |prompt| self.admit_prompt(prompt))?;
+        text("uri").filter(|_| is_resource).map_or(Ok(()), |uri| self.admit_resource(uri))
     }
 }
 
@@ -142,5 +144,33 @@ fn with_meta_of(params: &mut Map<String, Value>, options: CallOptions) -> CallOp
             options
         }
         None => options,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_bindgen_model::ServerConfig;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_that_a_method_does_not_have_admit_nothing() {
+        let mut config = ServerConfig::stdio("s", "none");
+        config.prompts = Some(vec!["open".to_owned()]);
+        config.resources = Some(vec!["open://*".to_owned()]);
+        let client = Client::new(config);
+        for (method, params, is_admitted) in [
+            ("prompts/get", json!({ "name": "open", "uri": "shut://a" }), true),
+            ("prompts/get", json!({ "name": "shut", "uri": "open://a" }), false),
+            ("resources/read", json!({ "uri": "open://a", "name": "shut", "type": "ref/prompt" }), true),
+            ("resources/read", json!({ "uri": "shut://a", "name": "open", "type": "ref/prompt" }), false),
+            ("completion/complete", json!({ "ref": { "type": "ref/prompt", "name": "open" }, "name": "shut" }), true),
+            ("completion/complete", json!({ "ref": { "name": "shut", "uri": "open://a" }, "name": "open" }), false),
+            ("completion/complete", json!({ "ref": { "name": "open", "uri": "shut://a" }, "uri": "open://a" }), false),
+        ] {
+            let params = params.as_object().cloned().unwrap_or_default();
+            assert_eq!(client.admit_request(method, &params).is_ok(), is_admitted, "{method} {params:?}");
+        }
     }
 }

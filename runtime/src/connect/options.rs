@@ -216,6 +216,13 @@ impl ClientOptions {
         self
     }
 
+    /// Returns `true` if the options have handlers for questions of servers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn answers_questions(&self) -> bool {
+        self.handlers.elicitation.is_some() || self.handlers.sampling.is_some() || self.handlers.roots.is_some()
+    }
+
     /// Lets bindings without an embedded configuration use `mcp.toml` or `.mcp.json` of the working directory, or of
     /// its workspace root. They start its `command` and send secrets to its `url`: use this only in programs that run
     /// in trusted folders.

@@ -492,7 +492,7 @@ fn aliasing_time_is_linear_in_the_number_of_names() {
     let back = taken(&schema, sent);
     assert!(back.as_object().unwrap().keys().eq(&required));
     // 4,000 took 12 s when each name was compared with all others.
-    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+    assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
 }
 
 #[test]
@@ -623,4 +623,19 @@ fn loose_root_accepts_additional_properties_of_open_branches() {
         assert!(!a(json!(true)).starts_with(r#"{"type":"integer""#), "{dialect:?}: anything under other keys");
         assert_eq!(a(json!(false)), r#"{"type":"integer"}"#, "{dialect:?}: no other keys");
     }
+}
+
+#[test]
+fn nested_conjunctions_are_rewritten_in_bounded_time() {
+    let definition = |level: usize| json!({ "allOf": vec![json!({ "$ref": format!("#/$defs/d{}", level + 1) }); 30] });
+    let mut definitions: serde_json::Map<String, Value> =
+        (0..6).map(|level| (format!("d{level}"), definition(level))).collect();
+    definitions.insert("d6".to_owned(), json!({ "minProperties": 1 }));
+    let one_of = json!({ "oneOf": [{ "type": "object" }, { "$ref": "#/$defs/d0" }] });
+    let schema = json!({ "type": "object", "properties": { "a": one_of }, "$defs": definitions });
+    let started = std::time::Instant::now();
+    for dialect in DIALECTS {
+        let _ = (loose(&schema, dialect), strict(&schema, dialect));
+    }
+    assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
 }

@@ -1,14 +1,12 @@
 //! Signed assertions for client authentication (RFC 7523, `private_key_jwt`).
 
 use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, RSA_PKCS1_SHA256,
     RsaKeyPair,
 };
-use rustls::pki_types::PrivatePkcs8KeyDer;
-use rustls::pki_types::pem::PemObject;
 use serde_json::json;
 
 use super::entry::now;
@@ -28,15 +26,19 @@ impl Key {
     fn parse(pem: &Secret) -> Result<Self, String> {
         let wrong = "the client's key is not a PKCS #8 private key (`-----BEGIN PRIVATE KEY-----`) for ES256, ES384, \
                      EdDSA or RS256; convert it with `openssl pkcs8 -topk8 -nocrypt`";
-        let key = PrivatePkcs8KeyDer::from_pem_slice(pem.expose().as_bytes()).map_err(|_| wrong)?;
-        let der = key.secret_pkcs8_der();
+        // Environment variables often hold a key in one line, with spaces in place of line ends.
+        let inside =
+            pem.expose().split_once("-----BEGIN PRIVATE KEY-----").and_then(|(_, rest)| rest.split_once("-----END"));
+        let (base64, _) = inside.ok_or(wrong)?;
+        let base64: String = base64.chars().filter(|c| !c.is_whitespace()).collect();
+        let der = BASE64_STANDARD.decode(base64).map_err(|_| wrong)?;
         let random = SystemRandom::new();
-        let p256 = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der, &random);
-        let p384 = || EcdsaKeyPair::from_pkcs8(&ECDSA_P384_SHA384_FIXED_SIGNING, der, &random);
+        let p256 = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &der, &random);
+        let p384 = || EcdsaKeyPair::from_pkcs8(&ECDSA_P384_SHA384_FIXED_SIGNING, &der, &random);
         p256.map(|key| Self::Ecdsa("ES256", key))
             .or_else(|_| p384().map(|key| Self::Ecdsa("ES384", key)))
-            .or_else(|_| Ed25519KeyPair::from_pkcs8_maybe_unchecked(der).map(Self::Ed25519))
-            .or_else(|_| RsaKeyPair::from_pkcs8(der).map(Self::Rsa))
+            .or_else(|_| Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der).map(Self::Ed25519))
+            .or_else(|_| RsaKeyPair::from_pkcs8(&der).map(Self::Rsa))
             .map_err(|_| wrong.to_owned())
     }
 
@@ -89,7 +91,6 @@ pub(super) fn proof(client: &str, pem: &Secret, audience: &str) -> Result<Vec<(&
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base64::prelude::BASE64_STANDARD;
     use ring::signature::{ECDSA_P256_SHA256_FIXED, ED25519, KeyPair, UnparsedPublicKey};
     use serde_json::Value;
 
@@ -133,6 +134,12 @@ mod tests {
             .expect("the signature");
         assert_eq!(header["alg"], "EdDSA");
         assert_ne!(claims["jti"], other["jti"]);
+    }
+
+    #[test]
+    fn key_in_one_line_with_spaces_is_accepted() {
+        let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("a key");
+        check(&Secret::new(pem(key.as_ref()).expose().replace('\n', " "))).expect("a key");
     }
 
     #[test]

@@ -23,7 +23,8 @@ impl Inclusion<'_> {
     }
 
     fn is_disjoint(&mut self, part: &Part<'_>, right: SchemaId, depth: usize) -> bool {
-        if depth > DEEPEST {
+        self.disjoint_steps += 1;
+        if depth > DEEPEST || self.disjoint_steps > self.most_steps {
             return false;
         }
         let version = self.right;

@@ -38,6 +38,8 @@ pub(crate) struct Inclusion<'v> {
     equality: Equality<'v>,
     known: Memo<Question, Rc<Vec<Failure>>>,
     steps: usize,
+    /// Steps of the search for schemas without common values, with a limit of their own.
+    disjoint_steps: usize,
     most_steps: usize,
     depth: usize,
 }
@@ -71,6 +73,7 @@ impl<'v> Inclusion<'v> {
             equality: Equality::of(left, right),
             known: Memo::new(),
             steps: 0,
+            disjoint_steps: 0,
             most_steps: left.most_comparisons(right),
             depth: 0,
         }
