@@ -17,9 +17,7 @@ use crate::source::{self, Bound};
 /// Tells the faults of each server, and gives them by its name.
 pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Output) -> BTreeMap<String, Vec<Fault>> {
     let mut faults: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
-    let is_wanted = |name: &str| servers.iter().any(|server| server.name == name);
-    let clashes = shared_modules(config).filter(|(both, _)| both.iter().all(|name| is_wanted(name)));
-    for ([_, server], error) in clashes {
+    for ([_, server], error) in shared_modules(config, |name| servers.iter().any(|server| server.name == name)) {
         let fault = Fault::from(error);
         output.error(&fault.text);
         faults.entry(server.to_owned()).or_default().push(fault);
@@ -81,13 +79,15 @@ fn unjoined(config: &Config, servers: &[ServerConfig]) -> Vec<(String, Fault)> {
 /// Returns an error if another server would have the same module as one of these.
 pub(super) fn shared_module(config: &Config, names: &[&str]) -> Option<FileError> {
     let names: BTreeSet<&str> = names.iter().copied().collect();
-    shared_modules(config).find(|(both, _)| both.iter().any(|name| names.contains(name))).map(|(_, error)| error)
+    shared_modules(config, |_| true)
+        .find(|(both, _)| both.iter().any(|name| names.contains(name)))
+        .map(|(_, error)| error)
 }
 
-/// Returns each server whose module an earlier one has, after that one, with the error.
-fn shared_modules(config: &Config) -> impl Iterator<Item = ([&str; 2], FileError)> {
+/// Returns each wanted server whose module an earlier one has, after that one, with the error.
+fn shared_modules(config: &Config, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = ([&str; 2], FileError)> {
     let mut modules: BTreeMap<String, &str> = BTreeMap::new();
-    config.servers.keys().filter_map(move |name| {
+    config.servers.keys().filter(move |name| is_wanted(name)).filter_map(move |name| {
         let module = Options::new(name).module_name();
         let Some(other) = modules.get(&module).copied() else {
             modules.insert(module, name);

@@ -174,7 +174,8 @@ async fn dependency(
         output.status("Kept", &format!("the dependency `{}`", printable(name)));
         let known = item.as_table_like().and_then(|table| table.get("path")?.as_str());
         let folders = (known.map(|path| folder.join(path)), wanted.path.as_ref().map(|path| here.join(path)));
-        let is_same = matches!(folders, (Some(known), Some(path)) if path.canonicalize().is_ok_and(|path| known.canonicalize().is_ok_and(|known| known == path)));
+        let canonical = |path: Option<PathBuf>| path?.canonicalize().ok();
+        let is_same = canonical(folders.0).is_some_and(|known| canonical(folders.1) == Some(known));
         if !is_same {
             warn_of_path(wanted, output);
         }

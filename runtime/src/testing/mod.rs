@@ -127,9 +127,10 @@ impl Fake {
 impl CallTool for Fake {
     async fn call_tool(&self, mut call: ToolCall) -> Result<ToolResult, CallError> {
         let answering = self.begin(&call)?;
-        // Without progress, `timeout` limits the call, not `cap`.
-        if let Some(timeout) = call.options.given().timeout {
-            call.options = call.options.cap(timeout);
+        // Without progress, the shorter of both limits the call.
+        let given = call.options.given();
+        if let Some(limit) = [given.timeout, given.cap].into_iter().flatten().min() {
+            call.options = call.options.cap(limit);
         }
         let answer = wait::within(&mut call, Duration::MAX, answering).await.map_err(CallError::after_dispatch)?;
         let result = match answer {

@@ -449,3 +449,29 @@ fn names_beyond_the_limits_of_the_types_schema_are_compared_or_break() {
     let of = |kind: &str| json!({ "type": "object", "properties": { &key: { "type": kind } }, "required": [&key] });
     assert!(!breaking(&of_output(&of("string"), &of("integer"))).is_empty());
 }
+
+#[test]
+fn added_property_of_a_large_schema_is_compatible() {
+    holds(&of_input(&flat(4_000, usize::MAX), &flat(4_001, usize::MAX)));
+    holds(&of_output(&flat(4_000, usize::MAX), &flat(4_001, usize::MAX)));
+}
+
+#[test]
+fn added_property_in_one_of_many_exclusive_branches_is_compatible() {
+    let of = |added: bool| {
+        let branch = |index: usize| {
+            let mut properties = json!({ "tag": { "const": format!("t{index}") }, "a": {}, "b": {} });
+            if added && index == 60 {
+                properties["new"] = json!({ "type": "string" });
+            }
+            let branch = json!({ "type": "object", "properties": properties, "required": ["a", "b", "tag"] });
+            (format!("d{index}"), branch)
+        };
+        let choices: Vec<Value> = (0..120).map(|index| json!({ "$ref": format!("#/$defs/d{index}") })).collect();
+        json!({
+            "type": "object", "properties": { "p": { "oneOf": choices } },
+            "$defs": (0..120).map(branch).collect::<Map<_, _>>(),
+        })
+    };
+    holds(&of_output(&of(false), &of(true)));
+}

@@ -9,6 +9,8 @@ use crate::normalize::{Kinds, SchemaId};
 use crate::number;
 
 const DEEPEST: usize = 12;
+/// The steps for each step of the comparison.
+const STEPS_EACH: usize = 10;
 
 impl Inclusion<'_> {
     /// Returns `true` if surely no value of all the left schemas is one of the right schema.
@@ -24,7 +26,7 @@ impl Inclusion<'_> {
 
     fn is_disjoint(&mut self, part: &Part<'_>, right: SchemaId, depth: usize) -> bool {
         self.disjoint_steps += 1;
-        if depth > DEEPEST || self.disjoint_steps > self.most_steps {
+        if depth > DEEPEST || self.disjoint_steps > STEPS_EACH * self.most_steps {
             return false;
         }
         let version = self.right;

@@ -258,7 +258,7 @@ impl<'v> Inclusion<'v> {
             Err(failures) => return failures,
         };
         let mut others = branches.iter().filter(|branch| **branch != taken);
-        if others.all(|branch| self.disjoint(part, *branch)) || self.has_same_choice(part, right) {
+        if self.has_same_choice(part, right) || others.all(|branch| self.disjoint(part, *branch)) {
             return Vec::new();
         }
         vec![self.failure_at(part, Reason::SeveralAlternatives, branches)]
