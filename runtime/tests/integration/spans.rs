@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 #[cfg(feature = "http")]
@@ -13,6 +13,7 @@ use mcp_bindgen_model::ServerConfig;
 use mcp_bindgen_runtime::middleware::{Policy, Stack, Verdict};
 use mcp_bindgen_runtime::{CallOptions, CallTool, Client, ClientOptions, ToolCall};
 use serde_json::{Value, json};
+use tracing::Dispatch;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
@@ -46,12 +47,20 @@ impl Visit for Seen {
     }
 }
 
+/// Registers a subscriber that stays. While tracing knows a single one, it asks only the subscriber of the thread that
+/// reaches a new event or span first, and may disable it for all threads.
+pub(crate) fn keep_a_second_subscriber() {
+    static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(Registry::default()));
+    LazyLock::force(&SECOND);
+}
+
 /// The spans of calls, in the order in which they begin.
 #[derive(Clone, Default)]
 struct Spans(Arc<Mutex<Vec<(Id, Seen)>>>);
 
 impl Spans {
     fn watch() -> (Self, DefaultGuard) {
+        keep_a_second_subscriber();
         let spans = Self::default();
         (spans.clone(), tracing::subscriber::set_default(Registry::default().with(spans)))
     }

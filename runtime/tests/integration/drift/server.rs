@@ -176,6 +176,7 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn start() -> Self {
+        crate::spans::keep_a_second_subscriber();
         let lines = Arc::<Mutex<Vec<String>>>::default();
         let _guard = tracing::subscriber::set_default(Warnings(lines.clone()));
         Self { lines, _guard }
