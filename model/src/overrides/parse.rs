@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::{FORMAT, Overrides, ToolOverride, inside, tool_pointer};
-use crate::config::node::{Entry, Kind, Node, SourceText, from_json};
+use crate::config::node::{Kind, Node, SourceText, from_json};
 use crate::json_text::{check_format, check_not_empty, fault, not_json, placed};
-use crate::text::without_byte_order_mark;
-use crate::{FileError, nearest, pointer_segment, printable};
+use crate::text::{line_and_column, without_byte_order_mark};
+use crate::{FileError, nearest, pointer_key, pointer_segment, printable};
 
 /// The file in messages.
 const WHAT: &str = "the overrides file";
@@ -155,20 +155,40 @@ impl Reader<'_> {
 
     /// A JSON parser keeps the last of two members of one name.
     fn no_key_twice(&self) -> Result<(), FileError> {
-        let source = SourceText { text: Some(self.text), path: None };
-        let Ok(file) = from_json(source, self.text) else { return Ok(()) };
-        repeated(&file)
-            .map_or(Ok(()), |entry| Err(source.error(entry.at, format!("duplicate key `{}`", printable(&entry.key)))))
+        let Ok(file) = from_json(SourceText { text: Some(self.text), path: None }, self.text) else { return Ok(()) };
+        let Some((at, pointer)) = repeated(&file, &mut String::new()) else { return Ok(()) };
+        let (line, column) = line_and_column(self.text, at);
+        let key = pointer_key(pointer.rsplit('/').next().unwrap_or_default());
+        let error = FileError::new(format!("duplicate key `{}`", printable(&key))).at(line, column);
+        match pointer.strip_prefix("/tools/").and_then(|below| below.find('/').map(|end| below.split_at(end))) {
+            Some((tool, below)) => Err(error.inside(inside(&pointer_key(tool), below))),
+            None => Err(error),
+        }
     }
 }
 
-/// Returns the first repeated key. The node was parsed as JSON before, so it is not nested deep.
-fn repeated(node: &Node) -> Option<&Entry> {
+/// Returns the offset and the pointer of the first repeated key below `pointer`. The node was parsed as JSON before, so it is not
+/// nested deep.
+fn repeated(node: &Node, pointer: &mut String) -> Option<(usize, String)> {
+    let end = pointer.len();
     match &node.kind {
-        Kind::List(elements) => elements.iter().find_map(repeated),
+        Kind::List(elements) => elements.iter().enumerate().find_map(|(place, element)| {
+            pointer.truncate(end);
+            pointer.push_str(&format!("/{place}"));
+            repeated(element, pointer)
+        }),
         Kind::Table(entries) => {
             let mut seen = HashSet::new();
-            entries.iter().find_map(|entry| if seen.insert(&entry.key) { repeated(&entry.value) } else { Some(entry) })
+            entries.iter().find_map(|entry| {
+                pointer.truncate(end);
+                pointer.push('/');
+                pointer.push_str(&pointer_segment(&entry.key));
+                if seen.insert(&entry.key) {
+                    repeated(&entry.value, pointer)
+                } else {
+                    Some((entry.at, pointer.clone()))
+                }
+            })
         }
         _ => None,
     }

@@ -211,7 +211,7 @@ fn invalid_override_is_an_error_with_its_position() {
         ),
         (
             r#""create_issue": { "outputSchema": {"type": "string", "type": "object"} }"#,
-            "duplicate key `type`\n --> gh.overrides.json:4:58",
+            "duplicate key `type`\n --> gh.overrides.json:4:58 (tool create_issue, /outputSchema/type)",
         ),
     ] {
         assert_eq!(said(tools), expected, "{tools}");
