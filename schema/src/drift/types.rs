@@ -11,6 +11,8 @@ use crate::{Document, Kinds, Role};
 
 /// A double holds every integer up to here.
 const EXACT: i64 = 1 << 53;
+/// A double holds every multiple of this number that 64 bits hold, and is one if it is greater than they.
+const EXACT_BEYOND: i64 = 1 << 11;
 
 /// Returns `true` if an enumeration takes unlisted strings. A constant does not, because it distinguishes branches.
 pub(super) fn is_open(role: Role, values: &[String]) -> bool {
@@ -74,7 +76,9 @@ impl Types<'_> {
             Shape::Struct(object) => self.object(object),
             Shape::I64 => json!({ "minimum": i64::MIN, "maximum": i64::MAX }),
             Shape::U64 => json!({ "minimum": 0, "maximum": u64::MAX }),
-            Shape::Number if self.sends() => json!({ "minimum": -EXACT, "maximum": EXACT }),
+            Shape::Number if self.sends() => {
+                json!({ "anyOf": [{ "minimum": -EXACT, "maximum": EXACT }, { "multipleOf": EXACT_BEYOND }] })
+            }
             Shape::TextEnum(values) if !is_open(self.document.role, values) => json!({ "enum": values }),
             Shape::LiteralEnum(values) => json!({ "enum": values }),
             Shape::List(item) => json!({ "items": self.slot(*item) }),

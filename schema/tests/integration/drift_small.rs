@@ -475,3 +475,19 @@ fn added_property_in_one_of_many_exclusive_branches_is_compatible() {
     };
     holds(&of_output(&of(false), &of(true)));
 }
+
+#[test]
+fn integers_beyond_the_old_type_are_proven_inside_alternatives() {
+    let of = |most: u64| {
+        let count = json!({ "oneOf": [{ "anyOf": [{ "type": "integer", "minimum": 0, "maximum": most }, { "type": "null" }] }] });
+        let details =
+            json!({ "type": "object", "properties": { "n": { "type": "string" }, "count": count }, "required": ["n"] });
+        let first = json!({ "type": "object", "properties": { "details": details }, "required": ["details"] });
+        let second = json!({
+            "type": "object", "properties": { "name": { "type": "string" }, "all": { "type": "array", "items": details } },
+            "required": ["name"],
+        });
+        json!({ "type": "object", "properties": { "result": { "anyOf": [first, second] } }, "required": ["result"] })
+    };
+    breaks(&of_output(&of(i64::MAX.unsigned_abs()), &of(u64::MAX)), "/outputSchema/properties/result");
+}

@@ -125,10 +125,12 @@ fn between(known: &Number, asked: &Number) -> Option<Value> {
 
 /// Numbers at and just beyond a bound.
 fn around(number: &Number) -> Vec<Value> {
-    let mut values = vec![Value::Number(number.clone())];
+    let mut values = Vec::new();
     if let Some(whole) = number.as_i64() {
-        values.extend([whole.checked_sub(1), whole.checked_add(1)].into_iter().flatten().map(Value::from));
+        let above = whole.checked_add(1).map_or_else(|| json!(1_u64 << 63), Value::from);
+        values.extend([above].into_iter().chain(whole.checked_sub(1).map(Value::from)));
     }
+    values.push(Value::Number(number.clone()));
     if let Some(value) = number.as_f64() {
         values.extend([json!(value - 0.5), json!(value + 0.5), json!(value.floor() - 1.0), json!(value.ceil() + 1.0)]);
     }
