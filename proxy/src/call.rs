@@ -105,7 +105,7 @@ impl ClientState {
         let claims = self.proxy.signer.read(state).map_err(|_| invalid("invalid `requestState`; call again"))?;
         let Some(claims) = claims else { return Ok((given, Settled::default())) };
         if claims.approve_nothing() {
-            // How often and how long it is good is the server's affair.
+            // The server decides how often and how long its own state is valid.
             return Ok((given.state(claims.upstream), Settled::default()));
         }
         if claims.expires() <= SystemTime::now() {

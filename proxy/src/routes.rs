@@ -35,7 +35,7 @@ pub(super) fn has_resource(resources: &[Value], uri: &str) -> bool {
     resources.iter().any(|resource| resource.get("uri").and_then(Value::as_str) == Some(uri))
 }
 
-/// Returns how much the best template of a list says of a resource; `None` if none fits.
+/// Returns the specificity of the template that matches a resource best; `None` if none matches.
 pub(super) fn fits(templates: &[Value], uri: &str) -> Option<usize> {
     let templates = templates.iter().filter_map(|template| template.get("uriTemplate")?.as_str());
     templates.filter_map(|template| literals_of(template, uri)).max()

@@ -155,7 +155,7 @@ impl Scope {
         }
     }
 
-    /// Has those servers listed that may have a tool or prompt, where it is not known: it waits for no other.
+    /// Lists the servers that may have an unknown tool or prompt. It waits for no other server.
     async fn ask_for(&self, kind: Kind, public: &str, sees: &VisibleTools) {
         let served = self.served();
         if kind == Kind::Tools {

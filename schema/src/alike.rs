@@ -116,7 +116,7 @@ fn label(shape: &Shape) -> (Shape, Vec<ShapeId>) {
 /// Splits classes until the members of each class have children of equal classes at each position. Types that stay in
 /// one class are equal at any depth, even if they refer to themselves.
 fn refined(mut classes: Vec<usize>, children: &[Vec<usize>]) -> Vec<usize> {
-    // Each round sees one level more. Types that differ in no fewer levels are too many to be a server's.
+    // Each round compares one level more. The types of real servers differ within far fewer levels.
     const MOST_ROUNDS: usize = 200;
     let mut count = 0;
     for _ in 0..MOST_ROUNDS {

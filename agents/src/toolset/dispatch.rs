@@ -106,7 +106,7 @@ impl Toolset {
     /// Makes a call of a tool that has results.
     ///
     /// # Errors
-    /// Fails if the arguments do not fit, in words.
+    /// Fails with a message for the model if the arguments do not fit.
     async fn own_reply(
         &self,
         entry: &Entry,
@@ -188,7 +188,7 @@ impl Toolset {
     /// Asks for the list of a server that does not know the tool.
     ///
     /// # Errors
-    /// Fails if the tool is gone, in words.
+    /// Fails with a message for the model if the tool is gone.
     async fn listed_anew(&self, entry: &Entry, live: &Client) -> Result<(), String> {
         let gone = message_for_model(&entry.public, &CallError::tool_not_found(&*entry.server, &*entry.tool));
         let tools = live.list_tools_raw().await.map_err(|error| {
@@ -211,7 +211,7 @@ pub(crate) enum NoResult {
     /// The arguments do not fit, and nothing was sent.
     Misfit(Box<Misfit>),
     Call(CallError),
-    /// The server does not have the tool any more: in words.
+    /// The server no longer has the tool; the message for the model.
     Gone(String),
     /// The caller panicked; whether the call had an effect is unknown.
     Broken,

@@ -88,7 +88,7 @@ impl Joined {
     /// Returns the tool that the arguments pick, and its own arguments.
     ///
     /// # Errors
-    /// Fails if they pick none, in words.
+    /// Fails with a message for the model if they pick none.
     pub(super) fn picked(&self, arguments: Arguments) -> Result<(&Entry, Arguments), String> {
         let mut arguments = arguments.object().map_err(|error| error.to_string())?;
         let server = arguments.shift_remove(&self.argument);

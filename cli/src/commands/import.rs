@@ -352,7 +352,7 @@ fn tell_of_files(found: &Found, output: &mut Output) {
     }
 }
 
-/// Formats all of it for machines; `file` is the path of `mcp.toml`, with the tables that are new in it.
+/// Formats the whole import as JSON; `file` is the path of `mcp.toml`, with the tables that are new in it.
 fn to_json(found: &Found, taken: &[Taken<'_>], is_written: bool, file: Option<(&str, &str)>) -> Value {
     let of: BTreeMap<usize, &Taken<'_>> = taken.iter().map(|taken| (taken.index, taken)).collect();
     let entries: Value =

@@ -135,7 +135,7 @@ impl CallTool for dyn DynCallTool + '_ {
 
 type Admits = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// Which tools something that calls them lets be called at all.
+/// The tools that a caller lets be called.
 #[doc(hidden)]
 #[derive(Clone, Default)]
 pub struct Offer {

@@ -11,7 +11,7 @@ use crate::{Document, Kinds, Role};
 
 /// A double holds every integer up to here.
 const EXACT: i64 = 1 << 53;
-/// A double holds every multiple of this number that 64 bits hold, and is one if it is greater than they.
+/// A double holds every 64-bit multiple of this number, and every greater double is such a multiple.
 const EXACT_BEYOND: i64 = 1 << 11;
 
 /// Returns `true` if an enumeration takes unlisted strings. A constant does not, because it distinguishes branches.

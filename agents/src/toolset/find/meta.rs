@@ -136,7 +136,7 @@ pub(in super::super) struct Asked {
 /// Reads a call. The arguments within may be text as well, since some models send them so.
 ///
 /// # Errors
-/// Fails if it names no tool, in words.
+/// Fails with a message for the model if it names no tool.
 pub(in super::super) fn asked(arguments: Arguments) -> Result<Asked, String> {
     let mut fields = arguments.object().map_err(|error| error.to_string())?;
     let arguments = fields.remove("arguments").map_or_else(|| "".into(), Arguments::from);

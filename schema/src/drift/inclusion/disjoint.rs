@@ -9,7 +9,7 @@ use crate::normalize::{Kinds, SchemaId};
 use crate::number;
 
 const DEEPEST: usize = 12;
-/// The steps for each step of the comparison.
+/// The limit on steps of this search, for each step that the comparison may take.
 const STEPS_EACH: usize = 10;
 
 impl Inclusion<'_> {

@@ -38,7 +38,7 @@ pub(crate) struct Inclusion<'v> {
     equality: Equality<'v>,
     known: Memo<Question, Rc<Vec<Failure>>>,
     steps: usize,
-    /// Steps of the search for schemas without common values, with a limit of their own.
+    /// The steps of the search for schemas without common values, which has a limit of its own.
     disjoint_steps: usize,
     most_steps: usize,
     depth: usize,
