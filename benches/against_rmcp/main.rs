@@ -20,8 +20,8 @@ use mcp_bindgen_model::write_if_changed;
 use mcp_samples::{Fallible, repository};
 
 const PROGRAM: &str = include_str!("measure.rs.in");
-/// Over which transport, and how long a call of ours may take of one of rmcp's. What a call over stdio takes with a server
-/// that is made with rmcp is mostly that server's, and not judged.
+/// The transports, and the limit for the time of a call with bindings in relation to one of rmcp's, on one core. With a server
+/// that is made with rmcp, most of a call over stdio is the server's time, so that has no limit.
 const BUDGETS: [(&str, Option<f64>); 4] =
     [("stdio", Some(0.95)), ("rmcp server", None), ("http", Some(0.6)), ("events", Some(0.75))];
 
@@ -92,6 +92,7 @@ criterion = {{ version = "0.8", default-features = false, features = ["cargo_ben
 mcp-bindgen = {{ path = {root:?}, features = ["http"] }}
 mcp-fixture-server = {{ path = {server:?} }}
 rmcp = {{ version = "3.8", default-features = false, features = ["client", "transport-child-process", "transport-streamable-http-client-reqwest"] }}
+rustix = {{ version = "1", features = ["thread"] }}
 rustls = {{ version = "0.23", default-features = false, features = ["ring", "std", "tls12"] }}
 serde_json = "1"
 tokio = {{ version = "1", features = ["macros", "process", "rt-multi-thread"] }}
