@@ -8,6 +8,8 @@ use std::sync::Mutex;
 
 use mcp_bindgen_model::{ServerConfig, Transport};
 #[cfg(feature = "http")]
+use tokio::runtime::Handle;
+#[cfg(feature = "http")]
 use tokio_util::sync::CancellationToken;
 
 use super::options::ClientOptions;
@@ -27,8 +29,8 @@ use crate::rpc::transports::cassette::{Cassette, replay};
 use crate::rpc::transports::duplex::DuplexTransport;
 #[cfg(feature = "http")]
 use crate::rpc::transports::http::{
-    HttpClient, authorization::Authorizer, client::shared, network::Network, param_headers::ParamHeaders,
-    reach::exposes_headers, streamable,
+    HttpClient, authorization::Authorizer, client::shared, network::Network, network::place,
+    param_headers::ParamHeaders, reach::exposes_headers, streamable,
 };
 #[cfg(feature = "http")]
 use crate::rpc::transports::sse::SseTransport;
@@ -163,11 +165,12 @@ fn http_client(
     let network = Network::of(config, options.customize.clone()).map_err(wrong)?;
     Ok(HttpClient {
         client: shared(url, &network).map_err(|error| OpenError::new(Kind::Transport, error))?,
-        proxy: network.proxy_place(),
+        proxy: network.proxy.as_ref().map(place),
         headers: header_map(headers).map_err(wrong)?,
         authorizer: link.authorizer.clone(),
         ledger: link.ledger.clone(),
         notes: link.notes.clone(),
+        runtime: Handle::current(),
         until: CancellationToken::new(),
     })
 }

@@ -371,7 +371,7 @@ impl ClientOptions {
         mut self,
         change: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + Sync + 'static,
     ) -> Self {
-        self.customize = Some(Customize::new(change));
+        self.customize = Some(Customize(Arc::new(change)));
         self
     }
 

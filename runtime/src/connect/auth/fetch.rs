@@ -125,7 +125,7 @@ impl Fetch {
             true => "it redirects, which is not followed".to_owned(),
             false => describe(error),
         };
-        exchange(request, LONGEST_BODY, PATIENCE, |_| true, failed).await
+        exchange(request, LONGEST_BODY, PATIENCE, failed).await
     }
 }
 

@@ -8,71 +8,55 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::ACCEPT;
 use reqwest::Url;
-use tokio::runtime::Handle;
 use tokio_util::sync::DropGuard;
 
-use super::http::events::{Event, Reader, Sse};
-use super::http::{EVENT_STREAM, HttpClient, JSON, bodies, content_type, on_runtime};
-use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
+use super::http::events::{Reader, Sse};
+use super::http::{EVENT_STREAM, HttpClient, bodies, content_type, on_runtime};
+use crate::rpc::failure::{CLOSED, Failure};
 use crate::rpc::ledger::Outgoing;
 use crate::rpc::messages::{self, Incoming, MAX_MESSAGE};
 use crate::rpc::sent::Message;
 use crate::rpc::transports::{Sender, Sending, Sides, Transport};
 
-/// The transport; dropping it ends its requests.
+/// The receiving side; dropping it ends the requests.
 pub(crate) struct SseTransport {
     http: HttpClient,
-    /// None once the transport is closed.
-    events: Option<Reader>,
+    events: Reader,
     arrived: VecDeque<Incoming>,
-    life: Option<DropGuard>,
+    _life: DropGuard,
 }
 
 impl SseTransport {
     /// Opens the stream and waits for the endpoint.
     /// Dropped: the stream is closed, and the session with it.
     pub(crate) async fn connect(url: Url, http: HttpClient) -> Result<Sides, Failure> {
+        let failed = |problem| http.fail(Failure::not_sent(problem));
+        let life = http.until.clone().drop_guard();
         let request = http.client.get(url).header(ACCEPT, EVENT_STREAM);
-        let response = http.send_accepted(request, HeaderMap::new(), None).await?;
-        if !content_type(&response).starts_with(EVENT_STREAM) {
-            let kind = content_type(&response);
-            let problem = format!(
+        let response = http.accepted(http.send(request, HeaderMap::new(), None).await?).await?;
+        let kind = content_type(&response);
+        if !kind.starts_with(EVENT_STREAM) {
+            return Err(failed(format!(
                 "the server returned `{kind}` instead of an event stream; for streamable HTTP remove `transport = \
                  \"sse\"`"
-            );
-            return Err(http.fail(Failure::not_sent(problem)));
+            )));
         }
         let base = response.url().clone();
-        let mut events = Some(Reader::new(response, http.until.clone(), MAX_MESSAGE));
-        loop {
-            match next(&mut events).await {
-                Ok(Event::Whole(Sse { event: Some(kind), data: Some(data), .. })) if kind == "endpoint" => {
-                    let endpoint = endpoint(&base, &data).map_err(|problem| http.fail(Failure::not_sent(problem)))?;
-                    let sender = SseSender { http: http.clone(), endpoint, runtime: Handle::current() };
-                    let life = Some(http.until.clone().drop_guard());
-                    let transport = Self { http, events, arrived: VecDeque::new(), life };
-                    return Ok((Arc::new(sender), Box::new(transport)));
+        let mut events = Reader::new(Some(response), http.until.clone());
+        let endpoint = loop {
+            match events.next().await {
+                Ok(Some(Sse { event: Some(kind), data: Some(data), .. })) if kind == "endpoint" => {
+                    break endpoint(&base, &data).map_err(failed)?;
                 }
                 Ok(_) => {}
-                Err(problem) => {
-                    return Err(http.fail(Failure::not_sent(format!("{problem} before it sent its endpoint"))));
-                }
+                Err(problem) => return Err(failed(format!("{problem} before the server sent its endpoint"))),
             }
-        }
-    }
-
-    fn take(&mut self, event: Event) {
-        let event = match event {
-            Event::Whole(event) => event,
-            Event::TooLarge => return self.http.notes.problem(messages::too_large(MAX_MESSAGE)),
         };
-        if !matches!(event.event.as_deref(), None | Some("" | "message")) {
-            return;
-        }
-        let messages = messages::parse_all(event.data.unwrap_or_default().as_bytes());
-        self.arrived.extend(messages.into_iter().filter_map(|message| self.http.ledger.received(message, None)));
+        let sender = SseSender { http: http.clone(), endpoint };
+        let transport = Self { http, events, arrived: VecDeque::new(), _life: life };
+        Ok((Arc::new(sender), Box::new(transport)))
     }
 
     /// Returns the next message. Cancel safe.
@@ -81,8 +65,12 @@ impl SseTransport {
             if let Some(message) = self.arrived.pop_front() {
                 return Some(message);
             }
-            match next(&mut self.events).await {
-                Ok(event) => self.take(event),
+            match self.events.next().await {
+                Ok(Some(event)) => {
+                    let messages = messages::parse_all(event.data.unwrap_or_default().as_bytes()).into_iter();
+                    self.arrived.extend(messages.filter_map(|message| self.http.ledger.received(message, None)));
+                }
+                Ok(None) => self.http.notes.problem(messages::too_large(MAX_MESSAGE)),
                 Err(problem) => {
                     self.http.ledger.close(&Failure::lost(problem.clone()), None);
                     self.http.notes.problem(problem);
@@ -97,37 +85,23 @@ impl SseTransport {
 struct SseSender {
     http: HttpClient,
     endpoint: Url,
-    /// The one that drives the connection's sockets.
-    runtime: Handle,
 }
 
 impl Sender for SseSender {
     fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending {
-        let runtime = self.runtime.clone();
-        on_runtime(&runtime, async move {
-            let body = serde_json::to_vec(&message).map_err(|error| Failure::not_sent(error.to_string()))?;
-            let http = &self.http;
-            let request = http.client.post(self.endpoint.clone()).header(CONTENT_TYPE, JSON).body(body);
-            let sending = async {
-                let response = http.send_accepted(request, HeaderMap::new(), Some(&outgoing)).await?;
+        on_runtime(self.http.runtime.clone(), async move {
+            let exchange = async {
+                if !outgoing.may_leave() {
+                    return Ok(());
+                }
+                let request = self.http.post(&self.endpoint, &message)?;
+                let response = self.http.send(request, HeaderMap::new(), Some(&outgoing)).await?;
                 // Read, so that its connection can serve again.
-                bodies::beginning(response).await;
+                bodies::beginning(self.http.accepted(response).await?).await;
+                outgoing.written();
                 Ok(())
             };
-            if !outgoing.may_leave() {
-                return Err(Failure::not_sent(WITHDRAWN));
-            }
-            let outcome = tokio::select! {
-                outcome = http.or_end(sending) => outcome,
-                // The response may arrive before this, and a caller with a response does not wait for a server that
-                // hangs.
-                () = outgoing.abandoned() => Ok(()),
-            };
-            match &outcome {
-                Ok(()) => outgoing.written(),
-                Err(error) => outgoing.failed(error.clone()),
-            }
-            outcome
+            self.http.run(&outgoing, exchange).await
         })
     }
 }
@@ -139,19 +113,9 @@ impl Transport for SseTransport {
 
     fn close(&mut self) -> BoxFuture<'_, ()> {
         self.http.ledger.close(&Failure::lost(CLOSED), None);
-        self.life = None;
-        self.events = None;
+        self.http.until.cancel();
         Box::pin(std::future::ready(()))
     }
-}
-
-/// Returns the next event of the stream, or the reason why it ended. Cancel safe.
-async fn next(events: &mut Option<Reader>) -> Result<Event, String> {
-    let event = match events {
-        Some(events) => events.next().await,
-        None => None,
-    };
-    event.ok_or("the event stream ended")?.map_err(|error| format!("the event stream failed: {error}"))
 }
 
 /// Returns the URL for messages. They carry the configured headers with their secrets, so the origin must match.

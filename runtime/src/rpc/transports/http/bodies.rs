@@ -1,56 +1,46 @@
 //! Reads bodies with a limit on their size.
 //!
-//! Dropping `whole`, `within` or `beginning` closes the response: the rest is not read, and an HTTP/1.1 connection is
+//! Dropping `within` or `beginning` closes the response: the rest is not read, and an HTTP/1.1 connection is
 //! not used again.
 
 use std::time::Duration;
 
 use super::refusals::describe;
-use crate::rpc::messages::{MAX_MESSAGE, too_large};
 
 /// The contents of a refusal fit into this, and are worth this wait.
 const MAX_REFUSAL: usize = 64 * 1024;
 const PATIENCE_FOR_REFUSAL: Duration = Duration::from_secs(2);
 
-/// Returns the whole of a body.
-///
-/// # Errors
-/// Fails if it is cut, or longer than a message may be.
-pub(super) async fn whole(response: reqwest::Response) -> Result<Vec<u8>, String> {
-    within(MAX_MESSAGE, response).await?.ok_or_else(|| too_large(MAX_MESSAGE))
-}
-
 /// Returns the whole of a body; `None` if it is longer than `limit`.
 ///
 /// # Errors
 /// Fails if it is cut.
-pub(crate) async fn within(limit: usize, mut response: reqwest::Response) -> Result<Option<Vec<u8>>, String> {
+pub(crate) async fn within(limit: usize, response: reqwest::Response) -> Result<Option<Vec<u8>>, String> {
     if response.content_length().is_some_and(|announced| announced > limit as u64) {
         return Ok(None);
     }
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| describe(&error))? {
-        if body.len() + chunk.len() > limit {
-            return Ok(None);
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(Some(body))
+    read(response, limit, &mut body).await.map_err(|error| describe(&error))?;
+    Ok((body.len() <= limit).then_some(body))
 }
 
 /// Reads the part of a refusal's body that arrives soon.
-pub(crate) async fn beginning(mut response: reqwest::Response) -> Vec<u8> {
+pub(crate) async fn beginning(response: reqwest::Response) -> Vec<u8> {
     let mut body = Vec::new();
-    let reading = async {
-        while let Ok(Some(chunk)) = response.chunk().await {
-            body.extend(chunk.iter().take(MAX_REFUSAL - body.len()));
-            if body.len() == MAX_REFUSAL {
-                return;
-            }
-        }
-    };
-    let _ = tokio::time::timeout(PATIENCE_FOR_REFUSAL, reading).await;
+    // The part before an error is there all the same.
+    let _ = tokio::time::timeout(PATIENCE_FOR_REFUSAL, read(response, MAX_REFUSAL, &mut body)).await;
+    body.truncate(MAX_REFUSAL);
     body
+}
+
+/// Reads a body to its end, or until it is longer than `limit`.
+async fn read(mut response: reqwest::Response, limit: usize, body: &mut Vec<u8>) -> reqwest::Result<()> {
+    while body.len() <= limit
+        && let Some(chunk) = response.chunk().await?
+    {
+        body.extend_from_slice(&chunk);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

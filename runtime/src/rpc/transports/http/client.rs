@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use reqwest::redirect::{Attempt, Policy};
+use reqwest::redirect::Policy;
 use reqwest::{StatusCode, Url};
 use tokio::runtime::{Handle, Id};
 
 use super::network::Network;
+use super::refusals::describe;
 use crate::ground::sync::lock;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -22,26 +23,20 @@ const IDLE_CONNECTIONS_KEPT: Duration = Duration::from_secs(4);
 /// # Errors
 /// Fails if no client can be created, for example because the system's certificates are unreadable.
 pub(crate) fn shared(url: &str, network: &Network) -> Result<Arc<reqwest::Client>, String> {
-    static CLIENTS: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
+    /// The runtime, whether the client is for `https`, and the network path.
+    type Key = (Id, bool, Network);
+    static CLIENTS: Mutex<Vec<(Key, Weak<reqwest::Client>)>> = Mutex::new(Vec::new());
     let runtime = Handle::try_current().map_err(|error| error.to_string())?.id();
     let is_secure = !url.starts_with("http:");
+    let key = (runtime, is_secure, network.clone());
     let mut clients = lock(&CLIENTS);
-    clients.retain(|shared| shared.client.strong_count() > 0);
-    let is_alike =
-        |shared: &&Shared| (shared.runtime, shared.is_secure) == (runtime, is_secure) && shared.network == *network;
-    if let Some(client) = clients.iter().filter(is_alike).find_map(|shared| shared.client.upgrade()) {
+    clients.retain(|(_, client)| client.strong_count() > 0);
+    if let Some(client) = clients.iter().find(|(other, _)| *other == key).and_then(|(_, client)| client.upgrade()) {
         return Ok(client);
     }
     let client = Arc::new(build(network, is_secure)?);
-    clients.push(Shared { runtime, is_secure, network: network.clone(), client: Arc::downgrade(&client) });
+    clients.push((key, Arc::downgrade(&client)));
     Ok(client)
-}
-
-struct Shared {
-    runtime: Id,
-    is_secure: bool,
-    network: Network,
-    client: Weak<reqwest::Client>,
 }
 
 fn build(network: &Network, is_secure: bool) -> Result<reqwest::Client, String> {
@@ -50,20 +45,14 @@ fn build(network: &Network, is_secure: bool) -> Result<reqwest::Client, String> 
         .connect_timeout(CONNECT_TIMEOUT)
         .pool_idle_timeout(IDLE_CONNECTIONS_KEPT)
         .tcp_nodelay(true);
+    let same_origin =
+        Policy::custom(|attempt| match check_redirect(attempt.status(), attempt.url(), attempt.previous()) {
+            Ok(()) => attempt.follow(),
+            Err(problem) => attempt.error(problem),
+        });
     // Last, whatever the program sets: both could send a call again.
-    network
-        .apply(builder, is_secure)?
-        .redirect(Policy::custom(same_origin))
-        .retry(reqwest::retry::never())
-        .build()
-        .map_err(|error| super::refusals::describe(&error))
-}
-
-fn same_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
-    match check_redirect(attempt.status(), attempt.url(), attempt.previous()) {
-        Ok(()) => attempt.follow(),
-        Err(problem) => attempt.error(problem),
-    }
+    let builder = network.apply(builder, is_secure)?.redirect(same_origin).retry(reqwest::retry::never());
+    builder.build().map_err(|error| describe(&error))
 }
 
 /// Checks a redirect, which must stay on the origin: the headers contain secrets.

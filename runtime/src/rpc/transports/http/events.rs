@@ -1,63 +1,99 @@
 //! Server-sent events, as the HTML standard reads them, within bounds.
 
 use std::collections::VecDeque;
-use std::io;
+use std::time::Duration;
 
+use futures_util::FutureExt;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::refusals::describe;
+use crate::rpc::messages::MAX_MESSAGE;
 
-const BYTE_ORDER_MARK: &str = "\u{feff}";
+const BYTE_ORDER_MARK: char = '\u{feff}';
+/// The pause before a stream is opened again, unless the server asks for another.
+const DEFAULT_RETRY: Duration = Duration::from_secs(1);
+const SHORTEST_RETRY: Duration = Duration::from_millis(10);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// How long a response may go on after the answer, so that its connection can be used again.
+const PATIENCE_WITH_RESPONSES: Duration = Duration::from_secs(1);
 
 /// The fields of an event that were there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Sse {
     pub(crate) event: Option<String>,
     pub(crate) data: Option<String>,
-    pub(crate) id: Option<String>,
+    id: Option<String>,
     /// Milliseconds.
-    pub(crate) retry: Option<u64>,
+    retry: Option<u64>,
 }
 
-/// An event, or that one was beyond the limit.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Event {
-    Whole(Sse),
-    TooLarge,
-}
-
-/// The events of a response.
+/// The events of a stream, over all responses that carry it.
 pub(crate) struct Reader {
-    response: reqwest::Response,
+    response: Option<reqwest::Response>,
     until: CancellationToken,
     parser: Parser,
+    /// The id of the last event, to resume after it.
+    pub(super) last_event: Option<String>,
+    retry: Duration,
+    /// How often the stream was opened again since its last event.
+    pub(super) failures: u32,
 }
 
 impl Reader {
-    pub(crate) fn new(response: reqwest::Response, until: CancellationToken, limit: usize) -> Self {
-        Self { response, until, parser: Parser::new(limit) }
+    pub(crate) fn new(response: Option<reqwest::Response>, until: CancellationToken) -> Self {
+        Self { response, until, parser: Parser::new(MAX_MESSAGE), last_event: None, retry: DEFAULT_RETRY, failures: 0 }
     }
 
-    /// Returns the next event, or `None` at the end of the response or of the transport. Cancel safe.
-    pub(crate) async fn next(&mut self) -> Option<io::Result<Event>> {
+    /// Returns the next event; `None` stands for one beyond the limit. Cancel safe.
+    ///
+    /// # Errors
+    /// Fails at the end of the response or of the transport.
+    pub(crate) async fn next(&mut self) -> Result<Option<Sse>, String> {
+        const ENDED: &str = "the event stream ended";
         loop {
-            if let Some(event) = self.parser.next() {
-                return Some(Ok(event));
+            if let Some(event) = self.parser.found.pop_front() {
+                if let Some(event) = &event {
+                    let retry = event.retry.map_or(self.retry, Duration::from_millis);
+                    self.retry = retry.clamp(SHORTEST_RETRY, LONGEST_PAUSE);
+                    self.last_event = event.id.clone().or(self.last_event.take());
+                }
+                self.failures = 0;
+                return Ok(event);
             }
-            let chunk = tokio::select! {
-                biased;
-                () = self.until.cancelled() => return None,
-                chunk = self.response.chunk() => chunk,
-            };
-            match chunk {
-                Ok(Some(chunk)) => {
+            let response = self.response.as_mut().ok_or(ENDED)?;
+            match self.until.run_until_cancelled(response.chunk()).await {
+                Some(Ok(Some(chunk))) => {
                     self.parser.push(&chunk);
                     // A flood is always ready, and others of the task want to be heard.
                     tokio::task::consume_budget().await;
                 }
-                Ok(None) => return None,
-                Err(error) => return Some(Err(io::Error::other(describe(&error)))),
+                Some(Err(error)) => return Err(format!("the event stream failed: {}", describe(&error))),
+                Some(Ok(None)) | None => return Err(ENDED.to_owned()),
             }
+        }
+    }
+
+    /// Continues with another response.
+    pub(super) fn resume(&mut self, response: reqwest::Response) {
+        self.response = Some(response);
+        self.parser = Parser::new(MAX_MESSAGE);
+    }
+
+    /// Waits before the stream is opened again: each time twice as long, until an event arrives. Cancel safe.
+    pub(super) async fn pause(&mut self) {
+        let pause = self.retry.saturating_mul(2_u32.saturating_pow(self.failures));
+        self.failures += 1;
+        sleep(pause.min(LONGEST_PAUSE)).await;
+    }
+
+    /// Reads the rest of a response in the background, so that its connection can be reused. The caller does not wait.
+    pub(super) fn let_end(mut self) {
+        let rest = async move { while self.next().await.is_ok() {} };
+        let mut rest = Box::pin(timeout(PATIENCE_WITH_RESPONSES, rest));
+        // Most end with their answer.
+        if rest.as_mut().now_or_never().is_none() {
+            tokio::spawn(rest);
         }
     }
 }
@@ -66,62 +102,49 @@ impl Reader {
 #[derive(Default)]
 struct Parser {
     limit: usize,
+    /// The current line; incomplete if the event is beyond the limit.
     line: Vec<u8>,
-    /// The length of the current line, including bytes that are not kept.
-    line_length: usize,
     after_cr: bool,
-    is_first_line: bool,
     current: Sse,
-    /// The bytes of the event so far.
-    kept: usize,
-    found: VecDeque<Event>,
+    /// The bytes of the event so far, including those that are not kept.
+    length: usize,
+    /// `None` stands for an event beyond the limit.
+    found: VecDeque<Option<Sse>>,
 }
 
 impl Parser {
     fn new(limit: usize) -> Self {
-        Self { limit, is_first_line: true, ..Self::default() }
+        Self { limit, ..Self::default() }
     }
 
-    fn next(&mut self) -> Option<Event> {
-        self.found.pop_front()
-    }
-
-    fn push(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            if std::mem::take(&mut self.after_cr) && bytes.first() == Some(&b'\n') {
-                bytes = bytes.get(1..).unwrap_or_default();
+    fn push(&mut self, bytes: &[u8]) {
+        for piece in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+            if std::mem::replace(&mut self.after_cr, piece.ends_with(b"\r")) && piece == b"\n" {
                 continue;
             }
-            let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
-            let part = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
-            self.kept += part.len();
-            self.line_length += part.len();
-            if self.kept <= self.limit {
-                self.line.extend_from_slice(part);
+            let ended = piece.strip_suffix(b"\n").or_else(|| piece.strip_suffix(b"\r"));
+            let text = ended.unwrap_or(piece);
+            self.length += text.len();
+            if self.length <= self.limit || self.line.is_empty() {
+                self.line.extend_from_slice(text);
             }
-            let Some(end) = end else { return };
-            self.after_cr = bytes.get(end) == Some(&b'\r');
-            bytes = bytes.get(end + 1..).unwrap_or_default();
-            self.line_ends();
+            if ended.is_some() {
+                self.line_ends();
+            }
         }
     }
 
     fn line_ends(&mut self) {
         let line = std::mem::take(&mut self.line);
-        let is_empty = std::mem::take(&mut self.line_length) == 0;
-        if self.kept > self.limit && !is_empty {
-            return;
-        }
-        let mut line = String::from_utf8_lossy(&line);
-        if std::mem::take(&mut self.is_first_line)
-            && let Some(rest) = line.strip_prefix(BYTE_ORDER_MARK)
-        {
-            line = rest.to_owned().into();
-        }
         if line.is_empty() {
             return self.event_ends();
         }
-        let (field, value) = line.split_once(':').unwrap_or((&line, ""));
+        if self.length > self.limit {
+            return;
+        }
+        let line = String::from_utf8_lossy(&line);
+        let line = line.trim_start_matches(BYTE_ORDER_MARK);
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
             "data" => match &mut self.current.data {
@@ -134,18 +157,15 @@ impl Parser {
             "event" => self.current.event = Some(value.to_owned()),
             "id" if !value.contains('\0') => self.current.id = Some(value.to_owned()),
             "retry" => self.current.retry = value.parse().ok().or(self.current.retry),
-            // A comment only keeps the connection alive, and is not kept.
-            "" => self.kept = self.kept.saturating_sub(line.len()),
             _ => {}
         }
     }
 
     fn event_ends(&mut self) {
         let event = std::mem::take(&mut self.current);
-        if std::mem::take(&mut self.kept) > self.limit {
-            self.found.push_back(Event::TooLarge);
-        } else if event != Sse::default() {
-            self.found.push_back(Event::Whole(event));
+        let is_too_large = std::mem::take(&mut self.length) > self.limit;
+        if is_too_large || event != Sse::default() {
+            self.found.push_back((!is_too_large).then_some(event));
         }
     }
 }
@@ -156,14 +176,14 @@ mod tests {
 
     use super::*;
 
-    fn events(limit: usize, pieces: &[&[u8]]) -> Vec<Event> {
+    fn events(limit: usize, pieces: &[&[u8]]) -> VecDeque<Option<Sse>> {
         let mut parser = Parser::new(limit);
         pieces.iter().for_each(|piece| parser.push(piece));
-        std::iter::from_fn(|| parser.next()).collect()
+        parser.found
     }
 
-    fn message(data: &str) -> Event {
-        Event::Whole(Sse { data: Some(data.to_owned()), ..Sse::default() })
+    fn message(data: &str) -> Option<Sse> {
+        Some(Sse { data: Some(data.to_owned()), ..Sse::default() })
     }
 
     #[test]
@@ -171,7 +191,7 @@ mod tests {
         let text = "\u{feff}data: a\r\ndata:b\rdata\n\n:comment\n\n\r\nid: 7\nretry: 20\nretry: x\nevent: e\nnew: 1\nodd\n\ndata: cut";
         let expected = [
             message("a\nb\n"),
-            Event::Whole(Sse { id: Some("7".to_owned()), retry: Some(20), event: Some("e".to_owned()), data: None }),
+            Some(Sse { id: Some("7".to_owned()), retry: Some(20), event: Some("e".to_owned()), data: None }),
         ];
         assert_eq!(events(100, &[text.as_bytes()]), expected);
     }
@@ -181,7 +201,7 @@ mod tests {
         let text =
             format!("data: a\n\ndata: {}\ndata: x\n\ndata: b\n\n:{}\n\ndata: c\n\n", "x".repeat(50), "x".repeat(20));
         let found = events(40, &[text.as_bytes()]);
-        assert_eq!(found, [message("a"), Event::TooLarge, message("b"), message("c")]);
+        assert_eq!(found, [message("a"), None, message("b"), message("c")]);
     }
 
     proptest! {

@@ -1,147 +1,244 @@
-//! A request over streamable HTTP: its POST, and the response stream until the result.
+//! A request over streamable HTTP: its POST, the session that it begins or renews, and the response until the answer.
 //!
-//! `try_exchange` and `follow` end with `exchange`: dropping them closes the response, and later messages of the server
-//! are lost.
+//! Everything here ends with `exchange`: dropping it closes the response, and later messages of the server are lost.
+//! Dropped before the answer to `initialize`, the server may keep an unused session.
 
-use std::time::Duration;
+use std::sync::Arc;
 
-use futures_util::FutureExt;
-use http::StatusCode;
-use rmcp::model::RequestId;
-use tokio::time::timeout;
+use http::{HeaderValue, StatusCode};
+use serde_json::{Map, Value};
 
 use super::events::Reader;
-use super::requests::{Conversation, Requests};
-use super::{EVENT_STREAM, NO_ANSWER, bodies, content_type};
+use super::refusals::is_lost_session;
+use super::requests::{Conversation, Requests, SESSION, VERSION};
+use super::{EVENT_STREAM, bodies, content_type};
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
-use crate::rpc::sent::Message;
+use crate::rpc::messages::{self, MAX_MESSAGE};
+use crate::rpc::sent::{Message, MethodCall};
 
-/// The maximum number of attempts to resume a response, and the default pause before each.
-const RESUMPTIONS: usize = 5;
-pub(super) const PAUSE_BEFORE_RESUMPTION: Duration = Duration::from_secs(1);
-pub(super) const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-const LOOKS_FOR_THE_END: usize = 3;
-/// How long a response may go on after the answer, so that its connection can be used again.
-const PATIENCE_WITH_RESPONSES: Duration = Duration::from_secs(1);
+/// The maximum number of attempts to resume a response.
+const RESUMPTIONS: u32 = 5;
+/// The minimum length of a secret session id: a shorter one would match in every text.
+const SHORTEST_SECRET_SESSION: usize = 8;
 
 impl Requests {
-    /// Sends a request and reads until the ledger has its answer, or what became of it. Dropping the future ends the request.
-    pub(super) async fn exchange(&self, message: &Message, outgoing: &Outgoing) -> Result<(), Failure> {
-        let outcome = tokio::select! {
-            biased;
-            () = outgoing.abandoned() => Ok(()),
-            outcome = self.http.or_end(self.try_exchange(message, outgoing)) => outcome,
-        };
-        outcome.inspect_err(|failure| outgoing.failed(failure.clone()))
-    }
-
-    async fn try_exchange(&self, message: &Message, outgoing: &Outgoing) -> Result<(), Failure> {
-        let Some((id, _)) = message.as_request() else { return Ok(()) };
-        if self.begins(message) {
-            if !outgoing.may_leave() {
-                return Ok(());
-            }
-            return self.begin(message, id, outgoing).await;
-        }
-        let slot = self.slots.acquire().await;
+    /// Sends a request and reads until the ledger has its answer.
+    ///
+    /// # Errors
+    /// Fails if no answer can arrive any more.
+    pub(super) async fn exchange(&self, request: &Message, outgoing: &Outgoing) -> Result<(), Failure> {
+        let Some((id, call)) = request.as_request() else { return Ok(()) };
+        let begins = self.begins(call);
+        // The requests of a handshake may overlap.
+        let slot = if begins { None } else { self.slots.acquire().await.ok() };
         // The conversation is read before the request may leave, so that it goes to the session of the answer.
-        let mut conversation = self.conversation();
+        let mut conversation = if begins { Arc::default() } else { self.conversation() };
         if !outgoing.may_leave() {
             return Ok(());
         }
-        let mut response = self.post(message, &conversation, Some(outgoing)).await?;
-        if response.status() == StatusCode::NOT_FOUND && conversation.session.is_some() {
+        let mut response = self.post(request, &conversation, Some(outgoing)).await?;
+        if response.status() == StatusCode::NOT_FOUND
+            && conversation.has_session()
+            && let Some(initialize) = &conversation.initialize
+        {
             // Nothing has run: it goes to the next session, once.
             outgoing.returned();
-            self.renew(&conversation).await?;
+            self.renew(initialize, &conversation).await?;
             conversation = self.conversation();
             if !outgoing.may_leave() {
                 return Ok(());
             }
-            response = self.post(message, &conversation, Some(outgoing)).await?;
+            response = self.post(request, &conversation, Some(outgoing)).await?;
         }
         drop(slot);
         let status = response.status();
-        if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
-            // The answer comes by the stream of the server's own messages, or not at all.
-            outgoing.written();
-            return Ok(());
-        }
         if !status.is_success() {
-            return self.refused(message, &conversation, response, outgoing).await;
+            return self.refused(request, &conversation, response, outgoing).await;
         }
         outgoing.written();
-        if content_type(&response).starts_with(EVENT_STREAM) {
-            return self.follow(self.reader(response), id, outgoing, &conversation).await;
-        }
-        let kind = content_type(&response).to_owned();
-        let body = bodies::whole(response).await.map_err(|problem| self.lost(problem))?;
-        self.take_text(&body, Some(id)).await;
-        if outgoing.is_settled() { Ok(()) } else { Err(self.no_answer(&kind, &body)) }
+        let answer = if begins {
+            let (answer, begun) = self.begun(request, response).await?;
+            if let Some(conversation) = begun {
+                self.converse(conversation);
+            }
+            answer
+        } else if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            // The answer comes by the stream of the server's own messages, or not at all.
+            return Ok(());
+        } else {
+            self.answer(request, response, &conversation).await?
+        };
+        let _ = self.http.ledger.received(answer, Some(id));
+        if outgoing.is_settled() { Ok(()) } else { Err(self.http.lost("the server responded to another request")) }
     }
 
-    /// Reads events until the response arrives, and resumes the stream if it breaks.
-    async fn follow(
+    /// Reads the answer to the first request of a session, and returns it with the session, if the server agrees to a
+    /// version.
+    async fn begun(
         &self,
-        mut reader: Reader,
-        id: &RequestId,
-        outgoing: &Outgoing,
-        conversation: &Conversation,
-    ) -> Result<(), Failure> {
-        let mut last_event = None;
-        let mut pause = PAUSE_BEFORE_RESUMPTION;
-        let mut resumptions = 0;
+        request: &Message,
+        response: reqwest::Response,
+    ) -> Result<(Value, Option<Conversation>), Failure> {
+        let mut next = Conversation::default();
+        if let Some(mut session) = response.headers().get(SESSION).cloned() {
+            session.set_sensitive(true);
+            // No text shows it from here on.
+            if let Some(text) = session.to_str().ok().filter(|text| text.len() >= SHORTEST_SECRET_SESSION) {
+                self.http.notes.redactor().learn(text);
+            }
+            next.headers.insert(SESSION, session);
+        }
+        let answer = self.answer(request, response, &self.conversation()).await?;
+        let own_version = request.as_request().and_then(|(_, call)| call.version());
+        let Some(version) = agreed_version(&answer, own_version) else { return Ok((answer, None)) };
+        if let Ok(version) = HeaderValue::from_str(version) {
+            next.headers.insert(VERSION, version);
+        }
+        next.initialize = own_version.is_none().then(|| request.clone());
+        Ok((answer, Some(next)))
+    }
+
+    /// Begins a session in the place of one that the server has forgotten, unless another request has.
+    async fn renew(&self, initialize: &Message, forgotten: &Arc<Conversation>) -> Result<(), Failure> {
+        let _renewing = self.renewing.lock().await;
+        if !Arc::ptr_eq(&self.conversation(), forgotten) {
+            return Ok(());
+        }
+        let renewal = async {
+            let response = self.post(initialize, &Conversation::default(), None).await?;
+            let (_, next) = self.begun(initialize, self.http.accepted(response).await?).await?;
+            let next = next.ok_or_else(|| Failure::not_sent("it rejected the handshake"))?;
+            let initialized = Message::Notification(MethodCall::new("notifications/initialized", Map::new()));
+            self.deliver(&initialized, &next).await?;
+            Ok(next)
+        };
+        let failed = |why: Failure| {
+            Failure::not_sent(format!("the server lost the session, and cannot start another: {}", why.message))
+        };
+        self.converse(renewal.await.map_err(failed)?);
+        Ok(())
+    }
+
+    /// Reads a response until the answer to the request, and takes the other messages. A broken event stream is
+    /// resumed.
+    async fn answer(
+        &self,
+        request: &Message,
+        response: reqwest::Response,
+        conversation: &Arc<Conversation>,
+    ) -> Result<Value, Failure> {
+        let kind = content_type(&response).to_owned();
+        if !kind.starts_with(EVENT_STREAM) {
+            let status = response.status();
+            let body = bodies::within(MAX_MESSAGE, response).await.map_err(|problem| self.http.lost(problem))?;
+            let body = body.ok_or_else(|| self.http.lost(messages::too_large(MAX_MESSAGE)))?;
+            return self.take(&body, Some(request)).await.ok_or_else(|| {
+                self.http.lost(match self.http.printable(&body) {
+                    text if text.is_empty() => {
+                        format!("the server returned HTTP {status} without a JSON-RPC response; its body is empty")
+                    }
+                    text => format!("the server returned `{kind}` without a JSON-RPC response: {text}"),
+                })
+            });
+        }
+        let mut reader = Reader::new(Some(response), self.http.until.clone());
         loop {
             let event = tokio::select! {
                 biased;
                 event = reader.next() => event,
                 () = self.replaced(conversation) => {
-                    return Err(self.lost("the session ended before the response arrived".to_owned()));
+                    return Err(self.http.lost("the session ended before the response arrived"));
                 }
             };
-            let problem = match event {
-                Some(Ok(event)) => {
-                    let event = self.take_event(event, Some(id)).await;
-                    if outgoing.is_settled() {
-                        let_end(reader);
-                        return Ok(());
+            match event {
+                Ok(Some(event)) => {
+                    let data = event.data.unwrap_or_default();
+                    if let Some(answer) = self.take(data.as_bytes(), Some(request)).await {
+                        reader.let_end();
+                        return Ok(answer);
                     }
-                    pause = event.retry.map_or(pause, Duration::from_millis).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
-                    if event.id.is_some() {
-                        last_event = event.id;
-                        resumptions = 0;
-                    }
-                    continue;
                 }
-                Some(Err(error)) => error.to_string(),
-                None => NO_ANSWER.to_owned(),
-            };
-            if last_event.is_none() || resumptions == RESUMPTIONS {
-                return Err(self.lost(problem));
-            }
-            resumptions += 1;
-            tokio::time::sleep(pause).await;
-            match self.get(conversation, last_event.as_deref()).await {
-                Ok(Some(rest)) => reader = rest,
-                Ok(None) => return Err(self.lost(format!("{problem}, and refused to resume"))),
-                // It may be there again.
-                Err(_) => {}
+                Ok(None) => return Err(self.http.lost(messages::too_large(MAX_MESSAGE))),
+                Err(problem) if reader.last_event.is_none() || reader.failures == RESUMPTIONS => {
+                    return Err(self.http.lost(format!("{problem} before the response arrived")));
+                }
+                Err(problem) => {
+                    reader.pause().await;
+                    // After a failure, it may be there again.
+                    if let Ok(false) = self.open(&mut reader, conversation).await {
+                        return Err(self.http.lost(format!("{problem}, and the server refused to resume it")));
+                    }
+                }
             }
         }
+    }
+
+    /// Takes the messages of a text, and waits if the connection has no room for them. Returns the first one that may
+    /// answer the request instead. If the future is dropped, the messages that were not taken are lost.
+    pub(super) async fn take(&self, text: &[u8], request: Option<&Message>) -> Option<Value> {
+        let mut answer = None;
+        for message in messages::parse_all(text) {
+            if answer.is_none() && request.is_some_and(|request| may_answer(&message, request)) {
+                answer = Some(message);
+            } else if let Some(incoming) = self.http.ledger.received(message, None) {
+                // The receiver is only gone if the connection has ended.
+                let _ = self.arriving.send(incoming).await;
+            }
+        }
+        answer
+    }
+
+    /// Reads a response with an error status: it answers the request, or fails it.
+    async fn refused(
+        &self,
+        request: &Message,
+        conversation: &Conversation,
+        response: reqwest::Response,
+        outgoing: &Outgoing,
+    ) -> Result<(), Failure> {
+        let status = response.status();
+        let (mut refusal, body) = self.http.refusal(response).await;
+        if conversation.has_session() && status == StatusCode::BAD_REQUEST && is_lost_session(&body) {
+            // The connection ends with its session, and the next call begins another one.
+            let refusal = self.http.fail(refusal);
+            outgoing.failed(refusal.clone());
+            self.http.ledger.stop(&Failure::not_sent(refusal.message.clone()));
+            self.http.until.cancel();
+            return Err(refusal);
+        }
+        let Some((id, call)) = request.as_request() else { return Err(self.http.fail(refusal)) };
+        // A gateway may answer `{"error": "Not Found"}`, which is not an error of the protocol.
+        let is_error = |body: &Value| body.get("error").is_some_and(Value::is_object);
+        if !refusal.wants_authorization
+            && refusal.retry_after.is_none()
+            && let Some(error) = serde_json::from_slice(&body).ok().filter(is_error)
+        {
+            let _ = self.http.ledger.received(error, Some(id));
+            if outgoing.is_settled() {
+                return Ok(());
+            }
+        }
+        if matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) && self.begins(call) {
+            refusal.message.push_str("; an HTTP+SSE server requires `transport = \"sse\"`");
+        }
+        Err(self.http.fail(refusal))
     }
 }
 
-/// Reads the rest of a response in the background, so that its connection can be reused. The caller does not wait.
-fn let_end(mut reader: Reader) {
-    // Most end with their answer.
-    for _ in 0..LOOKS_FOR_THE_END {
-        match reader.next().now_or_never() {
-            Some(Some(Ok(_))) => {}
-            Some(_) => return,
-            None => break,
-        }
+/// Returns `true` for a response that is not one to another request.
+fn may_answer(message: &Value, request: &Message) -> bool {
+    let own = request.as_request().map(|(id, _)| id.clone().into_json_value());
+    let is_of_another = message.get("id").is_some_and(|id| id.is_i64() && Some(id) != own.as_ref());
+    message.get("method").is_none() && messages::is_message(message) && !is_of_another
+}
+
+/// Returns the protocol version that a server agrees to in the answer to a handshake, or to a request that says its
+/// own.
+fn agreed_version<'v>(answer: &'v Value, own: Option<&'v str>) -> Option<&'v str> {
+    let result = answer.get("result")?;
+    match own {
+        None => result.get("protocolVersion")?.as_str(),
+        Some(own) => result.get("supportedVersions")?.as_array()?.iter().any(|version| version == own).then_some(own),
     }
-    tokio::spawn(timeout(PATIENCE_WITH_RESPONSES, async move { while let Some(Ok(_)) = reader.next().await {} }));
 }

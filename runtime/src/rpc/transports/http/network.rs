@@ -2,28 +2,23 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use mcp_bindgen_model::ServerConfig;
-use reqwest::ClientBuilder;
+use reqwest::{ClientBuilder, Url};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 
+use super::refusals::describe;
 use crate::ground::redact::debug_as;
 
 const ENCRYPTED: &[u8] = b"-----BEGIN ENCRYPTED PRIVATE KEY-----";
 
 /// Changes the builder of the HTTP client.
 #[derive(Clone)]
-pub(crate) struct Customize(Arc<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>);
-
-impl Customize {
-    pub(crate) fn new(change: impl Fn(ClientBuilder) -> ClientBuilder + Send + Sync + 'static) -> Self {
-        Self(Arc::new(change))
-    }
-}
+pub(crate) struct Customize(pub(crate) Arc<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>);
 
 impl PartialEq for Customize {
     fn eq(&self, other: &Self) -> bool {
@@ -39,7 +34,7 @@ pub(crate) struct Network {
     /// PEM, as read.
     ca: Option<Vec<u8>>,
     client_cert: Option<Vec<u8>>,
-    proxy: Option<String>,
+    pub(crate) proxy: Option<Url>,
     customize: Option<Customize>,
 }
 
@@ -57,14 +52,18 @@ impl Network {
         let network = Self {
             ca: config.ca.as_deref().map(|ca| pem("ca", ca)).transpose()?,
             client_cert: config.client_cert.as_deref().map(|cert| pem("client_cert", cert)).transpose()?,
-            proxy: config.proxy.clone(),
+            proxy: config
+                .proxy
+                .as_deref()
+                .map(Url::parse)
+                .transpose()
+                .map_err(|_| "`proxy` is not a URL with a host")?,
             customize,
         };
         // Wrong certificates are found before the first request. Plain HTTP does without those of the system.
         if network.ca.is_some() || network.client_cert.is_some() {
-            network.tls()?;
+            network.tls(true)?;
         }
-        network.http_proxy()?;
         Ok(network)
     }
 
@@ -73,76 +72,48 @@ impl Network {
     /// # Errors
     /// Says which key is wrong, or that the system's certificates cannot be read.
     pub(super) fn apply(&self, builder: ClientBuilder, is_secure: bool) -> Result<ClientBuilder, String> {
-        // Plain HTTP also works if the system has no certificates.
-        let tls = if is_secure { self.tls()? } else { trusting(RootCertStore::empty())?.with_no_client_auth() };
-        let builder = builder.tls_backend_preconfigured(with_protocols(tls));
-        let builder = self.http_proxy()?.into_iter().fold(builder, ClientBuilder::proxy);
+        let mut builder = builder.tls_backend_preconfigured(self.tls(is_secure)?);
+        if let Some(proxy) = &self.proxy {
+            builder = builder.proxy(reqwest::Proxy::all(proxy.clone()).map_err(|error| describe(&error))?);
+        }
         Ok(match &self.customize {
             Some(Customize(change)) => change(builder),
             None => builder,
         })
     }
 
-    /// Returns host and port of the configured proxy.
-    pub(crate) fn proxy_place(&self) -> Option<String> {
-        let url = reqwest::Url::parse(self.proxy.as_deref()?).ok()?;
-        Some(format!("{}:{}", url.host_str()?, url.port_or_known_default()?))
-    }
-
-    fn http_proxy(&self) -> Result<Option<reqwest::Proxy>, String> {
-        let Some(proxy) = &self.proxy else { return Ok(None) };
-        let is_complete = self.proxy_place().is_some();
-        let proxy = reqwest::Proxy::all(proxy).ok().filter(|_| is_complete);
-        proxy.map(Some).ok_or_else(|| "`proxy` is not a URL with a host".to_owned())
-    }
-
-    fn tls(&self) -> Result<ClientConfig, String> {
+    fn tls(&self, is_secure: bool) -> Result<ClientConfig, String> {
+        // ring is for these connections only; the program's own provider is untouched.
+        let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
         let builder = match &self.ca {
-            Some(ca) => trusting(authorities(ca)?)?,
-            None if self.client_cert.is_none() => return of_system(),
-            None => verified_by_system()?,
+            Some(ca) => builder.with_root_certificates(authorities(ca)?),
+            // Plain HTTP also works if the system has no certificates.
+            None if !is_secure => builder.with_root_certificates(RootCertStore::empty()),
+            None => builder
+                .with_platform_verifier()
+                .map_err(|error| format!("failed to read the system's certificates: {error}"))?,
         };
-        let Some(pem) = &self.client_cert else { return Ok(builder.with_no_client_auth()) };
-        let (chain, key) = identity(pem)?;
-        let wrong = |error| format!("`client_cert`: the private key does not fit the certificate: {error}");
-        builder.with_client_auth_cert(chain, key).map_err(wrong)
+        let mut tls = match &self.client_cert {
+            Some(pem) => {
+                let (chain, key) = identity(pem)?;
+                let wrong = |error| format!("`client_cert`: the private key does not fit the certificate: {error}");
+                builder.with_client_auth_cert(chain, key).map_err(wrong)?
+            }
+            None => builder.with_no_client_auth(),
+        };
+        // The server chooses HTTP/2 if this build supports it.
+        if cfg!(feature = "http2") {
+            tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        }
+        Ok(tls)
     }
 }
 
-type Verified = rustls::ConfigBuilder<ClientConfig, rustls::client::WantsClientCert>;
-
-/// Creates a builder with ring for these connections only; the program's own provider is untouched.
-fn builder() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, String> {
-    ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())
-}
-
-fn trusting(roots: RootCertStore) -> Result<Verified, String> {
-    Ok(builder()?.with_root_certificates(roots))
-}
-
-fn verified_by_system() -> Result<Verified, String> {
-    let failed = |error| format!("failed to read the system's certificates: {error}");
-    builder()?.with_platform_verifier().map_err(failed)
-}
-
-/// Returns the configuration with the system's certificates, which takes long to make.
-fn of_system() -> Result<ClientConfig, String> {
-    static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
-    if let Some(config) = CONFIG.get() {
-        return Ok(config.clone());
-    }
-    let config = verified_by_system()?.with_no_client_auth();
-    Ok(CONFIG.get_or_init(|| config).clone())
-}
-
-/// Sets the protocols; the server chooses HTTP/2 if this build supports it.
-fn with_protocols(mut tls: ClientConfig) -> ClientConfig {
-    if cfg!(feature = "http2") {
-        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    }
-    tls
+/// Returns the host and port of a URL.
+pub(crate) fn place(url: &Url) -> String {
+    format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
 }
 
 /// Returns the text of a PEM file, from the configuration or from the file that it names.

@@ -1,6 +1,7 @@
 //! `x-mcp-header`: arguments that HTTP servers of protocol 2026-07-28 want mirrored in `Mcp-Param-*` headers.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::slice;
 use std::sync::Mutex;
 
 use base64::Engine;
@@ -12,16 +13,12 @@ use crate::ground::sync::lock;
 
 const ANNOTATION: &str = "x-mcp-header";
 
-/// Which argument of a tool goes into which header.
-#[derive(Debug, PartialEq)]
-struct Mirrored {
-    path: Vec<String>,
-    header: HeaderName,
-}
+/// The headers of a tool, with the paths of the arguments that they mirror.
+type Mirrored = HashMap<HeaderName, Vec<String>>;
 
 /// The annotations of the tools that are known on one connection.
 #[derive(Default)]
-pub(crate) struct ParamHeaders(Mutex<HashMap<String, Vec<Mirrored>>>);
+pub(crate) struct ParamHeaders(Mutex<HashMap<String, Mirrored>>);
 
 impl ParamHeaders {
     /// Notes the annotations of a tool.
@@ -29,42 +26,30 @@ impl ParamHeaders {
     /// # Errors
     /// The fault in them: such a tool must not be offered over HTTP.
     pub(crate) fn learn(&self, tool: &str, input_schema: &Value) -> Result<(), String> {
-        let mirrored = annotations(input_schema)?;
-        let mut tools = lock(&self.0);
-        if mirrored.is_empty() {
-            tools.remove(tool);
-        } else {
-            tools.insert(tool.to_owned(), mirrored);
-        }
+        let mut mirrored = Mirrored::new();
+        collect(input_schema, Some(&[]), &mut mirrored)?;
+        lock(&self.0).insert(tool.to_owned(), mirrored);
         Ok(())
     }
 
     /// Returns the headers that a call carries.
-    pub(crate) fn of_call(&self, tool: &str, arguments: &Map<String, Value>) -> HeaderMap {
+    pub(crate) fn of_call(&self, tool: &str, arguments: &Value) -> HeaderMap {
         let tools = lock(&self.0);
-        let mut headers = HeaderMap::new();
-        for Mirrored { path, header } in tools.get(tool).into_iter().flatten() {
-            if let Some(value) = argument_at(arguments, path).and_then(header_value) {
-                headers.insert(header.clone(), value);
-            }
-        }
-        headers
+        let header = |(header, path): (&HeaderName, &Vec<String>)| {
+            let argument = path.iter().try_fold(arguments, |value, key| value.get(key))?;
+            Some((header.clone(), header_value(argument)?))
+        };
+        tools.get(tool).into_iter().flatten().filter_map(header).collect()
     }
-}
-
-fn argument_at<'a>(arguments: &'a Map<String, Value>, path: &[String]) -> Option<&'a Value> {
-    let (first, rest) = path.split_first()?;
-    rest.iter().try_fold(arguments.get(first)?, |value, key| value.get(key))
 }
 
 fn header_value(argument: &Value) -> Option<HeaderValue> {
     let text = match argument {
-        Value::String(text) => text.clone(),
-        Value::Bool(flag) => flag.to_string(),
-        Value::Number(number) => number.to_string(),
+        Value::String(text) => encode(text),
+        Value::Bool(_) | Value::Number(_) => argument.to_string(),
         _ => return None,
     };
-    HeaderValue::from_str(&encode(&text)).ok()
+    HeaderValue::from_str(&text).ok()
 }
 
 /// Encodes a value in base64 if a header cannot carry it unchanged.
@@ -79,67 +64,48 @@ pub(super) fn encode(text: &str) -> String {
     }
 }
 
-fn annotations(schema: &Value) -> Result<Vec<Mirrored>, String> {
-    let mut found = Vec::new();
-    walk(schema, Some(&mut Vec::new()), &mut found)?;
-    let mut seen = HashSet::new();
-    for mirrored in &found {
-        if !seen.insert(mirrored.header.clone()) {
-            return Err(format!("two arguments use the header `{}`", mirrored.header));
-        }
-    }
-    Ok(found)
-}
-
-/// Walks a schema; `path` is set while only `properties` lead here from the root.
-fn walk(schema: &Value, mut path: Option<&mut Vec<String>>, found: &mut Vec<Mirrored>) -> Result<(), String> {
-    let Value::Object(keywords) = schema else {
-        return match schema {
-            Value::Array(items) => items.iter().try_for_each(|item| walk(item, None, found)),
-            _ => Ok(()),
-        };
+/// Collects the annotations of a schema; `path` is set while only `properties` lead here from the root.
+fn collect(schema: &Value, path: Option<&[String]>, found: &mut Mirrored) -> Result<(), String> {
+    let keywords = match schema {
+        Value::Object(keywords) => keywords,
+        Value::Array(items) => return items.iter().try_for_each(|item| collect(item, None, found)),
+        _ => return Ok(()),
     };
     if let Some(name) = keywords.get(ANNOTATION) {
-        match path.as_deref() {
-            Some(path) if !path.is_empty() => found.push(mirrored(name, keywords, path)?),
-            _ => return Err(format!("`{ANNOTATION}` is not on an argument")),
+        let path =
+            path.filter(|path| !path.is_empty()).ok_or_else(|| format!("`{ANNOTATION}` is not on an argument"))?;
+        let header = header_name(name, keywords, &path.join("."))?;
+        if found.insert(header.clone(), path.to_vec()).is_some() {
+            return Err(format!("two arguments use the header `{header}`"));
         }
     }
     for (keyword, value) in keywords {
         match (keyword.as_str(), value) {
             ("default" | "const" | "enum" | "examples", _) => {}
-            ("properties", Value::Object(properties)) => {
-                for (name, property) in properties {
-                    match path.as_deref_mut() {
-                        Some(path) => {
-                            path.push(name.clone());
-                            walk(property, Some(path), found)?;
-                            path.pop();
-                        }
-                        None => walk(property, None, found)?,
-                    }
+            (
+                "properties" | "$defs" | "definitions" | "dependentSchemas" | "patternProperties",
+                Value::Object(schemas),
+            ) => {
+                let path = path.filter(|_| keyword == "properties");
+                for (name, schema) in schemas {
+                    let path = path.map(|path| [path, slice::from_ref(name)].concat());
+                    collect(schema, path.as_deref(), found)?;
                 }
             }
-            ("$defs" | "definitions" | "dependentSchemas" | "patternProperties", Value::Object(schemas)) => {
-                schemas.values().try_for_each(|schema| walk(schema, None, found))?;
-            }
-            _ => walk(value, None, found)?,
+            _ => collect(value, None, found)?,
         }
     }
     Ok(())
 }
 
-fn mirrored(name: &Value, schema: &Map<String, Value>, path: &[String]) -> Result<Mirrored, String> {
-    let at = path.join(".");
-    let header = name
-        .as_str()
+fn header_name(name: &Value, schema: &Map<String, Value>, at: &str) -> Result<HeaderName, String> {
+    if !matches!(schema.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean")) {
+        return Err(format!("`{ANNOTATION}` of `{at}` requires a string, an integer or a boolean"));
+    }
+    name.as_str()
         .filter(|name| !name.is_empty())
         .and_then(|name| HeaderName::from_bytes(format!("mcp-param-{name}").as_bytes()).ok())
-        .ok_or_else(|| format!("`{ANNOTATION}` of `{at}` is not a header name: {name}"))?;
-    match schema.get("type").and_then(Value::as_str) {
-        Some("string" | "integer" | "boolean") => Ok(Mirrored { path: path.to_vec(), header }),
-        _ => Err(format!("`{ANNOTATION}` of `{at}` requires a string, an integer or a boolean")),
-    }
+        .ok_or_else(|| format!("`{ANNOTATION}` of `{at}` is not a header name: {name}"))
 }
 
 #[cfg(test)]
@@ -150,7 +116,7 @@ mod tests {
     fn headers(schema: Value, arguments: Value) -> Vec<(String, String)> {
         let known = ParamHeaders::default();
         known.learn("t", &schema).expect("valid annotations");
-        let headers = known.of_call("t", arguments.as_object().expect("an object"));
+        let headers = known.of_call("t", &arguments);
         headers.iter().map(|(k, v)| (k.to_string(), v.to_str().expect("visible").to_owned())).collect()
     }
 
@@ -200,9 +166,9 @@ mod tests {
             json!({"$defs": {"a": {"type": "string", "x-mcp-header": "A"}}}),
         ];
         for schema in refused {
-            assert!(annotations(&schema).is_err(), "{schema}");
+            assert!(ParamHeaders::default().learn("t", &schema).is_err(), "{schema}");
         }
         let data = json!({"properties": {"a": {"default": {"x-mcp-header": "A"}}}});
-        assert_eq!(annotations(&data), Ok(Vec::new()));
+        assert_eq!(headers(data, json!({"a": "text"})), []);
     }
 }

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::time::Duration;
 
-use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 use mcp_bindgen_model::{ServerConfig, Transport};
 use reqwest::{StatusCode, Url};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use super::client::shared;
-use super::network::Network;
+use super::network::{Network, place};
 use super::refusals::describe;
 use crate::ground::address::is_this_machine;
 
@@ -18,7 +18,7 @@ use crate::ground::address::is_this_machine;
 #[derive(Clone)]
 pub struct Route {
     origin: Url,
-    proxy: Option<Uri>,
+    proxy: Option<Url>,
     network: Network,
 }
 
@@ -53,26 +53,20 @@ impl Route {
             return Err("it must begin with `http://` or `https://`".to_owned());
         }
         let origin = url.origin().ascii_serialization();
-        let uri: Uri = origin.parse().map_err(|error| format!("it has no valid host: {error}"))?;
         let origin = Url::parse(&origin).map_err(|error| format!("it has no valid host: {error}"))?;
         let network = Network::of(config, None)?;
-        let proxy = match &config.proxy {
-            Some(proxy) => proxy.parse().ok(),
-            None => Matcher::from_system().intercept(&uri).map(|proxy| proxy.uri().clone()),
-        };
+        let proxy = network.proxy.clone().or_else(|| proxy_of_environment(&origin));
         Ok(Self { origin, proxy, network })
     }
 
     /// Returns the host and port of the origin.
     pub fn place(&self) -> String {
-        format!("{}:{}", self.origin.host_str().unwrap_or_default(), self.port())
+        place(&self.origin)
     }
 
-    /// Returns host and port of the HTTP proxy, if one is used.
+    /// Returns the host and port of the HTTP proxy, if one is used.
     pub fn proxy(&self) -> Option<String> {
-        let proxy = self.proxy.as_ref()?;
-        let port = proxy.port_u16().unwrap_or(if proxy.scheme_str() == Some("https") { 443 } else { 80 });
-        Some(format!("{}:{port}", proxy.host().unwrap_or_default()))
+        self.proxy.as_ref().map(place)
     }
 
     /// Opens a connection as a client would: through the HTTP proxy if there is one, and with TLS for `https`. In
@@ -82,26 +76,21 @@ impl Route {
     /// # Errors
     /// See [`RouteError`].
     pub async fn open(&self, within: Duration) -> Result<(), RouteError> {
-        let late = |_| RouteError::Unknown(format!("no answer within {within:?}"));
+        let late = |_| format!("no answer within {within:?}");
         if self.proxy.is_none() && self.origin.scheme() == "http" {
-            let host = self.origin.host_str().unwrap_or_default().trim_matches(['[', ']']);
-            let opened = tokio::time::timeout(within, TcpStream::connect((host, self.port()))).await;
-            let late = |_| RouteError::Closed(format!("no answer within {within:?}"));
-            return opened.map_err(late)?.map(drop).map_err(|error| RouteError::Closed(error.to_string()));
+            let opened = timeout(within, TcpStream::connect(self.place())).await.map_err(late);
+            let opened = opened.and_then(|stream| stream.map_err(|error| error.to_string()));
+            return opened.map(drop).map_err(RouteError::Closed);
         }
         let client = shared(self.origin.as_str(), &self.network).map_err(RouteError::Closed)?;
-        let answer = tokio::time::timeout(within, client.head(self.origin.clone()).send()).await.map_err(late)?;
-        match answer {
+        let sending = client.head(self.origin.clone()).send();
+        match timeout(within, sending).await.map_err(late).map_err(RouteError::Unknown)? {
             Ok(response) => self.answered(response.status()),
             // A redirect shows that the origin is reachable.
             Err(error) if error.is_redirect() => Ok(()),
             Err(error) if error.is_connect() || error.is_builder() => Err(RouteError::Closed(describe(&error))),
             Err(error) => Err(RouteError::Unknown(describe(&error))),
         }
-    }
-
-    fn port(&self) -> u16 {
-        self.origin.port_or_known_default().unwrap_or_default()
     }
 
     /// Checks a status: a proxy for plain HTTP answers itself if it cannot reach the origin.
@@ -120,6 +109,12 @@ impl Route {
     }
 }
 
+/// Returns the proxy that the environment names for a URL.
+fn proxy_of_environment(origin: &Url) -> Option<Url> {
+    let proxy = Matcher::from_system().intercept(&origin.as_str().parse().ok()?)?;
+    Url::parse(&proxy.uri().to_string()).ok()
+}
+
 /// Returns `true` if headers with a secret go to another machine without TLS, where others can read them.
 ///
 /// ```
@@ -133,11 +128,11 @@ impl Route {
 pub fn exposes_headers(config: &ServerConfig) -> bool {
     let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &config.transport else { return false };
     let secrets = config.secrets();
-    let mut is_secret = headers.iter().map(|(name, value)| {
+    let is_secret = |(name, value): (&String, &String)| {
         name.eq_ignore_ascii_case("authorization") || secrets.iter().any(|secret| value.contains(secret.as_str()))
-    });
+    };
     let is_exposed = |url: Url| url.scheme() == "http" && !url.host_str().is_none_or(is_this_machine);
-    Url::parse(url).is_ok_and(is_exposed) && is_secret.any(|is_secret| is_secret)
+    Url::parse(url).is_ok_and(is_exposed) && headers.iter().any(is_secret)
 }
 
 #[cfg(test)]

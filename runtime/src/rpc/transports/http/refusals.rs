@@ -1,13 +1,13 @@
 //! Failed requests, and the consequence for their calls.
 
 use std::error::Error;
+use std::iter::successors;
 use std::time::{Duration, SystemTime};
 
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
-use super::statuses::meaning;
 use crate::Dispatched;
 use crate::rpc::failure::Failure;
 
@@ -21,49 +21,34 @@ impl From<reqwest::Error> for Failure {
 
 /// Returns the causes of an error without its URL, which may hold a secret.
 pub(crate) fn describe(error: &reqwest::Error) -> String {
-    let mut causes = Vec::new();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let text = cause.to_string();
-        // hyper's own layers only name the client's side.
-        if causes.last() != Some(&text) && !text.starts_with("client error") {
-            causes.push(text);
-        }
-        source = cause.source();
-    }
-    let what = if error.is_connect() {
-        "could not connect"
+    let causes = successors(error.source(), |&cause| cause.source()).map(ToString::to_string);
+    // hyper's own layers only name the client's side.
+    let mut causes: Vec<String> = causes.filter(|text| !text.starts_with("client error")).collect();
+    causes.dedup();
+    let causes = causes.join(": ");
+    let failed = if error.is_connect() {
+        "could not connect:"
     } else if error.is_redirect() {
         "the server redirects"
     } else {
-        "the request failed"
+        "the request failed:"
     };
-    let separator = if error.is_redirect() { " " } else { ": " };
-    let causes = format!("{}{}", if causes.is_empty() { "" } else { separator }, causes.join(": "));
-    let help = tls_help(&causes).map(|help| format!("; {help}")).unwrap_or_default();
-    format!("{what}{causes}{help}")
+    format!("{failed} {causes}{}", tls_help(&causes))
 }
 
 /// Returns the key that helps with a TLS error, found by its words, because HTTP/2 does not keep the error itself.
-fn tls_help(causes: &str) -> Option<&'static str> {
-    const REFUSALS: [&str; 7] = [
-        "BadCertificate",
-        "CertificateExpired",
-        "CertificateRevoked",
-        "CertificateUnknown",
-        "DecryptError",
-        "UnknownCA",
-        "UnsupportedCertificate",
-    ];
+fn tls_help(causes: &str) -> &'static str {
     let (_, alert) = causes.split_once("received fatal alert: ").unwrap_or_default();
     match alert {
         _ if causes.contains("invalid peer certificate") => {
-            Some("if the server is right, set `ca` to the certificate of its authority")
+            "; if the server is right, set `ca` to the certificate of its authority"
         }
-        "CertificateRequired" => Some("the server requires a client certificate: set `client_cert`"),
-        "HandshakeFailure" => Some("the server may require a client certificate: `client_cert`"),
-        _ if REFUSALS.contains(&alert) => Some("the server does not accept the client certificate (`client_cert`)"),
-        _ => None,
+        "CertificateRequired" => "; the server requires a client certificate: set `client_cert`",
+        "HandshakeFailure" => "; the server may require a client certificate: `client_cert`",
+        _ if alert.contains("Certificate") || matches!(alert, "DecryptError" | "UnknownCA") => {
+            "; the server does not accept the client certificate (`client_cert`)"
+        }
+        _ => "",
     }
 }
 
@@ -91,6 +76,17 @@ pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, text: &str, crede
     }
 }
 
+/// Returns the outcome of a request that was refused with this status, and whether another attempt can help. A status
+/// that is not listed may come from a gateway that has passed the request on: the outcome is unknown.
+fn meaning(status: StatusCode) -> (Dispatched, bool) {
+    match status.as_u16() {
+        401 | 403 | 405 | 413 | 415 => (Dispatched::No, false),
+        404 | 429 => (Dispatched::No, true),
+        408 | 409 | 425 => (Dispatched::Unknown, true),
+        _ => (Dispatched::Unknown, status.is_server_error()),
+    }
+}
+
 /// Seconds or a date.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
@@ -103,12 +99,9 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 /// Recognizes restarted servers, which answer 400 for an unknown session although the protocol requires 404.
 pub(super) fn is_lost_session(body: &[u8]) -> bool {
-    let message = match serde_json::from_slice::<Value>(body) {
-        Ok(body) if body.get("id").is_some_and(|id| !id.is_null()) => return false,
-        Ok(body) => body.pointer("/error/message").and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase(),
-        Err(_) => String::from_utf8_lossy(body).to_ascii_lowercase(),
-    };
-    message.contains("session")
+    let has_id = |body: Value| body.get("id").is_some_and(|id| !id.is_null());
+    let answers_a_request = serde_json::from_slice(body).is_ok_and(has_id);
+    !answers_a_request && String::from_utf8_lossy(body).to_ascii_lowercase().contains("session")
 }
 
 #[cfg(test)]
