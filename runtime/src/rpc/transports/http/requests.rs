@@ -99,9 +99,7 @@ impl Requests {
         outgoing: Option<&Outgoing>,
     ) -> Result<reqwest::Response, Failure> {
         let mut headers = conversation.headers.clone();
-        if let Some((_, call)) = message.as_request() {
-            self.add_headers(call, &mut headers);
-        }
+        self.add_headers(message, &mut headers);
         let request = self.http.post(&self.url, message)?.header(ACCEPT, ANY_ANSWER);
         self.http.send(request, headers, outgoing).await
     }
@@ -148,21 +146,22 @@ impl Requests {
     }
 
     /// Adds the headers that a server of a version without a handshake requires.
-    fn add_headers(&self, request: &MethodCall, headers: &mut HeaderMap) {
-        let Some(version) = request.version() else { return };
+    fn add_headers(&self, message: &Message, headers: &mut HeaderMap) {
+        let Some((_, call)) = message.as_request() else { return };
+        let Some(version) = call.version() else { return };
         let mut add = |name, text: &str| {
             if let Ok(value) = HeaderValue::from_str(text) {
                 headers.insert(name, value);
             }
         };
         add(VERSION, version);
-        add(METHOD, &request.method);
-        if let Some(name) = subject(request) {
+        add(METHOD, &call.method);
+        if let Some(name) = subject(call) {
             add(NAME, &encode(name));
         }
-        if request.method == "tools/call"
+        if call.method == "tools/call"
             && let (Some(Value::String(tool)), Some(arguments)) =
-                (request.params.get("name"), request.params.get("arguments"))
+                (call.params.get("name"), call.params.get("arguments"))
         {
             headers.extend(self.param_headers.of_call(tool, arguments));
         }
@@ -170,14 +169,14 @@ impl Requests {
 }
 
 /// Returns the name, URI or task of a request for the header `Mcp-Name`.
-fn subject(request: &MethodCall) -> Option<&str> {
-    let key = match &*request.method {
+fn subject(call: &MethodCall) -> Option<&str> {
+    let key = match &*call.method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",
         "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return None,
     };
-    request.params.get(key)?.as_str()
+    call.params.get(key)?.as_str()
 }
 
 #[cfg(test)]

@@ -44,6 +44,12 @@ impl HttpClient {
         outgoing: Option<&Outgoing>,
     ) -> Result<reqwest::Response, Failure> {
         let unauthorized = |message: String| Failure { wants_authorization: true, ..Failure::not_sent(message) };
+        let unreached = |error| {
+            let failure = Failure::from(error);
+            let proxy = self.proxy.as_ref().filter(|_| failure.dispatched == Dispatched::No);
+            let through = proxy.map(|proxy| format!(" (through the proxy {proxy})")).unwrap_or_default();
+            Failure { message: failure.message + &through, ..failure }
+        };
         let (mut visited, mut answered) = (Vec::new(), Vec::new());
         loop {
             let mut attempt = request.try_clone().ok_or_else(|| Failure::not_sent("the request cannot be repeated"))?;
@@ -59,7 +65,7 @@ impl HttpClient {
                     Departing { body: std::mem::take(body), departure: Some(Box::new(outgoing.departure())) };
                 *body = reqwest::Body::wrap(departing);
             }
-            let response = self.client.execute(attempt).await.map_err(|error| self.unreached(error))?;
+            let response = self.client.execute(attempt).await.map_err(unreached)?;
             let status = response.status();
             // reqwest does not follow redirects for a body that reports when it leaves.
             if let Some(target) = redirect_target(&response) {
@@ -84,14 +90,6 @@ impl HttpClient {
                 return Ok(response);
             }
         }
-    }
-
-    fn unreached(&self, error: reqwest::Error) -> Failure {
-        let mut failure = Failure::from(error);
-        if let (Dispatched::No, Some(proxy)) = (failure.dispatched, &self.proxy) {
-            failure.message.push_str(&format!(" (through the proxy {proxy})"));
-        }
-        failure
     }
 }
 
