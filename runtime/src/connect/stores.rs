@@ -1,7 +1,7 @@
 //! Looks placeholders up in the places that a configuration names.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use mcp_bindgen_model::{SecretRef, SecretStore, ServerConfig};
 
@@ -40,7 +40,7 @@ pub async fn find_secret(
     for store in &config.secret_stores {
         let found = match store {
             SecretStore::Keyring => source.secret(&SecretRef::Keyring(name.clone())).await,
-            SecretStore::Dotenv(path) => in_file(&file(config, path), name),
+            SecretStore::Dotenv(path) => in_file(&config.folder.as_deref().unwrap_or(Path::new("")).join(path), name),
             _ => source.secret(secret).await,
         };
         match found {
@@ -52,10 +52,6 @@ pub async fn find_secret(
         }
     }
     failed.map_or(Ok(None), Err)
-}
-
-fn file(config: &ServerConfig, path: &str) -> PathBuf {
-    config.folder.as_deref().unwrap_or(Path::new("")).join(path)
 }
 
 /// Reads a variable from a file of `NAME=value` lines. Its errors show no line: it may be a secret.
@@ -70,20 +66,12 @@ fn in_file(path: &Path, name: &str) -> Result<Option<String>, SecretError> {
     if size > LARGEST {
         return Err(wrong("it is larger than 1 MiB"));
     }
-    let lines = dotenvy::from_path_iter(path).map_err(|_| wrong("it cannot be opened"))?;
-    let mut found = None;
-    for line in lines {
-        let (key, value) = line.map_err(|error| match error {
-            dotenvy::Error::LineParse(_, column) => {
-                wrong(&format!("a line is not `NAME=value`, at character {column}"))
-            }
-            _ => wrong("it is not UTF-8 text"),
-        })?;
-        if key == name {
-            found.get_or_insert(value);
-        }
-    }
-    Ok(found)
+    let lines = dotenvy::from_path_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let lines = lines.map_err(|error| match error {
+        dotenvy::Error::LineParse(_, column) => wrong(&format!("a line is not `NAME=value`, at character {column}")),
+        _ => wrong("it is not readable UTF-8 text"),
+    })?;
+    Ok(lines.into_iter().find(|(key, _)| key == name).map(|(_, value)| value))
 }
 
 #[cfg(test)]

@@ -67,14 +67,12 @@ impl FileTokenStore {
 impl TokenStore for FileTokenStore {
     fn load(&self, key: &str) -> Result<Option<StoredTokens>, TokenStoreError> {
         let path = self.path(key, "json");
-        match fs::read_to_string(&path) {
-            Ok(text) => {
-                self.owner_only(&path, 0o077, "read by others; run `chmod 600` on it, and authorize again if it was")?;
-                Ok(Some(StoredTokens::new(text)))
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(self.failed("read", &path, &error)),
-        }
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            outcome => outcome.map_err(|error| self.failed("read", &path, &error))?,
+        };
+        self.owner_only(&path, 0o077, "read by others; run `chmod 600` on it, and authorize again if it was")?;
+        Ok(Some(StoredTokens::new(text)))
     }
 
     fn save(&self, key: &str, tokens: &StoredTokens) -> Result<(), TokenStoreError> {

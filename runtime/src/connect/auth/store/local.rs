@@ -24,33 +24,14 @@ const NAME: &str = "mcp-bindgen";
 /// let oauth = OAuth::new().store(LocalTokenStore::new());
 /// # let _ = oauth;
 /// ```
-#[derive(Clone, Debug)]
-pub struct LocalTokenStore {
-    /// The file store, or `None` if the user has no home.
-    files: Option<FileTokenStore>,
-    #[cfg(feature = "keyring")]
-    keyring: super::KeyringTokenStore,
-}
-
-impl Default for LocalTokenStore {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+#[derive(Clone, Debug, Default)]
+pub struct LocalTokenStore(());
 
 impl LocalTokenStore {
     /// Creates the store of the current user.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            files: folder().map(FileTokenStore::new),
-            #[cfg(feature = "keyring")]
-            keyring: super::KeyringTokenStore::new(NAME),
-        }
-    }
-
-    fn files(&self) -> Result<&FileTokenStore, TokenStoreError> {
-        self.files.as_ref().ok_or_else(|| TokenStoreError::new("no folder for tokens: `HOME` is not set"))
+        Self::default()
     }
 }
 
@@ -58,41 +39,47 @@ impl TokenStore for LocalTokenStore {
     fn load(&self, key: &str) -> Result<Option<StoredTokens>, TokenStoreError> {
         // A machine without a keyring has the files alone.
         #[cfg(feature = "keyring")]
-        if let Ok(Some(kept)) = self.keyring.load(key) {
+        if let Ok(Some(kept)) = keyring().load(key) {
             return Ok(Some(kept));
         }
-        self.files()?.load(key)
+        files()?.load(key)
     }
 
     fn save(&self, key: &str, tokens: &StoredTokens) -> Result<(), TokenStoreError> {
         #[cfg(feature = "keyring")]
-        if self.keyring.save(key, tokens).is_ok() {
+        if keyring().save(key, tokens).is_ok() {
             // Programs without the feature would read an old file.
-            return self.files.as_ref().map_or(Ok(()), |files| files.remove(key));
+            return files().map_or(Ok(()), |files| files.remove(key));
         }
-        self.files()?.save(key, tokens)?;
+        files()?.save(key, tokens)?;
         // An entry that is too large for the keyring leaves an older one there.
         #[cfg(feature = "keyring")]
-        let _ = self.keyring.remove(key);
+        let _ = keyring().remove(key);
         Ok(())
     }
 
     fn remove(&self, key: &str) -> Result<(), TokenStoreError> {
         #[cfg(feature = "keyring")]
-        if let Err(error) = self.keyring.remove(key)
-            && self.keyring.load(key).is_ok_and(|kept| kept.is_some())
+        if let Err(error) = keyring().remove(key)
+            && keyring().load(key).is_ok_and(|kept| kept.is_some())
         {
             return Err(error);
         }
-        self.files()?.remove(key)
+        files()?.remove(key)
     }
 
     fn try_lock(&self, key: &str) -> Result<Option<StoreLock>, TokenStoreError> {
-        self.files()?.try_lock(key)
+        files()?.try_lock(key)
     }
 }
 
-fn folder() -> Option<PathBuf> {
+#[cfg(feature = "keyring")]
+fn keyring() -> super::KeyringTokenStore {
+    super::KeyringTokenStore::new(NAME)
+}
+
+/// Returns the files of the user, who may have no home.
+fn files() -> Result<FileTokenStore, TokenStoreError> {
     let variable = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = if cfg!(windows) {
         variable("LOCALAPPDATA")
@@ -101,5 +88,6 @@ fn folder() -> Option<PathBuf> {
     } else {
         variable("XDG_STATE_HOME").or_else(|| variable("HOME").map(|home| home.join(".local/state")))
     };
-    Some(state?.join(NAME).join("tokens"))
+    let state = state.ok_or_else(|| TokenStoreError::new("no folder for tokens: `HOME` is not set"))?;
+    Ok(FileTokenStore::new(state.join(NAME).join("tokens")))
 }

@@ -4,17 +4,18 @@ mod file;
 #[cfg(feature = "keyring")]
 mod keyring;
 mod local;
-mod memory;
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::{Arc, Mutex};
 
 pub use file::FileTokenStore;
 #[cfg(feature = "keyring")]
 pub use keyring::KeyringTokenStore;
 pub use local::LocalTokenStore;
-pub use memory::MemoryTokenStore;
 
 use crate::ground::redact::debug_as;
+use crate::ground::sync::lock;
 
 /// Stores tokens, and the dynamically registered clients.
 ///
@@ -114,5 +115,55 @@ impl TokenStoreError {
     /// Creates an error with a message, which must not contain secrets.
     pub fn new(message: impl fmt::Display) -> Self {
         Self(message.to_string())
+    }
+}
+
+/// Stores tokens until the program ends; the default.
+#[derive(Debug, Default)]
+pub struct MemoryTokenStore {
+    kept: Mutex<HashMap<String, StoredTokens>>,
+    locks: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+impl MemoryTokenStore {
+    /// Creates an empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl TokenStore for MemoryTokenStore {
+    fn load(&self, key: &str) -> Result<Option<StoredTokens>, TokenStoreError> {
+        Ok(lock(&self.kept).get(key).cloned())
+    }
+
+    fn save(&self, key: &str, tokens: &StoredTokens) -> Result<(), TokenStoreError> {
+        lock(&self.kept).insert(key.to_owned(), tokens.clone());
+        Ok(())
+    }
+
+    fn remove(&self, key: &str) -> Result<(), TokenStoreError> {
+        lock(&self.kept).remove(key);
+        Ok(())
+    }
+
+    fn try_lock(&self, key: &str) -> Result<Option<StoreLock>, TokenStoreError> {
+        let own = lock(&self.locks).entry(key.to_owned()).or_default().clone();
+        Ok(own.try_lock_owned().ok().map(StoreLock::new))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refresh_lock_is_exclusive_per_key() {
+        let store = MemoryTokenStore::new();
+        let first = store.try_lock("key").expect("a lock").expect("free");
+        assert!(store.try_lock("key").expect("an answer").is_none());
+        assert!(store.try_lock("other").expect("a lock").is_some());
+        drop(first);
+        assert!(store.try_lock("key").expect("a lock").is_some());
     }
 }
