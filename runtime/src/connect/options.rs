@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_bindgen_model::ServerConfig;
-#[cfg(any(feature = "stdio", feature = "auth"))]
+#[cfg(feature = "stdio")]
 use mcp_bindgen_model::Transport;
 use serde_json::{Map, Value, json};
 
@@ -23,8 +23,6 @@ use crate::rpc::transports::cassette::Cassette;
 use crate::rpc::transports::duplex::Streams;
 #[cfg(feature = "http")]
 use crate::rpc::transports::http::network::Customize;
-#[cfg(feature = "auth")]
-use crate::rpc::transports::http::network::Network;
 
 /// The default timeout of a call.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -410,14 +408,7 @@ impl ClientOptions {
         config: &ServerConfig,
     ) -> Result<Option<Arc<dyn crate::rpc::transports::http::authorization::Authorizer>>, String> {
         let Some(oauth) = &self.authorization else { return Ok(None) };
-        let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &config.transport else {
-            return Err("OAuth requires a `url`; use `env` for a child process".to_owned());
-        };
-        if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
-            return Err("`headers.Authorization` cannot be combined with OAuth; remove one of them".to_owned());
-        }
-        let network = Network::of(config, self.customize.clone())?;
-        Ok(Some(oauth.session(url, config.auth.as_ref(), network)?))
+        Ok(Some(oauth.session(config, self.customize.clone())?))
     }
 
     /// Prepares the configured authorization, unless the program has set one. It uses the tokens that `mcp-bindgen auth

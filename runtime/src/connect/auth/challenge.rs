@@ -4,88 +4,60 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct BearerChallenge {
     pub(super) resource_metadata: Option<String>,
-    pub(super) scope: Option<String>,
+    pub(super) scopes: Vec<String>,
     pub(super) error: Option<String>,
 }
 
 impl BearerChallenge {
     /// Parses the first Bearer challenge of these headers; empty if there is none.
-    pub(super) fn parse(values: &[String]) -> Self {
+    pub(super) fn parse(headers: &[String]) -> Self {
+        let separates = |c: char| c == ',' || c.is_whitespace();
         let mut found = Self::default();
         let mut in_bearer = false;
-        let mut was_in_bearer = false;
-        for piece in values.iter().flat_map(|value| pieces(value)) {
-            let (scheme, parameter) = split_scheme(&piece);
-            if let Some(scheme) = scheme {
-                in_bearer = scheme.eq_ignore_ascii_case("bearer") && !was_in_bearer;
-                was_in_bearer |= in_bearer;
-            }
-            if !in_bearer {
+        let headers = headers.join(", ");
+        let mut rest = headers.trim_start_matches(separates);
+        while !rest.is_empty() {
+            let end = rest.find(|c| c == '=' || separates(c)).unwrap_or(rest.len());
+            let (word, after) = rest.split_at(end);
+            let Some(value) = after.trim_start().strip_prefix('=') else {
+                // A word without a value is the scheme of the next challenge.
+                if in_bearer {
+                    break;
+                }
+                in_bearer = word.eq_ignore_ascii_case("bearer");
+                rest = after.trim_start_matches(separates);
                 continue;
-            }
-            let Some((name, value)) = parameter.split_once('=') else { continue };
-            let field = match name.trim().to_ascii_lowercase().as_str() {
-                "resource_metadata" => &mut found.resource_metadata,
-                "scope" => &mut found.scope,
-                "error" => &mut found.error,
-                _ => continue,
             };
-            if field.is_none() {
-                *field = Some(unquoted(value.trim()));
+            let (value, after) = split_value(value.trim_start());
+            match word.to_ascii_lowercase().as_str() {
+                _ if !in_bearer => {}
+                "resource_metadata" => found.resource_metadata = Some(value),
+                "scope" => found.scopes = value.split_whitespace().map(str::to_owned).collect(),
+                "error" => found.error = Some(value),
+                _ => {}
             }
+            rest = after.trim_start_matches(separates);
         }
         found
     }
-
-    pub(super) fn scopes(&self) -> Option<Vec<String>> {
-        let scopes: Vec<String> = self.scope.as_deref()?.split_whitespace().map(str::to_owned).collect();
-        (!scopes.is_empty()).then_some(scopes)
-    }
 }
 
-/// Splits a header at its commas, except for those in quotation marks.
-fn pieces(value: &str) -> Vec<String> {
-    let mut pieces = vec![String::new()];
-    let (mut quoted, mut escaped) = (false, false);
-    for character in value.chars() {
-        match character {
-            _ if escaped => escaped = false,
-            '\\' if quoted => escaped = true,
-            '"' => quoted = !quoted,
-            ',' if !quoted => {
-                pieces.push(String::new());
-                continue;
-            }
-            _ => {}
-        }
-        if let Some(piece) = pieces.last_mut() {
-            piece.push(character);
-        }
-    }
-    pieces
-}
-
-/// Splits a piece: `Bearer realm="x"` begins a challenge, and `scope="y"` continues it.
-fn split_scheme(piece: &str) -> (Option<&str>, &str) {
-    let piece = piece.trim();
-    let end = piece.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(piece.len());
-    let (word, rest) = piece.split_at(end);
-    let rest = rest.trim_start();
-    if rest.starts_with('=') || word.is_empty() { (None, piece) } else { (Some(word), rest) }
-}
-
-fn unquoted(value: &str) -> String {
-    let Some(inside) = value.strip_prefix('"') else { return value.to_owned() };
-    let mut text = String::new();
-    let mut characters = inside.chars();
+/// Splits a text after the value at its start, which may be in quotation marks.
+fn split_value(text: &str) -> (String, &str) {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let (value, rest) = text.split_at(text.find([',', ' ', '\t']).unwrap_or(text.len()));
+        return (value.to_owned(), rest);
+    };
+    let mut value = String::new();
+    let mut characters = quoted.chars();
     while let Some(character) = characters.next() {
         match character {
             '"' => break,
-            '\\' => text.extend(characters.next()),
-            other => text.push(other),
+            '\\' => value.extend(characters.next()),
+            other => value.push(other),
         }
     }
-    text
+    (value, characters.as_str())
 }
 
 #[cfg(test)]
@@ -101,7 +73,7 @@ mod tests {
         let challenge =
             parse(&[r#"bearer realm="a, \"b\"", error="insufficient_scope", scope="files:read  files:write""#]);
         assert_eq!(challenge.error.as_deref(), Some("insufficient_scope"));
-        assert_eq!(challenge.scopes(), Some(vec!["files:read".to_owned(), "files:write".to_owned()]));
+        assert_eq!(challenge.scopes, ["files:read", "files:write"]);
         assert_eq!(challenge.resource_metadata, None);
     }
 
@@ -116,14 +88,14 @@ mod tests {
         ] {
             let challenge = parse(values);
             assert_eq!(challenge.resource_metadata, wanted, "{values:?}");
-            assert_eq!(challenge.scope, None, "{values:?}");
+            assert!(challenge.scopes.is_empty(), "{values:?}");
         }
     }
 
     #[test]
     fn malformed_challenge_yields_no_scopes() {
         for value in ["", ",,,", "Bearer", "=", "Bearer scope=\"", r#"Basic scope="x""#, "\"", "\\"] {
-            assert_eq!(parse(&[value]).scopes(), None, "{value}");
+            assert!(parse(&[value]).scopes.is_empty(), "{value}");
         }
     }
 }

@@ -1,37 +1,21 @@
-//! The stored state of a server: the clients that were registered and the tokens that were granted, by issuer.
+//! The stored state of a server: the client that was registered and the tokens that were granted.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::client::Client;
 use super::secret::Secret;
+use super::signing::now;
 use super::store::StoredTokens;
 
-const FORMAT: u64 = 1;
 /// A token that ends this soon may end on its way.
 const LEEWAY: Duration = Duration::from_secs(30);
 
-/// The stored state of one server. Nothing that one issuer gave is ever shown to another.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub(super) struct Entry {
-    /// The issuer whose tokens the server took last.
-    pub(super) current: Option<String>,
-    #[serde(default, deserialize_with = "readable")]
-    pub(super) issuers: BTreeMap<String, Issued>,
-}
-
-/// Reads issuers; one that cannot be read costs itself alone.
-fn readable<'de, D: Deserializer<'de>>(issuers: D) -> Result<BTreeMap<String, Issued>, D::Error> {
-    let issuers = BTreeMap::<String, Value>::deserialize(issuers)?.into_iter();
-    Ok(issuers.filter_map(|(issuer, issued)| Some((issuer, Issued::deserialize(issued).ok()?))).collect())
-}
-
-/// The registration and tokens of one issuer.
+/// The stored state of one server, all from one issuer. Nothing that one issuer gave is ever shown to another.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Issued {
+pub(super) struct Entry {
+    pub(super) issuer: String,
     /// Registered by this library; one that the program names is never kept.
     pub(super) client: Option<Client>,
     pub(super) tokens: Option<Tokens>,
@@ -47,7 +31,6 @@ pub(super) struct Tokens {
     pub(super) scopes: Vec<String>,
     pub(super) resource: String,
     /// The client that they were given to.
-    #[serde(rename = "client")]
     pub(super) client_id: String,
 }
 
@@ -77,32 +60,25 @@ impl Tokens {
     }
 }
 
-/// Seconds since 1970.
-pub(super) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
 impl Entry {
-    /// Returns the tokens that requests are sent with.
-    pub(super) fn tokens(&self) -> Option<&Tokens> {
-        self.issuers.get(self.current.as_deref()?)?.tokens.as_ref()
-    }
-
-    pub(super) fn issued(&mut self, issuer: &str) -> &mut Issued {
-        self.issuers.entry(issuer.to_owned()).or_default()
-    }
-
     /// Parses the stored state. An unreadable state counts as empty, which only costs another authorization.
     pub(super) fn parse(stored: &StoredTokens) -> Self {
-        let document: Value = serde_json::from_str(stored.expose()).unwrap_or_default();
-        match document.get("format").and_then(Value::as_u64) {
-            Some(FORMAT) => Self::deserialize(document).unwrap_or_default(),
-            _ => Self::default(),
-        }
+        serde_json::from_str(stored.expose()).unwrap_or_default()
     }
 
     pub(super) fn print(&self) -> StoredTokens {
-        StoredTokens::new(json!({"format": FORMAT, "current": self.current, "issuers": self.issuers}).to_string())
+        StoredTokens::new(serde_json::to_string(self).unwrap_or_default())
+    }
+
+    /// Returns the authorization without the tokens themselves.
+    pub(super) fn authorization(self) -> Option<StoredAuthorization> {
+        let tokens = self.tokens?;
+        Some(StoredAuthorization {
+            issuer: self.issuer,
+            scopes: tokens.scopes,
+            expires: tokens.expires.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds))),
+            is_renewable: tokens.refresh.is_some(),
+        })
     }
 }
 
@@ -124,16 +100,15 @@ mod tests {
 
     #[test]
     fn stored_entry_round_trips_and_debug_output_hides_secrets() {
-        let mut entry = Entry { current: Some("https://auth.example".to_owned()), ..Entry::default() };
-        *entry.issued("https://auth.example") = Issued {
+        let entry = Entry {
+            issuer: "https://auth.example".to_owned(),
             client: Some(Client {
-                method: AuthMethod::Basic,
+                method: AuthMethod::ClientSecretBasic,
                 redirect: Some("http://127.0.0.1:1/callback".to_owned()),
                 ..Client::new("me", Some(Secret::new("hunter22")))
             }),
             tokens: Some(tokens(Some(7))),
         };
-        entry.issued("https://other.example");
         let kept = entry.print();
         assert_eq!(Entry::parse(&kept), entry);
         let debug = format!("{entry:?} {kept:?}");
@@ -144,21 +119,17 @@ mod tests {
 
     #[test]
     fn unreadable_entry_loads_as_empty() {
-        for text in ["", "{", "[]", r#"{"format": 2, "current": "x"}"#, r#"{"issuers": 5}"#] {
+        for text in [
+            "",
+            "{",
+            "[]",
+            r#"{"format": 1, "current": "i", "issuers": {}}"#,
+            r#"{"issuer": 5}"#,
+            r#"{"issuer": "i", "tokens": {"access": ""}}"#,
+            r#"{"issuer": "i", "client": {"id": "me", "method": "of a later version"}}"#,
+        ] {
             assert_eq!(Entry::parse(&StoredTokens::new(text)), Entry::default(), "{text}");
         }
-        let damaged =
-            r#"{"format": 1, "current": "i", "issuers": {"i": {"client": {"id": 5}, "tokens": {"access": ""}}}}"#;
-        assert_eq!(Entry::parse(&StoredTokens::new(damaged)).tokens(), None);
-    }
-
-    #[test]
-    fn unreadable_issuer_does_not_affect_other_issuers() {
-        let mut entry = Entry { current: Some("https://auth.example".to_owned()), ..Entry::default() };
-        entry.issued("https://auth.example").tokens = Some(tokens(None));
-        let mut kept: Value = serde_json::from_str(entry.print().expose()).expect("JSON");
-        kept["issuers"]["https://other.example"] = json!({ "client": { "id": "me", "method": "of a later version" } });
-        assert_eq!(Entry::parse(&StoredTokens::new(kept.to_string())), entry);
     }
 
     #[test]

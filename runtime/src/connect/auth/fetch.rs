@@ -1,6 +1,6 @@
 //! Requests to URLs from metadata, with limits on targets and sizes.
 //!
-//! Dropping `document`, `document_at`, `answer` or `send` ends the request; a server may have acted on a POST.
+//! Dropping `document`, `post` or `send` ends the request; a server may have acted on a POST.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -38,6 +38,25 @@ enum Nearness {
     Loopback,
 }
 
+/// The error of an endpoint.
+pub(super) struct Refusal {
+    pub(super) message: String,
+    /// The error code, if the endpoint would refuse the same request again.
+    pub(super) code: Option<String>,
+}
+
+impl From<String> for Refusal {
+    fn from(message: String) -> Self {
+        Self { message, code: None }
+    }
+}
+
+impl From<Refusal> for String {
+    fn from(refusal: Refusal) -> Self {
+        refusal.message
+    }
+}
+
 impl Fetch {
     pub(super) fn new(server: &str, redactor: Redactor, network: Network) -> Result<Self, String> {
         let mut server = Url::parse(server).map_err(|error| format!("`url` is not a URL: {error}"))?;
@@ -45,8 +64,7 @@ impl Fetch {
         if !server.username().is_empty() || server.password().is_some() {
             return Err("`url` contains a user or a password, which OAuth replaces; remove them".to_owned());
         }
-        let is_safe = server.scheme() == "https" || server.host().map(near) == Some(Nearness::Loopback);
-        if !is_safe {
+        if !is_safe(&server) {
             return Err("OAuth requires https; change `url`".to_owned());
         }
         Ok(Self { server, redactor, network })
@@ -64,15 +82,10 @@ impl Fetch {
     pub(super) fn allowed(&self, url: &str, what: &str) -> Result<Url, String> {
         let refused = |why: &str| format!("{what} is at {}, {why}", quoted(url, &self.redactor));
         let parsed = Url::parse(url).map_err(|_| refused("which is not a URL"))?;
-        let (Some(host), Some(from)) = (parsed.host().map(near), self.server.host().map(near)) else {
-            return Err(refused("which is not a URL with a host"));
-        };
-        match parsed.scheme() {
-            "https" => {}
-            "http" if host == Nearness::Loopback => {}
-            _ => return Err(refused("which does not use https")),
+        if !is_safe(&parsed) {
+            return Err(refused("which does not use https"));
         }
-        if host > from {
+        if near(&parsed) > near(&self.server) {
             return Err(refused("which is an address of this machine or network, unlike the server"));
         }
         Ok(parsed)
@@ -84,48 +97,56 @@ impl Fetch {
     /// Fails with the error of the first unreadable URL, if none has a document.
     pub(super) async fn document(&self, places: &[Url]) -> Result<Option<Value>, String> {
         let mut failure = None;
-        for place in places {
-            match self.document_at(place).await {
-                Ok(None) => {}
-                Ok(document) => return Ok(document),
-                Err(error) => failure = failure.or(Some(error)),
-            }
+        for url in places {
+            let why = match self.send(Method::GET, url, |request| request).await {
+                // Servers that answer every path with a page have no metadata there.
+                Ok((status, body)) if status.is_success() && body.is_object() => return Ok(Some(body)),
+                Ok((status, _)) if status.is_success() || status.is_client_error() => continue,
+                Ok((status, _)) => format!("HTTP {status}"),
+                Err(error) => error,
+            };
+            failure.get_or_insert(format!("failed to read {url}: {why}"));
         }
         failure.map_or(Ok(None), Err)
     }
 
-    async fn document_at(&self, url: &Url) -> Result<Option<Value>, String> {
-        let failed = |why: String| format!("failed to read {url}: {why}");
-        let request = self.request(Method::GET, url)?;
-        let (status, body) = self.send(request).await.map_err(failed)?;
-        if status.is_client_error() {
-            return Ok(None);
+    /// Sends a POST request with the content that `fill` adds, and returns the JSON of a successful response. `endpoint`
+    /// names the URL in errors.
+    pub(super) async fn post(
+        &self,
+        url: &str,
+        endpoint: &str,
+        fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    ) -> Result<Value, Refusal> {
+        let url = self.allowed(url, endpoint)?;
+        let failed = |why| format!("{endpoint} at {} failed: {why}", url.host_str().unwrap_or_default());
+        let (status, body) = self.send(Method::POST, &url, fill).await.map_err(failed)?;
+        if status.is_success() {
+            return Ok(body);
         }
-        if !status.is_success() {
-            return Err(failed(format!("HTTP {status}")));
-        }
-        // Servers that answer every path with a page have no metadata there.
-        Ok(serde_json::from_slice(&body).ok().filter(Value::is_object))
+        let (code, description) = (text(&body, "error"), text(&body, "error_description"));
+        let reasons = code.iter().chain(&description).map(|reason| format!(": {}", quoted(reason, &self.redactor)));
+        let message = failed(format!("HTTP {}{}", status.as_u16(), reasons.collect::<String>()));
+        let is_final = |code: &String| status.is_client_error() && code != "temporarily_unavailable";
+        Err(Refusal { message, code: code.filter(is_final) })
     }
 
-    /// Returns the answer to a request, its body as far as it is JSON.
-    pub(super) async fn answer(&self, request: RequestBuilder) -> Result<(StatusCode, Value), String> {
-        let (status, body) = self.send(request).await?;
-        Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
-    }
-
-    /// Creates a request for JSON, with the HTTP client of the transport.
-    pub(super) fn request(&self, method: Method, url: &Url) -> Result<RequestBuilder, String> {
+    /// Sends a request with the HTTP client of the transport, and returns the status and the JSON of the response, or
+    /// null if it has none.
+    async fn send(
+        &self,
+        method: Method,
+        url: &Url,
+        fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    ) -> Result<(StatusCode, Value), String> {
         let client = client::shared(url.as_str(), &self.network)?;
-        Ok(client.request(method, url.clone()).header(ACCEPT, "application/json"))
-    }
-
-    async fn send(&self, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), String> {
+        let request = fill(client.request(method, url.clone()).header(ACCEPT, "application/json"));
         let failed = |error: &reqwest::Error| match error.is_redirect() {
             true => "it redirects, which is not followed".to_owned(),
             false => describe(error),
         };
-        exchange(request, LONGEST_BODY, PATIENCE, failed).await
+        let (status, body) = exchange(request, LONGEST_BODY, PATIENCE, failed).await?;
+        Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
     }
 }
 
@@ -134,12 +155,22 @@ pub(super) fn quoted(text: &str, redactor: &Redactor) -> String {
     redactor.shown_line(text, LONGEST_QUOTE)
 }
 
-fn near(host: Host<&str>) -> Nearness {
-    let address = match host {
-        Host::Domain(name) if is_this_machine(name) => return Nearness::Loopback,
-        Host::Domain(_) => return Nearness::Public,
-        Host::Ipv4(address) => IpAddr::V4(address),
-        Host::Ipv6(address) => IpAddr::V6(address).to_canonical(),
+/// Returns a text of a JSON object, unless it is missing or empty.
+pub(super) fn text(document: &Value, key: &str) -> Option<String> {
+    document.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// Returns `true` if nobody else can read what is sent to a URL.
+fn is_safe(url: &Url) -> bool {
+    url.scheme() == "https" || (url.scheme() == "http" && near(url) == Nearness::Loopback)
+}
+
+fn near(url: &Url) -> Nearness {
+    let address = match url.host() {
+        Some(Host::Domain(name)) if is_this_machine(name) => return Nearness::Loopback,
+        Some(Host::Ipv4(address)) => IpAddr::V4(address),
+        Some(Host::Ipv6(address)) => IpAddr::V6(address).to_canonical(),
+        Some(Host::Domain(_)) | None => return Nearness::Public,
     };
     if address.is_loopback() || address.is_unspecified() {
         Nearness::Loopback

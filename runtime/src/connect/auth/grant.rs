@@ -1,125 +1,97 @@
-//! The token endpoint.
+//! Requests to token endpoints, and the grants of programs without a user.
 //!
-//! Dropping `answer` or `tokens` ends the request; tokens that the server granted are lost, and the refresh token
-//! that they replace may be too.
+//! Dropping `ask`, `tokens` or `request` loses tokens that the server granted meanwhile, and maybe the refresh token that
+//! they replace.
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
-use reqwest::Method;
 use serde_json::Value;
 use url::form_urlencoded::Serializer;
 
-use super::entry::{Tokens, now};
-use super::fetch::{Fetch, quoted};
-use super::metadata::text;
+use super::client::{Client, Form};
+use super::discovery::{AuthorizationServer, Found};
+use super::entry::{Entry, Tokens};
+use super::fetch::{Refusal, quoted, text};
 use super::secret::Secret;
-use crate::ground::redact::Redactor;
+use super::session::Core;
+use super::settings::{Grant, IdentityProvider, Source};
+use super::signing::now;
 
-/// The client's authentication: parameters, and a header.
-pub(super) type Proof = (Vec<(&'static str, String)>, Option<String>);
-
-/// A request for tokens.
-pub(super) struct TokenRequest<'a> {
-    pub(super) endpoint: &'a str,
-    pub(super) client_id: &'a str,
-    pub(super) proof: Proof,
-    pub(super) resource: &'a str,
-    /// The requested scopes. They count as granted if the response names no scopes.
-    pub(super) scopes: &'a [String],
-    /// The grant and its parameters.
-    pub(super) grant: Vec<(&'static str, String)>,
-}
-
-/// Why there are no tokens.
-pub(super) enum GrantError {
-    /// The server refused, and would refuse again.
-    Refused { code: String, error: String },
-    /// No definite refusal arrived.
-    Failed(String),
-}
-
-impl From<GrantError> for String {
-    fn from(error: GrantError) -> Self {
-        match error {
-            GrantError::Refused { error, .. } | GrantError::Failed(error) => error,
-        }
-    }
-}
-
-impl From<String> for GrantError {
-    fn from(error: String) -> Self {
-        Self::Failed(error)
-    }
-}
-
+const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
+const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 /// The parameters that no message shows.
 const SECRET: [&str; 7] =
     ["assertion", "client_assertion", "client_secret", "code", "code_verifier", "refresh_token", "subject_token"];
 
-/// Returns the whole answer to a request for tokens.
-pub(super) async fn answer(fetch: &Fetch, request: &TokenRequest<'_>) -> Result<Value, GrantError> {
-    let endpoint = fetch.allowed(request.endpoint, "the token endpoint")?;
-    let (parameters, header) = &request.proof;
-    let secrets = request.grant.iter().chain(parameters).filter(|(name, _)| SECRET.contains(name));
-    secrets.for_each(|(_, value)| fetch.redactor.learn(value));
-    header.iter().for_each(|header| fetch.redactor.learn(header));
-    let form = Serializer::new(String::new())
-        .extend_pairs(&request.grant)
-        .extend_pairs(parameters)
-        .append_pair("resource", request.resource)
-        .finish();
-    let mut post =
-        fetch.request(Method::POST, &endpoint)?.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form);
-    if let Some(header) = header {
-        post = post.header(AUTHORIZATION, header);
+impl Core {
+    /// Requests new tokens with the grant that the program chose.
+    pub(super) async fn ask(&self, entry: &mut Entry, found: &Found, scopes: &[String]) -> Result<Tokens, String> {
+        let assertion = |jwt| vec![("grant_type", JWT_BEARER.to_owned()), ("assertion", jwt)];
+        let mut grant = match &self.settings.grant {
+            Grant::User => return self.ask_user(entry, found, scopes).await,
+            Grant::Client => vec![("grant_type", "client_credentials".to_owned())],
+            Grant::Workload(token) => assertion(self.given("the workload's token", token, &found.server.issuer).await?),
+            Grant::Enterprise(provider) => assertion(self.exchange(provider, found, scopes).await?),
+        };
+        grant.extend(scope(scopes));
+        let clients = self.settings.clients(&found.server, None);
+        let client = clients.first().ok_or("the client is not set (`OAuth::client`)")?;
+        Ok(self.tokens(client, &found.server, &found.resource, scopes, grant).await?)
     }
-    let host = endpoint.host_str().unwrap_or_default();
-    let (status, body) = fetch
-        .answer(post)
-        .await
-        .map_err(|why| GrantError::Failed(format!("failed to reach the token endpoint at {host}: {why}")))?;
-    if status.is_success() {
-        return Ok(body);
-    }
-    let code = text(&body, "error").unwrap_or_default();
-    let mut message = format!("the authorization server at {host} returned no token: HTTP {}", status.as_u16());
-    for reason in [Some(code.as_str()), body.get("error_description").and_then(Value::as_str)].into_iter().flatten() {
-        message.push_str(": ");
-        message.push_str(&quoted(reason, &fetch.redactor));
-    }
-    let is_final = status.is_client_error() && !code.is_empty() && code != "temporarily_unavailable";
-    Err(if is_final { GrantError::Refused { code, error: message } } else { GrantError::Failed(message) })
-}
 
-/// Tokens for a grant.
-pub(super) async fn tokens(fetch: &Fetch, request: &TokenRequest<'_>) -> Result<Tokens, GrantError> {
-    let body = answer(fetch, request).await?;
-    Ok(read(&body, request, &fetch.redactor)?)
-}
-
-fn read(body: &Value, request: &TokenRequest<'_>, redactor: &Redactor) -> Result<Tokens, String> {
-    let kind = text(body, "token_type").unwrap_or_default();
-    let access = text(body, "access_token").filter(|token| token.bytes().all(|byte| byte.is_ascii_graphic()));
-    let Some(access) = access else {
-        return Err("the authorization server's response has no access token".to_owned());
-    };
-    if !kind.eq_ignore_ascii_case("bearer") {
-        return Err(format!(
-            "the authorization server returned a token of type `{}`; only `Bearer` is supported",
-            quoted(&kind, redactor)
-        ));
+    /// Requests tokens for a resource with a grant. The scopes count as granted if the response names none.
+    pub(super) async fn tokens(
+        &self,
+        client: &Client,
+        server: &AuthorizationServer,
+        resource: &str,
+        scopes: &[String],
+        mut grant: Form,
+    ) -> Result<Tokens, Refusal> {
+        let endpoint = text(&server.metadata, "token_endpoint").ok_or_else(|| {
+            format!("the authorization server {} has no token endpoint", quoted(&server.issuer, &self.fetch.redactor))
+        })?;
+        let header = client.authenticate(&server.issuer, &mut grant)?;
+        let body = self.request(&endpoint, resource, grant, header).await?;
+        Ok(granted(&body, &client.id, resource, scopes)?)
     }
-    let lifetime = body.get("expires_in");
-    // Some write it as text.
-    let lifetime = lifetime.and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()));
-    let granted = text(body, "scope").map(|scopes| scopes.split_whitespace().map(str::to_owned).collect());
-    Ok(Tokens {
-        access: Secret::new(access),
-        refresh: text(body, "refresh_token").map(Secret::new),
-        expires: lifetime.map(|seconds| now().saturating_add(seconds)),
-        scopes: granted.unwrap_or_else(|| request.scopes.to_vec()),
-        resource: request.resource.to_owned(),
-        client_id: request.client_id.to_owned(),
-    })
+
+    /// Returns the identity provider's word that the user may reach the server (an ID-JAG).
+    async fn exchange(&self, provider: &IdentityProvider, found: &Found, scopes: &[String]) -> Result<String, String> {
+        let id_token = self.given("the user's ID token", &provider.id_token, "").await?;
+        let mut grant = vec![
+            ("grant_type", TOKEN_EXCHANGE.to_owned()),
+            ("requested_token_type", ID_JAG.to_owned()),
+            ("subject_token", id_token),
+            ("subject_token_type", ID_TOKEN.to_owned()),
+            ("audience", found.server.issuer.clone()),
+            ("client_id", provider.client_id.clone()),
+        ];
+        grant.extend(scope(scopes));
+        let body = self.request(&provider.token_endpoint, &found.resource, grant, None).await?;
+        let is_jag = text(&body, "issued_token_type").as_deref() == Some(ID_JAG);
+        let token = text(&body, "access_token").filter(|_| is_jag);
+        Ok(token.ok_or("the identity provider's response has no ID-JAG")?)
+    }
+
+    /// Sends a form to a token endpoint. The redactor knows its secrets before they are sent.
+    async fn request(&self, url: &str, resource: &str, form: Form, header: Option<String>) -> Result<Value, Refusal> {
+        let secrets = form.iter().filter(|(name, _)| SECRET.contains(name)).map(|(_, value)| value);
+        secrets.chain(&header).for_each(|secret| self.fetch.redactor.learn(secret));
+        let body = Serializer::new(String::new()).extend_pairs(form).append_pair("resource", resource).finish();
+        let fill = |post: reqwest::RequestBuilder| {
+            let post = post.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body);
+            header.into_iter().fold(post, |post, header| post.header(AUTHORIZATION, header))
+        };
+        self.fetch.post(url, "the token endpoint", fill).await
+    }
+
+    /// Asks the program.
+    pub(super) async fn given(&self, what: &str, source: &Source, argument: &str) -> Result<String, String> {
+        let given = source(argument.to_owned()).await;
+        given.map_err(|why| format!("failed to get {what} from the program: {}", quoted(&why, &self.fetch.redactor)))
+    }
 }
 
 /// Returns the parameter `scope`, unless no scope is requested.
@@ -127,22 +99,33 @@ pub(super) fn scope(scopes: &[String]) -> Option<(&'static str, String)> {
     (!scopes.is_empty()).then(|| ("scope", scopes.join(" ")))
 }
 
+/// Returns the tokens of a response to a request of this client.
+fn granted(body: &Value, client_id: &str, resource: &str, requested: &[String]) -> Result<Tokens, String> {
+    let is_bearer = text(body, "token_type").is_some_and(|kind| kind.eq_ignore_ascii_case("bearer"));
+    let is_token = |token: &String| is_bearer && token.bytes().all(|byte| byte.is_ascii_graphic());
+    let access = text(body, "access_token").filter(is_token);
+    let access = access.ok_or("the authorization server's response has no access token of type `Bearer`")?;
+    // Some write it as text.
+    let lifetime = body.get("expires_in").and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()));
+    let scopes = text(body, "scope").map(|scopes| scopes.split_whitespace().map(str::to_owned).collect());
+    Ok(Tokens {
+        access: Secret::new(access),
+        refresh: text(body, "refresh_token").map(Secret::new),
+        expires: lifetime.map(|seconds| now().saturating_add(seconds)),
+        scopes: scopes.unwrap_or_else(|| requested.to_vec()),
+        resource: resource.to_owned(),
+        client_id: client_id.to_owned(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
 
+    use super::*;
+
     fn read(body: Value) -> Result<Tokens, String> {
-        let requested = ["read".to_owned()];
-        let request = TokenRequest {
-            endpoint: "https://a.example/token",
-            client_id: "me",
-            proof: (Vec::new(), None),
-            resource: "https://a.example/mcp",
-            scopes: &requested,
-            grant: Vec::new(),
-        };
-        super::read(&body, &request, &Redactor::default())
+        granted(&body, "me", "https://a.example/mcp", &["read".to_owned()])
     }
 
     #[test]

@@ -6,8 +6,6 @@
 //! with the session, when its client and connections are gone. Tokens that were granted and not yet adopted are then
 //! lost: a rotated refresh token is gone, and the user is asked again.
 
-mod ask;
-mod authorization_code;
 mod challenge;
 mod client;
 mod discovery;
@@ -15,16 +13,13 @@ mod entry;
 mod fetch;
 mod grant;
 mod loopback;
-mod metadata;
 mod oauth;
-mod obtain;
-mod registration;
-mod scopes;
 mod secret;
 mod session;
 mod settings;
 mod signing;
 mod store;
+mod user;
 
 pub use entry::StoredAuthorization;
 pub use oauth::OAuth;

@@ -1,7 +1,6 @@
 //! OAuth options of a program.
 
 use std::fmt;
-use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,12 +8,13 @@ use mcp_bindgen_model::{AuthConfig, ServerConfig, Transport};
 
 use super::client::Client;
 use super::entry::StoredAuthorization;
+use super::fetch::Fetch;
 use super::secret::Secret;
 use super::session::Session;
 use super::settings::{Grant, IdentityProvider, Settings, source};
 use super::store::TokenStore;
 use crate::ground::sync::lock;
-use crate::rpc::transports::http::network::Network;
+use crate::rpc::transports::http::network::{Customize, Network};
 use crate::{ConnectError, ConnectErrorKind};
 
 /// OAuth for servers over HTTP: set it with [`ClientOptions::authorization`](crate::ClientOptions::authorization).
@@ -40,44 +40,33 @@ use crate::{ConnectError, ConnectErrorKind};
 ///
 /// For programs without a user there are [`OAuth::client_credentials`], [`OAuth::workload`] and [`OAuth::enterprise`].
 /// Clones share tokens; one value may serve several servers, which never see each other's tokens.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 #[must_use]
 pub struct OAuth {
     settings: Settings,
-    sessions: Arc<Mutex<Vec<Kept>>>,
+    sessions: Arc<Mutex<Sessions>>,
 }
 
-/// A session, with its server and settings.
-struct Kept {
-    /// The URL of the server, and its configuration.
-    key: (String, Option<AuthConfig>, Network),
-    session: Arc<Session>,
-}
-
-impl Default for OAuth {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+/// The sessions, each with the URL of its server, the `auth` and the network path.
+type Sessions = Vec<((String, Option<AuthConfig>, Network), Arc<Session>)>;
 
 impl OAuth {
     /// Asks a user. Choose how the user learns the URL: [`open_browser`](Self::open_browser),
     /// [`on_url`](Self::on_url) or [`on_redirect`](Self::on_redirect).
     pub fn new() -> Self {
-        Self { settings: Settings::default(), sessions: Arc::default() }
+        Self::default()
     }
 
     /// Requests tokens for the program itself, with the client ID and secret from the authorization server. Set that
     /// server too: [`issuer`](Self::issuer).
     pub fn client_credentials(id: impl Into<String>, secret: impl Into<String>) -> Self {
-        Self::of(Grant::Client).confidential_client(id, secret)
+        Self::of(Grant::Client, Client::new(id, Some(Secret::new(secret))))
     }
 
     /// Authenticates the program itself with a private key: PKCS #8 in PEM, for ES256, ES384, EdDSA or RS256. Also
     /// set the authorization server that knows the key: [`issuer`](Self::issuer).
     pub fn client_credentials_with_key(id: impl Into<String>, key: impl Into<String>) -> Self {
-        let client = Client { key: Some(Secret::new(key)), ..Client::new(id, None) };
-        Self::of(Grant::Client).set(|settings| settings.client = Some(client))
+        Self::of(Grant::Client, Client { key: Some(Secret::new(key)), ..Client::new(id, None) })
     }
 
     /// Authenticates the program through the platform that it runs on (workload identity federation): `token` returns
@@ -88,14 +77,14 @@ impl OAuth {
         A: Future<Output = Result<String, E>> + Send + 'static,
         E: fmt::Display,
     {
-        Self::of(Grant::Workload(source(token))).client(id)
+        Self::of(Grant::Workload(source(token)), Client::new(id, None))
     }
 
     /// Uses an enterprise's identity provider, which decides what its users may access (enterprise-managed
     /// authorization). `id` and `secret` are those of the program at the server's authorization server, which
     /// [`issuer`](Self::issuer) must name.
     pub fn enterprise(provider: IdentityProvider, id: impl Into<String>, secret: impl Into<String>) -> Self {
-        Self::of(Grant::Enterprise(provider)).confidential_client(id, secret)
+        Self::of(Grant::Enterprise(provider), Client::new(id, Some(Secret::new(secret))))
     }
 
     /// Uses a client id without a secret, for programs that are already registered. Also set where:
@@ -207,8 +196,9 @@ impl OAuth {
     /// # Errors
     /// Fails if the configuration cannot be used with OAuth, or the store cannot be read.
     pub async fn stored(&self, server: &ServerConfig) -> Result<Option<StoredAuthorization>, ConnectError> {
-        let session = self.session_of(server)?;
-        session.core.stored().await.map_err(|error| wrong(server, error))
+        let invalid = |error| ConnectError::new(&server.name, ConnectErrorKind::Config, error);
+        let stored = self.session(server, None).map_err(invalid)?.core.read().await.map_err(invalid)?;
+        Ok(stored.authorization())
     }
 
     /// Removes the stored authorization of a server. Returns `true` if there was any. The tokens are not revoked.
@@ -216,23 +206,12 @@ impl OAuth {
     /// # Errors
     /// Fails if the configuration cannot be used with OAuth, or the store cannot be changed.
     pub async fn forget(&self, server: &ServerConfig) -> Result<bool, ConnectError> {
-        let session = self.session_of(server)?;
-        let forgotten = session.core.forget().await.map_err(|error| wrong(server, error))?;
-        // The sessions in memory hold tokens too.
-        lock(&self.sessions).retain(|kept| !Arc::ptr_eq(&kept.session, &session));
-        Ok(forgotten)
+        let invalid = |error| ConnectError::new(&server.name, ConnectErrorKind::Config, error);
+        self.session(server, None).map_err(invalid)?.core.forget().await.map_err(invalid)
     }
 
-    fn session_of(&self, server: &ServerConfig) -> Result<Arc<Session>, ConnectError> {
-        let (Transport::Http { url, .. } | Transport::Sse { url, .. }) = &server.transport else {
-            return Err(wrong(server, "OAuth requires a `url`".to_owned()));
-        };
-        let network = Network::of(server, None).map_err(|error| wrong(server, error))?;
-        self.session(url, server.auth.as_ref(), network).map_err(|error| wrong(server, error))
-    }
-
-    fn of(grant: Grant) -> Self {
-        Self::new().set(|settings| settings.grant = grant)
+    fn of(grant: Grant, client: Client) -> Self {
+        Self::default().set(|settings| (settings.grant, settings.client) = (grant, Some(client)))
     }
 
     /// Changes the settings, which then need new sessions.
@@ -242,37 +221,35 @@ impl OAuth {
         self
     }
 
-    /// Returns the session that authorizes requests to a URL. The configuration overrides the program's settings.
-    pub(crate) fn session(
-        &self,
-        url: &str,
-        auth: Option<&AuthConfig>,
-        network: Network,
-    ) -> Result<Arc<Session>, String> {
-        let mut sessions = lock(&self.sessions);
-        let key = (url.to_owned(), auth.cloned(), network.clone());
-        if let Some(kept) = sessions.iter().find(|kept| kept.key == key) {
-            return Ok(kept.session.clone());
+    /// Returns the session that authorizes the requests to a server. Its configuration overrides the program's settings.
+    pub(crate) fn session(&self, server: &ServerConfig, customize: Option<Customize>) -> Result<Arc<Session>, String> {
+        let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &server.transport else {
+            return Err("OAuth requires a `url`; use `env` for a child process".to_owned());
+        };
+        if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+            return Err("`headers.Authorization` cannot be combined with OAuth; remove one of them".to_owned());
         }
-        let settings = auth.map_or_else(|| self.settings.clone(), |auth| self.settings.with(auth));
+        let network = Network::of(server, customize)?;
+        let place = (url.clone(), server.auth.clone(), network.clone());
+        let mut sessions = lock(&self.sessions);
+        if let Some((_, session)) = sessions.iter().find(|(other, _)| *other == place) {
+            return Ok(session.clone());
+        }
+        let settings = self.settings.with(server.auth.as_ref());
         settings.check()?;
-        let session = Arc::new(Session::new(url, settings, network)?);
+        let fetch = Fetch::new(url, settings.redactor(), network)?;
+        let session = Arc::new(Session::new(settings, fetch));
         // Drops unused sessions of earlier configurations.
-        sessions.retain(|kept| kept.key.0 != url || Arc::strong_count(&kept.session) > 1);
-        sessions.push(Kept { key, session: session.clone() });
+        sessions.retain(|((other, ..), session)| other != url || Arc::strong_count(session) > 1);
+        sessions.push((place, session.clone()));
         Ok(session)
     }
-}
-
-fn wrong(server: &ServerConfig, message: String) -> ConnectError {
-    ConnectError::new(&server.name, ConnectErrorKind::Config, message)
 }
 
 impl fmt::Debug for OAuth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let client = self.settings.client.as_ref();
         f.debug_struct("OAuth")
-            .field("grant", &self.settings.grant.name())
             .field("client", &client.map(|client| &client.id))
             .field("client_metadata_url", &self.settings.metadata_url)
             .field("issuer", &self.settings.issuer)
@@ -286,7 +263,7 @@ mod tests {
     use super::*;
 
     fn session(oauth: &OAuth, url: &str) -> Result<Arc<Session>, String> {
-        oauth.session(url, None, Network::default())
+        oauth.session(&ServerConfig::http("s", url), None)
     }
 
     #[test]
@@ -316,10 +293,7 @@ mod tests {
             IdentityProvider::new("https://idp.example/token", "me", async || Ok::<_, String>("sk-1".to_owned()));
         let debug =
             format!("{provider:?} {:?}", OAuth::enterprise(provider.clone(), "me", "sk-2").issuer("https://a.example"));
-        assert!(
-            !debug.contains("sk-") && debug.contains("enterprise") && debug.contains("https://a.example"),
-            "{debug}"
-        );
+        assert!(!debug.contains("sk-") && debug.contains("https://a.example"), "{debug}");
     }
 
     #[test]
@@ -329,8 +303,8 @@ mod tests {
         let first = get(&oauth, "https://a.example/mcp");
         assert!(Arc::ptr_eq(&first, &get(&oauth.clone(), "https://a.example/mcp")));
         assert!(!Arc::ptr_eq(&first, &get(&oauth, "https://b.example/mcp")));
-        let auth = AuthConfig::default().scopes(["x"]);
-        let configured = oauth.session("https://a.example/mcp", Some(&auth), Network::default()).expect("a session");
+        let server = ServerConfig::http("s", "https://a.example/mcp").auth(AuthConfig::default().scopes(["x"]));
+        let configured = oauth.session(&server, None).expect("a session");
         assert!(!Arc::ptr_eq(&first, &configured));
         assert!(!Arc::ptr_eq(&first, &get(&oauth.scopes(["x"]), "https://a.example/mcp")));
     }

@@ -2,14 +2,11 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use ring::digest;
+use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 
 use crate::ground::redact::debug_as;
-
-const RANDOM_BYTES: usize = 32;
-const HASH_BYTES: usize = 16;
 
 /// A token, a password, a key. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,33 +26,19 @@ debug_as!(Secret, "[redacted]");
 
 /// Returns 256 random bits in URL-safe base64.
 pub(super) fn random() -> Result<String, String> {
-    let mut bytes = [0; RANDOM_BYTES];
-    let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| "the system has no random numbers")?;
+    let mut bytes = [0; 256 / 8];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| "the system has no random numbers")?;
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// Returns 128 bits of a SHA-256 hash in hexadecimal, for use in names.
 pub(super) fn hash(text: &str) -> String {
-    let hash = digest::digest(&digest::SHA256, text.as_bytes());
-    hash.as_ref().iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect()
+    digest(&SHA256, text.as_bytes()).as_ref().iter().take(128 / 8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Proof key for code exchange (RFC 7636), always S256.
-pub(super) struct Pkce {
-    pub(super) verifier: Secret,
-    pub(super) challenge: String,
-}
-
-impl Pkce {
-    pub(super) fn new() -> Result<Self, String> {
-        Ok(Self::of(random()?))
-    }
-
-    fn of(verifier: String) -> Self {
-        let challenge = BASE64_URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, verifier.as_bytes()));
-        Self { verifier: Secret(verifier), challenge }
-    }
+/// Returns the S256 challenge of a verifier: the proof key for code exchange (RFC 7636).
+pub(super) fn code_challenge(verifier: &str) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()))
 }
 
 #[cfg(test)]
@@ -64,16 +47,19 @@ mod tests {
 
     #[test]
     fn pkce_challenge_matches_rfc_7636() {
-        let pkce = Pkce::of("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".to_owned());
-        assert_eq!(pkce.challenge, "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
-        assert_eq!(pkce.verifier.expose().len(), 43);
+        let challenge = code_challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk");
+        assert_eq!(challenge, "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
     }
 
     #[test]
     fn pkce_verifiers_are_unique_and_long_enough() {
-        let (a, b) = (Pkce::new().expect("random"), Pkce::new().expect("random"));
-        assert_ne!(a.verifier, b.verifier);
-        assert!((43..=128).contains(&a.verifier.expose().len()));
-        assert!(!format!("{:?}", a.verifier).contains(a.verifier.expose()));
+        let (a, b) = (random().expect("random"), random().expect("random"));
+        assert_ne!(a, b);
+        assert!((43..=128).contains(&a.len()));
+    }
+
+    #[test]
+    fn debug_output_hides_a_secret() {
+        assert_eq!(format!("{:?}", Secret::new("hunter22")), "[redacted]");
     }
 }

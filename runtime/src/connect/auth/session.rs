@@ -1,82 +1,106 @@
-//! The authorization of the requests to one server: one task at a time obtains tokens, and all requests wait for it.
+//! The authorization at one server: one task at a time obtains tokens, stored, renewed or new ones, and all requests wait
+//! for it.
+//!
+//! Dropping a future of `Session` only stops waiting. Dropping `Core::obtain`, as the end of the session does, releases
+//! the lock; tokens that were granted and not yet adopted are lost. A method of the store that `with_store` has begun runs
+//! to its end, so that saving is whole.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
 use http::{HeaderValue, StatusCode};
-use tokio::sync::watch;
-use tokio::task::AbortHandle;
-use tokio::time::timeout;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::challenge::BearerChallenge;
-use super::obtain::{Core, Need};
+use super::discovery::{AuthorizationServer, Found, authorization_server, discover, texts};
+use super::entry::{Entry, Tokens};
+use super::fetch::{Fetch, Refusal};
 use super::secret::Secret;
 use super::settings::Settings;
+use super::store::{StoreLock, TokenStore, TokenStoreError};
 use crate::ground::redact::Redactor;
 use crate::ground::sync::lock;
 use crate::rpc::transports::http::authorization::{Authorizer, Challenge};
-use crate::rpc::transports::http::network::Network;
 
+/// The scope for a refresh token.
+pub(super) const OFFLINE_ACCESS: &str = "offline_access";
 const SCHEME: &str = "Bearer ";
 /// The number of attempts to wait for: another request's attempt may have had a different purpose.
 const ATTEMPTS: usize = 2;
 /// How long a request waits for a renewal while its token is good.
 const RENEWAL_WAIT: Duration = Duration::from_secs(1);
-
-type Outcome = Option<Result<(), String>>;
+/// How long a failed renewal is not repeated while the token is good.
+const RENEWAL_PAUSE: Duration = Duration::from_secs(5);
+/// The number of requests for more scopes at one server.
+const STEP_UPS: usize = 3;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Authorizes the requests to one server, over all its connections.
 pub(crate) struct Session {
     pub(super) core: Arc<Core>,
+    /// The latest attempt to obtain tokens. It continues without waiting requests, because a user may take longer than a
+    /// request. Dropping it ends its task.
     attempt: Mutex<Option<Attempt>>,
 }
 
-/// An attempt to obtain tokens. It continues without waiting requests, because a user may take longer than a request.
-struct Attempt {
-    is_renewal: bool,
-    outcome: watch::Receiver<Outcome>,
-    task: AbortHandle,
+type Attempt = Shared<BoxFuture<'static, Result<(), String>>>;
+
+/// Why tokens are needed.
+#[derive(Clone)]
+pub(super) enum Need {
+    /// The current tokens expire.
+    Renewal,
+    /// The server refused a request.
+    Refusal {
+        challenge: BearerChallenge,
+        /// The token was fine, but does not allow enough.
+        is_step_up: bool,
+        /// The token of the request.
+        sent: Option<Secret>,
+    },
 }
 
-impl Attempt {
-    fn is_running(&self) -> bool {
-        self.outcome.borrow().is_none() && self.outcome.has_changed().is_ok()
+impl Need {
+    fn is_met_by(&self, tokens: Option<&Tokens>) -> bool {
+        match self {
+            // Without tokens, as after a logout in another process, there is nothing to renew.
+            Self::Renewal => tokens.is_none_or(Tokens::is_fresh),
+            Self::Refusal { challenge, is_step_up, sent } => tokens.is_some_and(|tokens| {
+                let is_enough = !is_step_up || covers(&tokens.scopes, &challenge.scopes);
+                is_enough && tokens.is_fresh() && Some(&tokens.access) != sent.as_ref()
+            }),
+        }
     }
 }
 
 impl Session {
-    pub(super) fn new(url: &str, settings: Settings, network: Network) -> Result<Self, String> {
-        Ok(Self { core: Arc::new(Core::new(url, settings, network)?), attempt: Mutex::default() })
+    pub(super) fn new(settings: Settings, fetch: Fetch) -> Self {
+        Self { core: Arc::new(Core::new(settings, fetch)), attempt: Mutex::default() }
     }
 
+    /// Waits for the running attempt, or for a new one.
     async fn obtain(&self, need: Need) -> Result<(), String> {
-        let is_renewal = matches!(need, Need::Renewal);
-        let (mut outcome, is_of_others) = {
-            let mut slot = lock(&self.attempt);
-            match slot.as_ref().filter(|attempt| attempt.is_running()) {
-                Some(attempt) => (attempt.outcome.clone(), attempt.is_renewal && !is_renewal),
-                None => (slot.insert(self.begin(need)).outcome.clone(), false),
-            }
+        let attempt = {
+            let mut latest = lock(&self.attempt);
+            let running = latest.clone().filter(|attempt| attempt.clone().now_or_never().is_none());
+            running.unwrap_or_else(|| latest.insert(self.begin(need)).clone())
         };
-        let given_up = || "the authorization was cancelled".to_owned();
-        let settled = outcome.wait_for(Option::is_some).await.map_err(|_| given_up())?;
-        // A failed refresh does not show whether another way to obtain tokens works.
-        if is_of_others { Ok(()) } else { settled.clone().unwrap_or_else(|| Err(given_up())) }
+        attempt.await
     }
 
     fn begin(&self, need: Need) -> Attempt {
-        let (sender, outcome) = watch::channel(None);
         let core = self.core.clone();
-        let is_renewal = matches!(need, Need::Renewal);
-        let task = tokio::spawn(async move {
-            let settled = core.obtain(need).await;
-            if let (true, Err(error)) = (is_renewal, &settled) {
-                core.renewal_failed(error);
-            }
-            sender.send_replace(Some(settled));
-        });
-        Attempt { is_renewal, outcome, task: task.abort_handle() }
+        let mut task = JoinSet::new();
+        task.spawn(async move { core.obtain(&need).await });
+        let outcome = async move {
+            let outcome = task.join_next().await.and_then(Result::ok);
+            outcome.unwrap_or_else(|| Err("the authorization was cancelled".to_owned()))
+        };
+        outcome.boxed().shared()
     }
 
     async fn next_header(&self) -> Result<Option<HeaderValue>, String> {
@@ -103,15 +127,13 @@ impl Session {
         if is_step_up && bearer.error.as_deref() != Some("insufficient_scope") {
             return Ok(false);
         }
-        let sent = challenge.sent.as_ref().and_then(|header| header.to_str().ok());
-        let sent = sent.and_then(|header| header.strip_prefix(SCHEME)).map(Secret::new);
-        let need = Need::Refusal { challenge: bearer, is_step_up, sent };
-        if self.core.has_what(&need) {
-            return Ok(true);
-        }
+        let sent = challenge.sent.as_ref().and_then(|header| header.to_str().ok()?.strip_prefix(SCHEME));
+        let sent = sent.map(Secret::new);
+        let need = Need::Refusal { challenge: bearer, is_step_up, sent: sent.clone() };
         for _ in 0..ATTEMPTS {
             self.obtain(need.clone()).await?;
-            if self.core.has_other_than(need.sent()) {
+            let token = self.core.token();
+            if token.is_some() && token != sent {
                 return Ok(true);
             }
         }
@@ -121,20 +143,20 @@ impl Session {
 
 impl Authorizer for Session {
     fn header(&self) -> BoxFuture<'_, Result<Option<HeaderValue>, String>> {
-        Box::pin(self.next_header())
+        self.next_header().boxed()
     }
 
     fn challenged(&self, challenge: Challenge) -> BoxFuture<'_, Result<bool, String>> {
-        Box::pin(self.answer(challenge))
+        self.answer(challenge).boxed()
     }
 
     fn waits_for(&self) -> Option<String> {
-        self.core.waits_for()
+        lock(&self.core.waits_for).clone()
     }
 
     fn extra_time(&self) -> Option<Duration> {
         let settings = &self.core.settings;
-        (settings.waits_for_user && self.core.waits_for().is_some()).then_some(settings.patience)
+        (settings.waits_for_user && self.waits_for().is_some()).then_some(settings.patience)
     }
 
     fn redactor(&self) -> &Redactor {
@@ -142,29 +164,286 @@ impl Authorizer for Session {
     }
 }
 
-impl Drop for Session {
-    fn drop(&mut self) {
-        if let Some(attempt) = lock(&self.attempt).take() {
-            attempt.task.abort();
+/// The part of a session that its task shares.
+pub(super) struct Core {
+    pub(super) settings: Settings,
+    pub(super) fetch: Fetch,
+    /// The action of a user that the task waits for.
+    pub(super) waits_for: Mutex<Option<String>>,
+    key: String,
+    /// The state that requests use: `None` until it is read from the store.
+    entry: Mutex<Option<Entry>>,
+    step_ups: AtomicUsize,
+    renewal_failed: Mutex<Option<Instant>>,
+}
+
+impl Core {
+    pub(super) fn new(settings: Settings, fetch: Fetch) -> Self {
+        Self {
+            key: settings.key(&fetch),
+            settings,
+            fetch,
+            waits_for: Mutex::default(),
+            entry: Mutex::default(),
+            step_ups: AtomicUsize::new(0),
+            renewal_failed: Mutex::default(),
         }
     }
+
+    /// Reads the stored state once.
+    async fn load(&self) -> Result<(), String> {
+        if lock(&self.entry).is_none() {
+            let stored = self.read().await?;
+            lock(&self.entry).get_or_insert(stored);
+        }
+        Ok(())
+    }
+
+    /// Returns the token that a request can be sent with.
+    fn token(&self) -> Option<Secret> {
+        let entry = lock(&self.entry);
+        let tokens = entry.as_ref()?.tokens.as_ref()?;
+        tokens.is_usable().then(|| tokens.access.clone())
+    }
+
+    /// Returns `true` if the token expires soon and can be renewed.
+    fn may_renew(&self) -> bool {
+        let pauses = lock(&self.renewal_failed).is_some_and(|failed| failed.elapsed() < RENEWAL_PAUSE);
+        let ends = |tokens: &Tokens| !tokens.is_fresh() && tokens.refresh.is_some() && !(pauses && tokens.is_usable());
+        lock(&self.entry).as_ref().and_then(|entry| entry.tokens.as_ref()).is_some_and(ends)
+    }
+
+    /// Removes the stored state. Returns `true` if there were tokens.
+    pub(super) async fn forget(&self) -> Result<bool, String> {
+        let _lock = self.lock().await?;
+        let had_tokens = self.read().await?.tokens.is_some();
+        self.with_store(|store, key| store.remove(key)).await?;
+        *lock(&self.entry) = None;
+        Ok(had_tokens)
+    }
+
+    /// Obtains tokens. A failed renewal is no error: the token may still be good, and if not, the server refuses the next
+    /// request.
+    async fn obtain(&self, need: &Need) -> Result<(), String> {
+        match self.obtain_locked(need).await {
+            Err(error) if matches!(need, Need::Renewal) => {
+                tracing::warn!("failed to renew the tokens: {error}");
+                *lock(&self.renewal_failed) = Some(Instant::now());
+                Ok(())
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Obtains tokens under a lock, which excludes other tasks and other processes that share the store.
+    async fn obtain_locked(&self, need: &Need) -> Result<(), String> {
+        let _lock = self.lock().await?;
+        let mut entry = self.read().await?;
+        let before = entry.clone();
+        let outcome = match need {
+            // Somebody else was faster.
+            _ if need.is_met_by(entry.tokens.as_ref()) => Ok(()),
+            Need::Renewal => match authorization_server(&self.fetch, &entry.issuer).await {
+                Ok(server) => self.refresh(&mut entry, &server).await.map(drop),
+                Err(error) => Err(error),
+            },
+            Need::Refusal { challenge, is_step_up, .. } => self.answer(&mut entry, challenge, *is_step_up).await,
+        };
+        self.learn(&entry);
+        *lock(&self.entry) = Some(entry.clone());
+        if entry != before {
+            let text = entry.print();
+            self.with_store(move |store, key| store.save(key, &text)).await?;
+        }
+        outcome
+    }
+
+    /// Refreshes tokens, and returns `false` if that is not possible. If the server refuses, the access token is used until
+    /// it expires, and the next request receives a challenge.
+    async fn refresh(&self, entry: &mut Entry, server: &AuthorizationServer) -> Result<bool, String> {
+        let Some(tokens) = entry.tokens.clone() else { return Ok(false) };
+        let clients = self.settings.clients(server, entry.client.clone());
+        let client = clients.iter().find(|client| client.id == tokens.client_id);
+        let (Some(refresh), Some(client)) = (&tokens.refresh, client) else { return Ok(false) };
+        let grant = vec![("grant_type", "refresh_token".to_owned()), ("refresh_token", refresh.expose().to_owned())];
+        match self.tokens(client, server, &tokens.resource, &tokens.scopes, grant).await {
+            Ok(renewed) => {
+                entry.tokens = Some(Tokens { refresh: renewed.refresh.or(tokens.refresh), ..renewed });
+                Ok(true)
+            }
+            Err(Refusal { message, code: Some(code) }) => {
+                tracing::info!("failed to renew the tokens, requesting new ones: {message}");
+                entry.tokens = Some(Tokens { refresh: None, ..tokens }).filter(Tokens::is_usable);
+                if code == "invalid_client" || code == "unauthorized_client" {
+                    entry.client = None;
+                }
+                Ok(false)
+            }
+            Err(refusal) => Err(refusal.message),
+        }
+    }
+
+    /// Obtains tokens that answer a challenge: refreshed ones, or those of a new authorization.
+    async fn answer(&self, entry: &mut Entry, challenge: &BearerChallenge, is_step_up: bool) -> Result<(), String> {
+        // Discovery runs each time, because a server may have moved to another authorization server.
+        let found = discover(&self.fetch, challenge, self.settings.issuer.as_deref()).await?;
+        if entry.issuer != found.server.issuer {
+            *entry = Entry { issuer: found.server.issuer.clone(), ..Entry::default() };
+        }
+        let granted = entry.tokens.as_ref().map(|tokens| tokens.scopes.clone()).unwrap_or_default();
+        let is_covered = covers(&granted, &challenge.scopes);
+        if is_step_up {
+            if is_covered {
+                let message =
+                    "the server rejected the token's scopes (insufficient_scope), but requires no other scope";
+                return Err(message.to_owned());
+            }
+            if self.step_ups.fetch_add(1, Ordering::Relaxed) >= STEP_UPS {
+                return Err(format!(
+                    "the server asked for more scopes more than {STEP_UPS} times; set all of them with `OAuth::scopes`"
+                ));
+            }
+        } else if is_covered {
+            if self.refresh(entry, &found.server).await? {
+                return Ok(());
+            }
+            entry.tokens = None;
+        } else if let Some(tokens) = &mut entry.tokens {
+            // The access token is useless. The refresh token stays, because no user may be present to grant another.
+            tokens.expires = Some(0);
+        }
+        let scopes = select(self.settings.scopes.as_deref(), &challenge.scopes, &found, &granted);
+        entry.tokens = Some(self.ask(entry, &found, &scopes).await?);
+        Ok(())
+    }
+
+    async fn lock(&self) -> Result<StoreLock, String> {
+        let patience = self.settings.patience;
+        let wait = async {
+            loop {
+                match self.with_store(|store, key| store.try_lock(key)).await.transpose() {
+                    Some(outcome) => return outcome,
+                    None => sleep(LOCK_PAUSE).await,
+                }
+            }
+        };
+        timeout(patience, wait).await.unwrap_or_else(|_| {
+            Err(format!(
+                "another process has been requesting tokens for this server for {patience:?}; wait for it, or end it"
+            ))
+        })
+    }
+
+    /// Reads the stored state. An entry that is missing is an empty one.
+    pub(super) async fn read(&self) -> Result<Entry, String> {
+        let stored = self.with_store(|store, key| store.load(key)).await?;
+        let entry = stored.as_ref().map(Entry::parse).unwrap_or_default();
+        self.learn(&entry);
+        Ok(entry)
+    }
+
+    async fn with_store<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&dyn TokenStore, &str) -> Result<T, TokenStoreError> + Send + 'static,
+    ) -> Result<T, String> {
+        let (store, key) = (self.settings.store.clone(), self.key.clone());
+        let run = tokio::task::spawn_blocking(move || run(store.as_ref(), &key)).await;
+        let outcome = run.unwrap_or_else(|error| Err(TokenStoreError::new(error)));
+        outcome.map_err(|error| format!("the token store failed: {error}"))
+    }
+
+    /// The redactor knows the secrets of an entry before any of them is sent.
+    fn learn(&self, entry: &Entry) {
+        let client = entry.client.as_ref().and_then(|client| client.secret.as_ref());
+        let tokens = entry.tokens.iter().flat_map(|tokens| [Some(&tokens.access), tokens.refresh.as_ref()]);
+        tokens.chain([client]).flatten().for_each(|secret| self.fetch.redactor.learn(secret.expose()));
+    }
+}
+
+/// Returns the scopes of a request, in the protocol's order: those that the program sets, or else those of the challenge,
+/// or else all that the resource names, or none. Granted scopes are requested again, or one operation's token would lose
+/// the scopes of another.
+fn select(configured: Option<&[String]>, challenged: &[String], found: &Found, granted: &[String]) -> Vec<String> {
+    let first = match configured {
+        Some(configured) => configured,
+        None if challenged.is_empty() => &found.scopes,
+        None => challenged,
+    };
+    // A token that was not enough has to get the scopes of the challenge in any case.
+    let missing: &[String] = if granted.is_empty() { &[] } else { challenged };
+    let mut scopes = granted.to_vec();
+    for scope in first.iter().chain(missing) {
+        if !scopes.contains(scope) {
+            scopes.push(scope.clone());
+        }
+    }
+    // Without any scope the server gives its default ones; naming this one alone would lose them.
+    let offline = OFFLINE_ACCESS.to_owned();
+    let is_offered = || texts(&found.server.metadata, "scopes_supported").contains(&offline);
+    if !scopes.is_empty() && !scopes.contains(&offline) && is_offered() {
+        scopes.push(offline);
+    }
+    scopes
+}
+
+/// Returns `true` if `granted` contains all of `wanted`.
+fn covers(granted: &[String], wanted: &[String]) -> bool {
+    wanted.iter().all(|scope| granted.contains(scope))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::rpc::transports::http::network::Network;
 
     #[test]
     fn connecting_takes_longer_only_while_a_user_must_act_and_is_waited_for() {
         let session = |waits_for_user| {
             let settings = Settings { waits_for_user, ..Settings::default() };
-            Session::new("https://a.example/mcp", settings, Network::default()).expect("a session")
+            let fetch = Fetch::new("https://a.example/mcp", Redactor::default(), Network::default());
+            Session::new(settings, fetch.expect("a server"))
         };
         let (waiting, other) = (session(true), session(false));
         assert_eq!(waiting.extra_time(), None);
         for session in [&waiting, &other] {
-            session.core.wait_for(Some("waiting for a user".to_owned()));
+            *lock(&session.core.waits_for) = Some("waiting for a user".to_owned());
         }
         assert_eq!((waiting.extra_time(), other.extra_time()), (Some(Settings::default().patience), None));
+    }
+
+    fn list(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// The metadata of a resource with these scopes, and of an authorization server.
+    fn found(scopes: &str, of_server: &str) -> Found {
+        let metadata = json!({ "scopes_supported": list(of_server) });
+        let server = AuthorizationServer { issuer: "https://auth.example".to_owned(), metadata };
+        Found { resource: "https://a.example".to_owned(), scopes: list(scopes), server }
+    }
+
+    #[test]
+    fn configured_scopes_precede_challenge_which_precedes_resource() {
+        let found = found("read write", "");
+        assert_eq!(select(None, &list("basic"), &found, &[]), list("basic"));
+        assert_eq!(select(None, &[], &found, &[]), list("read write"));
+        assert_eq!(select(Some(&list("mine")), &list("basic"), &found, &[]), list("mine"));
+    }
+
+    #[test]
+    fn step_up_retains_granted_scopes() {
+        let (found, granted) = (found("", ""), list("basic"));
+        assert_eq!(select(None, &list("write basic"), &found, &granted), list("basic write"));
+        assert_eq!(select(Some(&list("mine")), &list("write"), &found, &granted), list("basic mine write"));
+    }
+
+    #[test]
+    fn offline_access_is_requested_if_the_server_supports_it() {
+        let select = |challenged, of_server| select(None, &list(challenged), &found("", of_server), &[]);
+        assert_eq!(select("basic", "basic offline_access"), list("basic offline_access"));
+        assert_eq!(select("basic", "basic"), list("basic"));
+        assert_eq!(select("", "basic offline_access"), Vec::<String>::new());
     }
 }

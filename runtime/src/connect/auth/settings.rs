@@ -1,16 +1,17 @@
 //! The program's settings of its authorization.
 
 use std::fmt;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, TryFutureExt};
 use mcp_bindgen_model::{AuthConfig, GrantType};
 use serde_json::json;
 use url::Url;
 
-use super::client::Client;
+use super::client::{AuthMethod, Client};
+use super::discovery::AuthorizationServer;
 use super::fetch::Fetch;
 use super::secret::{Secret, hash};
 use super::signing;
@@ -23,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 pub(super) type Source = Arc<dyn Fn(String) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
 
 /// How a program shows a URL.
-pub(super) type Show = Arc<dyn Fn(&str) + Send + Sync>;
+type Show = Arc<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Clone)]
 pub(super) struct Settings {
@@ -52,17 +53,6 @@ pub(super) enum Grant {
     Enterprise(IdentityProvider),
 }
 
-impl Grant {
-    pub(super) fn name(&self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Client => "client credentials",
-            Self::Workload(_) => "workload",
-            Self::Enterprise(_) => "enterprise",
-        }
-    }
-}
-
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -85,9 +75,10 @@ impl Default for Settings {
 
 impl Settings {
     /// Returns the settings with those of a configuration, which has no placeholders any more, in their place.
-    pub(super) fn with(&self, auth: &AuthConfig) -> Self {
+    pub(super) fn with(&self, auth: Option<&AuthConfig>) -> Self {
         let mut settings = self.clone();
-        if let Some(id) = auth.client.clone() {
+        let Some(auth) = auth else { return settings };
+        if let Some(id) = &auth.client {
             settings.client = Some(Client::new(id, auth.client_secret.clone().map(Secret::new)));
         }
         settings.issuer = auth.issuer.clone().or(settings.issuer);
@@ -112,9 +103,8 @@ impl Settings {
         if self.metadata_url.as_deref().is_some_and(|url| !is_document(url)) {
             return Err("`OAuth::client_metadata_url` requires an https URL with a path".to_owned());
         }
-        let is_scope = |scope: &String| {
-            !scope.is_empty() && scope.bytes().all(|b| b.is_ascii_graphic() && b != b'"' && b != b'\\')
-        };
+        let is_allowed = |byte: u8| byte.is_ascii_graphic() && !b"\"\\".contains(&byte);
+        let is_scope = |scope: &String| !scope.is_empty() && scope.bytes().all(is_allowed);
         if !self.scopes.iter().flatten().all(is_scope) {
             return Err("`OAuth::scopes` takes one scope at a time, without spaces, quotes and backslashes".to_owned());
         }
@@ -132,24 +122,28 @@ impl Settings {
         Redactor::new(&values)
     }
 
+    /// Returns the clients that need no registration, in the protocol's order: the program's own, one with a metadata
+    /// document, an earlier registration.
+    pub(super) fn clients(&self, server: &AuthorizationServer, registered: Option<Client>) -> Vec<Client> {
+        let own = self.client.clone().map(|client| {
+            let method = AuthMethod::choose(server, client.secret.is_some());
+            Client { method, ..client }
+        });
+        let takes_urls = server.has_flag("client_id_metadata_document_supported");
+        let by_url = self.metadata_url.clone().filter(|_| takes_urls).map(|url| Client::new(url, None));
+        [own, by_url, registered].into_iter().flatten().collect()
+    }
+
     /// Returns the key of a server's entry in the store: other credentials or another query are another account.
     pub(super) fn key(&self, server: &Fetch) -> String {
-        let client = self.client.as_ref();
-        let exposed = |secret: Option<&Secret>| secret.map(|secret| secret.expose().to_owned());
-        let provider = match &self.grant {
-            Grant::Enterprise(provider) => Some([&provider.token_endpoint, &provider.client_id]),
-            _ => None,
+        let grant = match &self.grant {
+            Grant::User => json!("user"),
+            Grant::Client => json!("client credentials"),
+            Grant::Workload(_) => json!("workload"),
+            Grant::Enterprise(provider) => json!(["enterprise", provider.token_endpoint, provider.client_id]),
         };
-        let account = json!([
-            server.server.query(),
-            self.grant.name(),
-            client.map(|client| &client.id),
-            exposed(client.and_then(|client| client.secret.as_ref())),
-            exposed(client.and_then(|client| client.key.as_ref())),
-            self.metadata_url,
-            self.issuer,
-            provider,
-        ]);
+        let client = self.client.as_ref().map(|client| (&client.id, &client.secret, &client.key));
+        let account = json!([server.server.query(), grant, client, self.metadata_url, self.issuer]);
         format!("{}#{}", server.identifier(), hash(&account.to_string()))
     }
 }
@@ -190,8 +184,5 @@ where
     A: Future<Output = Result<String, E>> + Send + 'static,
     E: fmt::Display,
 {
-    Arc::new(move |argument| {
-        let given = give(argument);
-        Box::pin(async move { given.await.map_err(|error| error.to_string()) })
-    })
+    Arc::new(move |argument| give(argument).map_err(|error| error.to_string()).boxed())
 }

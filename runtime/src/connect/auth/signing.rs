@@ -1,7 +1,10 @@
 //! Signed assertions for client authentication (RFC 7523, `private_key_jwt`).
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+use ring::error::Unspecified;
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, RSA_PKCS1_SHA256,
@@ -9,83 +12,64 @@ use ring::signature::{
 };
 use serde_json::json;
 
-use super::entry::now;
 use super::secret::{Secret, random};
 
 const LIFETIME: u64 = 300;
-const TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-enum Key {
-    Ecdsa(&'static str, EcdsaKeyPair),
-    Ed25519(Ed25519KeyPair),
-    Rsa(RsaKeyPair),
-}
+/// Signs a message.
+type Sign = Box<dyn Fn(&[u8]) -> Result<Vec<u8>, Unspecified>>;
 
-impl Key {
-    /// Parses a key, which determines its algorithm.
-    fn parse(pem: &Secret) -> Result<Self, String> {
-        let wrong = "the client's key is not a PKCS #8 private key (`-----BEGIN PRIVATE KEY-----`) for ES256, ES384, \
-                     EdDSA or RS256; convert it with `openssl pkcs8 -topk8 -nocrypt`";
-        // Environment variables often hold a key in one line, with spaces in place of line ends.
-        let inside =
-            pem.expose().split_once("-----BEGIN PRIVATE KEY-----").and_then(|(_, rest)| rest.split_once("-----END"));
-        let (base64, _) = inside.ok_or(wrong)?;
-        let base64: String = base64.chars().filter(|c| !c.is_whitespace()).collect();
-        let der = BASE64_STANDARD.decode(base64).map_err(|_| wrong)?;
-        let random = SystemRandom::new();
-        let p256 = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &der, &random);
-        let p384 = || EcdsaKeyPair::from_pkcs8(&ECDSA_P384_SHA384_FIXED_SIGNING, &der, &random);
-        p256.map(|key| Self::Ecdsa("ES256", key))
-            .or_else(|_| p384().map(|key| Self::Ecdsa("ES384", key)))
-            .or_else(|_| Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der).map(Self::Ed25519))
-            .or_else(|_| RsaKeyPair::from_pkcs8(&der).map(Self::Rsa))
-            .map_err(|_| wrong.to_owned())
-    }
-
-    fn algorithm(&self) -> &'static str {
-        match self {
-            Self::Ecdsa(name, _) => name,
-            Self::Ed25519(_) => "EdDSA",
-            Self::Rsa(_) => "RS256",
+/// Parses a key, which determines the algorithm of its signatures.
+fn parse(pem: &Secret) -> Result<(&'static str, Sign), String> {
+    let wrong = "the client's key is not a PKCS #8 private key (`-----BEGIN PRIVATE KEY-----`) for ES256, ES384, \
+                 EdDSA or RS256; convert it with `openssl pkcs8 -topk8 -nocrypt`";
+    // Environment variables often hold a key in one line, with spaces in place of line ends.
+    let inside = pem.expose().split_once("-----BEGIN PRIVATE KEY-----");
+    let (base64, _) = inside.and_then(|(_, rest)| rest.split_once("-----END")).ok_or(wrong)?;
+    let base64: String = base64.chars().filter(|c| !c.is_whitespace()).collect();
+    let der = BASE64_STANDARD.decode(base64).map_err(|_| wrong)?;
+    let random = SystemRandom::new();
+    for (name, algorithm) in [("ES256", &ECDSA_P256_SHA256_FIXED_SIGNING), ("ES384", &ECDSA_P384_SHA384_FIXED_SIGNING)]
+    {
+        if let Ok(key) = EcdsaKeyPair::from_pkcs8(algorithm, &der, &random) {
+            return Ok((name, Box::new(move |message| Ok(key.sign(&random, message)?.as_ref().to_vec()))));
         }
     }
-
-    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, String> {
-        let random = SystemRandom::new();
-        let failed = |_| "failed to sign with the client's key".to_owned();
-        match self {
-            Self::Ecdsa(_, key) => Ok(key.sign(&random, message).map_err(failed)?.as_ref().to_vec()),
-            Self::Ed25519(key) => Ok(key.sign(message).as_ref().to_vec()),
-            Self::Rsa(key) => {
-                let mut signature = vec![0; key.public().modulus_len()];
-                key.sign(&RSA_PKCS1_SHA256, &random, message, &mut signature).map_err(failed)?;
-                Ok(signature)
-            }
-        }
+    if let Ok(key) = Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der) {
+        return Ok(("EdDSA", Box::new(move |message| Ok(key.sign(message).as_ref().to_vec()))));
     }
+    let key = RsaKeyPair::from_pkcs8(&der).map_err(|_| wrong)?;
+    let sign: Sign = Box::new(move |message| {
+        let mut signature = vec![0; key.public().modulus_len()];
+        key.sign(&RSA_PKCS1_SHA256, &random, message, &mut signature)?;
+        Ok(signature)
+    });
+    Ok(("RS256", sign))
 }
 
 /// Checks that the key can sign.
 pub(super) fn check(pem: &Secret) -> Result<(), String> {
-    Key::parse(pem).map(drop)
+    parse(pem).map(drop)
 }
 
-/// Returns the parameters that prove to `audience` who the client is, for a few minutes.
-pub(super) fn proof(client: &str, pem: &Secret, audience: &str) -> Result<Vec<(&'static str, String)>, String> {
-    let key = Key::parse(pem)?;
-    let (issued, id) = (now(), random()?);
-    let header = json!({"alg": key.algorithm(), "typ": "JWT"});
+/// Returns an assertion that proves to `audience` who the client is, for a few minutes.
+pub(super) fn assertion(client: &str, pem: &Secret, audience: &str) -> Result<String, String> {
+    let (algorithm, sign) = parse(pem)?;
+    let issued = now();
+    let header = json!({"alg": algorithm, "typ": "JWT"});
     let claims = json!({
-        "iss": client, "sub": client, "aud": audience, "jti": id, "iat": issued, "exp": issued.saturating_add(LIFETIME),
+        "iss": client, "sub": client, "aud": audience, "jti": random()?, "iat": issued,
+        "exp": issued.saturating_add(LIFETIME),
     });
     let encoded = |part: String| BASE64_URL_SAFE_NO_PAD.encode(part);
     let message = format!("{}.{}", encoded(header.to_string()), encoded(claims.to_string()));
-    let signature = BASE64_URL_SAFE_NO_PAD.encode(key.sign(message.as_bytes())?);
-    Ok(vec![
-        ("client_id", client.to_owned()),
-        ("client_assertion_type", TYPE.to_owned()),
-        ("client_assertion", format!("{message}.{signature}")),
-    ])
+    let signature = sign(message.as_bytes()).map_err(|_| "failed to sign with the client's key")?;
+    Ok(format!("{message}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature)))
+}
+
+/// Returns the seconds since 1970.
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 #[cfg(test)]
@@ -102,8 +86,7 @@ mod tests {
     }
 
     fn signed(pem: &Secret) -> (String, Vec<u8>, Value, Value) {
-        let parameters = proof("me", pem, "https://auth.example").expect("a proof");
-        let assertion = &parameters.iter().find(|(name, _)| *name == "client_assertion").expect("an assertion").1;
+        let assertion = assertion("me", pem, "https://auth.example").expect("an assertion");
         let (message, signature) = assertion.rsplit_once('.').expect("three parts");
         let decoded = |part: &str| BASE64_URL_SAFE_NO_PAD.decode(part).expect("base64");
         let (header, claims) = message.split_once('.').expect("three parts");

@@ -337,6 +337,21 @@ async fn failed_refresh_does_not_fail_calls_while_the_token_is_valid() {
 }
 
 #[tokio::test]
+async fn failed_refresh_of_an_expired_token_is_an_error_without_another_authorization() {
+    let server = Server::start().await;
+    server.state().lifetimes = vec![3];
+    server.state().fails_refresh = Some(503);
+    let client = client(&server, &OAuth::new().on_url(agree));
+    client.connect().await.expect("a connection");
+    tokio::time::sleep(Duration::from_millis(3100)).await;
+    let error = call(&client).await.expect_err("no token");
+    assert!(error.contains("the token endpoint") && error.contains("HTTP 503"), "{error}");
+    server.state().fails_refresh = None;
+    assert_eq!(call(&client).await, Ok("done".to_owned()));
+    assert_eq!(server.state().authorizations.len(), 1);
+}
+
+#[tokio::test]
 async fn refused_refresh_retains_a_valid_token() {
     let server = Server::start().await;
     server.state().lifetimes = vec![20];
