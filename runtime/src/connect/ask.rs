@@ -2,16 +2,13 @@
 
 use std::borrow::Cow;
 
-use rmcp::model::{MetaObject, RequestMetaObject};
 use serde_json::{Map, Value, json};
 
 use crate::rpc::sent::MethodCall;
 
 /// One request to a server, which is sent again with the answers to the server's questions.
 pub(crate) struct Ask {
-    method: Cow<'static, str>,
-    params: Map<String, Value>,
-    meta: RequestMetaObject,
+    pub(super) call: MethodCall,
     /// The count of changes to the list of tools for which a call was let through.
     pub(crate) list: Option<u64>,
     /// The server has given a result, and may have begun to work on it.
@@ -20,7 +17,7 @@ pub(crate) struct Ask {
 
 impl Ask {
     pub(crate) fn new(method: impl Into<Cow<'static, str>>, params: Map<String, Value>) -> Self {
-        Self { method: method.into(), params, meta: RequestMetaObject::default(), list: None, is_answered: false }
+        Self { call: MethodCall::new(method, params), list: None, is_answered: false }
     }
 
     pub(crate) fn tool(name: &str, arguments: Map<String, Value>) -> Self {
@@ -35,10 +32,6 @@ impl Ask {
         Self::new("resources/read", Map::from_iter([("uri".to_owned(), Value::from(uri))]))
     }
 
-    pub(super) fn set_meta(&mut self, meta: &Map<String, Value>) {
-        self.meta = RequestMetaObject(MetaObject(meta.clone()));
-    }
-
     /// Adds the answers to the server's questions, and the state to return to it.
     pub(super) fn go_on(&mut self, state: Option<String>, answers: Option<Map<String, Value>>) {
         // A call that the server has begun continues, even if the server changes its list.
@@ -46,16 +39,10 @@ impl Ask {
         for (key, value) in [("inputResponses", answers.map(Value::Object)), ("requestState", state.map(Value::String))]
         {
             match value {
-                Some(value) => self.params.insert(key.to_owned(), value),
-                None => self.params.remove(key),
+                Some(value) => self.call.params.insert(key.to_owned(), value),
+                None => self.call.params.remove(key),
             };
         }
-    }
-
-    pub(super) fn request(&self) -> MethodCall {
-        let mut request = MethodCall::new(self.method.clone(), self.params.clone());
-        request.stamp(self.meta.clone());
-        request
     }
 }
 

@@ -10,7 +10,7 @@ use rmcp::model::SubscriptionFilter;
 use serde_json::{Map, Value, json};
 
 use crate::Dispatched;
-use crate::connect::handshake::{Agreed, known_version};
+use crate::connect::handshake::known_version;
 use crate::connect::kept_lists::KeptLists;
 use crate::connect::open::Link;
 use crate::ground::deadline::Patience;
@@ -44,27 +44,25 @@ impl Listing {
         Self::ALL.into_iter().find(|kind| kind.method() == method)
     }
 
-    /// Returns the method that lists it, the key of the items in a result, and the capability that promises them.
-    fn names(self) -> [&'static str; 3] {
+    /// Returns the method that lists it, with the key of the items in a result and the capability that promises them.
+    fn names(self) -> (&'static str, (&'static str, &'static str)) {
         match self {
-            Self::Tools => ["tools/list", "tools", "tools"],
-            Self::Prompts => ["prompts/list", "prompts", "prompts"],
-            Self::Resources => ["resources/list", "resources", "resources"],
-            Self::ResourceTemplates => ["resources/templates/list", "resourceTemplates", "resources"],
-            Self::Skills => ["skills/list", "skills", "extensions/io.modelcontextprotocol~1skills"],
+            Self::Tools => ("tools/list", ("tools", "tools")),
+            Self::Prompts => ("prompts/list", ("prompts", "prompts")),
+            Self::Resources => ("resources/list", ("resources", "resources")),
+            Self::ResourceTemplates => ("resources/templates/list", ("resourceTemplates", "resources")),
+            Self::Skills => ("skills/list", ("skills", "extensions/io.modelcontextprotocol~1skills")),
         }
     }
 
     /// Returns the key of the items in a result, and the capability that promises them.
     pub fn key(self) -> (&'static str, &'static str) {
-        let [_, key, capability] = self.names();
-        (key, capability)
+        self.names().1
     }
 
     /// Returns the method that lists it.
     pub fn method(self) -> &'static str {
-        let [method, ..] = self.names();
-        method
+        self.names().0
     }
 
     pub(crate) fn request(self, cursor: Option<String>) -> MethodCall {
@@ -77,7 +75,7 @@ impl Listing {
 pub(crate) struct Connection {
     pub(crate) session: Session,
     /// The receiving side, until the keeper takes it.
-    receiving: Mutex<Option<Receiving>>,
+    pub(super) receiving: Mutex<Option<Receiving>>,
     pub(crate) link: Link,
     /// The protocol version that was agreed.
     pub(crate) protocol_version: String,
@@ -88,24 +86,10 @@ pub(crate) struct Connection {
     pub(crate) answers: Arc<Answers>,
     pub(crate) kept: KeptLists,
     /// How many requests were answered when the handshake was over.
-    answers_of_handshake: u64,
+    pub(super) answers_of_handshake: u64,
 }
 
 impl Connection {
-    pub(super) fn new(
-        (session, receiving): (Session, Receiving),
-        link: Link,
-        agreed: Agreed,
-        declared: Value,
-        answers: Arc<Answers>,
-    ) -> Self {
-        let receiving = Mutex::new(Some(receiving));
-        let (protocol_version, handshake) = (agreed.version.as_str().to_owned(), agreed.answer);
-        let answers_of_handshake = link.ledger.answers();
-        let kept = KeptLists::default();
-        Self { session, receiving, link, protocol_version, handshake, declared, answers, kept, answers_of_handshake }
-    }
-
     pub(crate) fn is_open(&self) -> bool {
         self.link.ledger.is_open()
     }
@@ -144,7 +128,7 @@ impl Connection {
             Ok(_) | Err(RequestError::Rpc(_)) => true,
             // Any response counts.
             Err(RequestError::Failed(failure)) => failure.dispatched == Dispatched::Yes,
-            Err(RequestError::Timeout(_) | RequestError::Cancelled(_)) => false,
+            Err(_) => false,
         }
     }
 

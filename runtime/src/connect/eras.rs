@@ -1,6 +1,8 @@
 //! Opens connections: starts or reaches the server, and agrees with it on a protocol version.
 
-use std::sync::Arc;
+#[cfg(feature = "stdio")]
+use std::sync::Weak;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_model::ServerConfig;
@@ -9,18 +11,16 @@ use rmcp::model::{ClientCapabilities, Implementation, ProtocolVersion};
 #[cfg(feature = "cassette")]
 use crate::CassetteError;
 use crate::connect::connection::Connection;
-use crate::connect::handshake;
-use crate::connect::handshake::{
-    ClientInfo, HandshakeError, HandshakeErrorKind, HandshakeMethod, HandshakeOrder, HandshakeState, known_version,
-};
+use crate::connect::handshake::{Handshake, HandshakeError, known_version};
+use crate::connect::kept_lists::KeptLists;
+use crate::connect::limits::StartLimit;
 use crate::connect::open::{Link, open};
 use crate::connect::options::ClientOptions;
 #[cfg(feature = "stdio")]
 use crate::connect::process::download::Download;
 #[cfg(feature = "stdio")]
 use crate::connect::process::environment::missed;
-use crate::connect::resolve::{Resolved, resolve, unresolved};
-use crate::connect::start_limit::StartLimit;
+use crate::connect::resolve::{resolve, unresolved};
 use crate::ground::deadline::Deadline;
 use crate::ground::redact::Redactor;
 use crate::rpc::failure::Failure;
@@ -39,13 +39,13 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// A failed attempt.
 struct FailedAttempt {
     error: ConnectError,
-    /// The handshake method to try with another start of the server.
-    may_take: Option<HandshakeMethod>,
+    /// `true` if the server ended at a request that it does not know, so that another start may accept the other one.
+    may_restart: bool,
 }
 
 impl From<ConnectError> for FailedAttempt {
     fn from(error: ConnectError) -> Self {
-        Self { error, may_take: None }
+        Self { error, may_restart: false }
     }
 }
 
@@ -57,8 +57,6 @@ pub(crate) async fn establish(
     patience: Duration,
 ) -> Result<Connection, ConnectError> {
     let deadline = Deadline::after(patience);
-    let hint = options.protocol_version.as_deref().and_then(known_version);
-    let modern = hint.as_ref().is_some_and(|version| !version.has_initialize());
     let source = options.secrets.clone().unwrap_or_default();
     #[cfg(feature = "cassette")]
     if let Some(cassette) = &options.cassette {
@@ -68,40 +66,38 @@ pub(crate) async fn establish(
     let resolving = async {
         if options.replays() { Ok(unresolved(config, &source).await) } else { resolve(config, &source).await }
     };
-    let Some(resolved) = deadline.bound(resolving).await else {
+    let resolved = deadline.bound(resolving).await.unwrap_or_else(|| {
         let message = format!("the secrets of its configuration were not resolved within {patience:?}");
-        return Err(ConnectError::new(&config.name, Kind::Timeout, message));
-    };
-    let Resolved { config, redactor } = resolved?;
+        Err(ConnectError::new(&config.name, Kind::Timeout, message))
+    });
+    let (config, redactor) = resolved?;
     let time = (deadline, patience);
     #[cfg(feature = "stdio")]
     let config = match options.starts_child(&config) {
         true => downloaded(config, &redactor, time).await?,
         false => config,
     };
-    let version = hint.filter(ProtocolVersion::has_initialize).unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
-    let attempt = async |order| {
+    let hint = options.protocol_version.as_deref().and_then(known_version);
+    let version = hint.clone().filter(ProtocolVersion::has_initialize);
+    let version = version.unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
+    let attempt = async |discovers_first| {
         if options.starts_child(&config) {
             starts.begin()?;
         }
-        let outcome = Box::pin(attempt((&config, options), notices, version.clone(), &redactor, order, time)).await;
+        let order = (version.clone(), discovers_first);
+        let outcome = Box::pin(attempt((&config, options), notices, &redactor, order, time)).await;
         outcome.inspect_err(|failure| starts.failed(&failure.error))
     };
-    let order = if modern { HandshakeOrder::DiscoverFirst(patience / 2) } else { HandshakeOrder::InitializeFirst };
-    let failure = match attempt(order).await {
+    let discovers_first = hint.is_some_and(|version| !version.has_initialize());
+    let failure = match attempt(discovers_first).await {
         Ok(connection) => return Ok(connection),
         Err(failure) => failure,
     };
-    match failure.may_take {
-        // The server ended at a request that it does not know.
-        Some(other) if !options.opens_one_transport() => {
-            attempt(HandshakeOrder::Only(other)).await.map_err(|again| match other {
-                HandshakeMethod::Initialize => again.error,
-                HandshakeMethod::Discover => failure.error,
-            })
-        }
-        _ => Err(failure.error),
+    if !failure.may_restart || options.opens_one_transport() {
+        return Err(failure.error);
     }
+    // The error of `initialize` is clearer than that of an unknown `server/discover`.
+    attempt(!discovers_first).await.map_err(|again| if discovers_first { again.error } else { failure.error })
 }
 
 /// Downloads the server's package if that is a separate step, and returns the configuration to start. Dropping the
@@ -114,22 +110,21 @@ async fn downloaded(
 ) -> Result<ServerConfig, ConnectError> {
     let Some(download) = Download::before(&config) else { return Ok(config) };
     let notes = Notes::new(&config.name, redactor.clone());
-    let failed = |kind, message: &str| {
-        ConnectError::new(&config.name, kind, notes.explain(message)).with_evidence(notes.evidence())
-    };
-    match deadline.bound(Box::pin(download.run(&notes))).await {
-        Some(outcome) => outcome.map_err(|(kind, message)| failed(kind, &message)),
-        None => Err(failed(Kind::Timeout, &download.failed(&format!("was not complete within {patience:?}")))),
-    }
+    let outcome = deadline.bound(Box::pin(download.run(&notes))).await.unwrap_or_else(|| {
+        let message = download.failed(&format!("was not complete within {patience:?}"));
+        Err((Kind::Timeout, message))
+    });
+    outcome.map_err(|(kind, message)| {
+        ConnectError::new(&config.name, kind, notes.explain(&message)).with_evidence(notes.evidence())
+    })
 }
 
 /// Makes one attempt to connect; dropping it acts like dropping `establish`.
 async fn attempt(
     (config, options): (&ServerConfig, &ClientOptions),
     notices: &Arc<Notices>,
-    version: ProtocolVersion,
     redactor: &Redactor,
-    order: HandshakeOrder,
+    (version, discovers_first): (ProtocolVersion, bool),
     (until, patience): (Deadline, Duration),
 ) -> Result<Connection, FailedAttempt> {
     #[cfg_attr(not(feature = "auth"), expect(unused_mut, reason = "nobody else sets something on it"))]
@@ -140,11 +135,9 @@ async fn attempt(
         link.ledger.witnessed_by(witness);
     }
     #[cfg(feature = "auth")]
-    match if options.replays() { Ok(None) } else { options.authorizer(config) } {
-        Ok(authorizer) => link.authorizer = authorizer,
-        Err(message) => {
-            return Err(ConnectError::new(&config.name, Kind::Config, link.notes.explain(&message)).into());
-        }
+    if !options.replays() {
+        let wrong = |message: String| ConnectError::new(&config.name, Kind::Config, link.notes.explain(&message));
+        link.authorizer = options.authorizer(config).map_err(wrong)?;
     }
     let fail = |kind, message: &str| {
         #[cfg_attr(not(feature = "stdio"), expect(unused_mut, reason = "nothing else is added to it"))]
@@ -163,32 +156,31 @@ async fn attempt(
         .map_err(|error| fail(Kind::Config, &format!("invalid client capabilities: {error}")))?;
     let declared = serde_json::to_value(&capabilities).unwrap_or_default();
     let (name, own_version) = options.client_info.clone().unwrap_or_else(|| (NAME.to_owned(), VERSION.to_owned()));
-    let client = ClientInfo { name: Implementation::new(name, own_version), capabilities, version };
+    let handshake = Handshake::new(Implementation::new(name, own_version), capabilities, version);
     let answers = Arc::new(Answers::new(options.handlers.clone()));
-    let state = HandshakeState::default();
     let beginning = async {
         let opened = open(config, options, &link).await;
-        let opened = opened.map_err(|error| failed_below(&fail, error.kind, "", &error.failure))?;
-        let stamp = client.stamp(ProtocolVersion::LATEST);
-        let (mut session, mut receiving) =
-            receiving::open(opened.sides, link.ledger.clone(), answers.clone(), Some(stamp));
-        let begun = handshake::begin(&mut session, &mut receiving, &client, order, &state).await;
+        let sides = opened.map_err(|(kind, failure)| failed_below(&fail, kind, "", &failure))?;
+        let stamp = handshake.stamp(ProtocolVersion::LATEST);
+        let (mut session, mut receiving) = receiving::open(sides, link.ledger.clone(), answers.clone(), Some(stamp));
+        let head_start = discovers_first.then_some(patience / 2);
+        let begun = handshake.begin(&mut session, &mut receiving, head_start).await;
         #[cfg(feature = "stdio")]
-        if let (Err(_), Some(sandbox)) = (&begun, &opened.sandbox)
+        if let (Err(_), Some(sandbox)) = (&begun, link.sandbox.get().and_then(Weak::upgrade))
             && let Some((kind, message)) = sandbox.refusal().await
         {
             return Err(fail(kind, &message).into());
         }
-        begun.map(|agreed| (session, receiving, agreed)).map_err(|refusal| {
-            let may_take = match (order, &refusal.kind) {
-                (HandshakeOrder::DiscoverFirst(_), HandshakeErrorKind::Closed) => Some(HandshakeMethod::Initialize),
-                (HandshakeOrder::InitializeFirst, _) if state.refusal().is_some() && !link.ledger.is_open() => {
-                    Some(HandshakeMethod::Discover)
-                }
-                _ => None,
-            };
-            FailedAttempt { error: refused(&fail, &refusal), may_take }
-        })
+        let refusal = match begun {
+            Ok(agreed) => return Ok((session, receiving, agreed)),
+            Err(refusal) => refusal,
+        };
+        // Before the receiving side is dropped, which closes the connection.
+        let may_restart = match discovers_first {
+            true => refusal.error.is_none(),
+            false => handshake.refusal().is_some() && !link.ledger.is_open(),
+        };
+        Err(FailedAttempt { error: refused(&fail, &refusal), may_restart })
     };
     let begun = {
         let mut beginning = Box::pin(beginning);
@@ -206,43 +198,41 @@ async fn attempt(
             let message = format!("{waits}; the authorization continues, and the next connection uses its outcome");
             return Err(fail(Kind::Auth, &message).into());
         }
-        if let Some(refusal) = state.refusal() {
-            return Err(refused(&fail, &refusal).into());
-        }
-        let message = format!("no answer to `{}` within {patience:?}", state.last().method());
-        return Err(fail(Kind::Timeout, &message).into());
+        let error = match handshake.refusal() {
+            Some(refusal) => refused(&fail, refusal),
+            None => fail(Kind::Timeout, &format!("no answer to `{}` within {patience:?}", handshake.last())),
+        };
+        return Err(error.into());
     };
     let (session, receiving, agreed) = begun?;
-    Ok(Connection::new((session, receiving), link, agreed, declared, answers))
+    Ok(Connection {
+        session,
+        receiving: Mutex::new(Some(receiving)),
+        protocol_version: agreed.version.as_str().to_owned(),
+        handshake: agreed.answer,
+        declared,
+        answers,
+        kept: KeptLists::default(),
+        answers_of_handshake: link.ledger.answers(),
+        link,
+    })
 }
 
 fn refused(fail: &impl Fn(Kind, &str) -> ConnectError, refusal: &HandshakeError) -> ConnectError {
-    let method = refusal.method.method();
-    match &refusal.kind {
-        HandshakeErrorKind::Closed => {
-            fail(Kind::Transport, &format!("the connection was closed before `{method}` was answered"))
-        }
-        HandshakeErrorKind::Failed(RequestError::Rpc(error)) => {
+    let method = refusal.method;
+    match &refusal.error {
+        None => fail(Kind::Transport, &format!("the connection was closed before `{method}` was answered")),
+        Some(RequestError::Rpc(error)) => {
             let message = format!("`{method}` failed with JSON-RPC error {}: {}", error.code.0, error.message);
             fail(Kind::Protocol, &message)
         }
-        HandshakeErrorKind::Failed(RequestError::Failed(failure)) if failure.dispatched == Dispatched::Yes => {
+        Some(RequestError::Failed(failure)) if failure.dispatched == Dispatched::Yes => {
             fail(Kind::Protocol, &format!("`{method}` failed: {}", failure.message))
         }
-        HandshakeErrorKind::Failed(RequestError::Failed(failure)) => {
+        Some(RequestError::Failed(failure)) => {
             failed_below(fail, Kind::Transport, &format!("`{method}` was not answered: "), failure)
         }
-        HandshakeErrorKind::Failed(error) => fail(Kind::Transport, &format!("`{method}` was not answered: {error}")),
-        HandshakeErrorKind::Unclear => fail(Kind::Protocol, &format!("the response to `{method}` is invalid")),
-        HandshakeErrorKind::NoCommonVersion(offered) => {
-            let message = format!("no common protocol version; the server speaks {}", offered.join(", "));
-            fail(Kind::Protocol, &message)
-        }
-        HandshakeErrorKind::UnknownVersion(version) => {
-            let known: Vec<&str> = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
-            let known = known.join(", ");
-            fail(Kind::Protocol, &format!("the server speaks protocol version `{version}`; supported are {known}"))
-        }
+        Some(error) => fail(Kind::Transport, &format!("`{method}` was not answered: {error}")),
     }
 }
 

@@ -10,7 +10,7 @@ use lru::LruCache;
 use mcp_bindgen_model::Rate;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::start_limit::StartLimit;
+use crate::ConnectError;
 use crate::ground::limiter::Limiter;
 use crate::ground::recent::{Moments, recent};
 use crate::ground::redact::debug_as;
@@ -40,12 +40,14 @@ type Counter = dyn Fn(String, Rate) -> Counting + Send + Sync;
 
 /// The number of callers whose turns are remembered.
 const MOST_CALLERS: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
+/// How many starts in [`WINDOW`] may fail.
+const MOST_STARTS: usize = 5;
+const WINDOW: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 struct Limits {
-    limiter: OnceLock<Option<Limiter>>,
-    /// One place for each call at a time.
-    places: OnceLock<Option<Semaphore>>,
+    /// The limits that the first client set: the rate, and one place for each call at a time.
+    set: OnceLock<(Option<Limiter>, Option<Semaphore>)>,
     starts: StartLimit,
     /// Counts in place of these limits.
     counter: OnceLock<Box<Counter>>,
@@ -62,9 +64,8 @@ impl SharedLimits {
 
     /// Sets the limits, unless a client has done so before.
     pub(crate) fn set(&self, rate: Option<Rate>, at_once: Option<usize>) {
-        self.0.limiter.get_or_init(|| rate.map(Limiter::new));
         let places = |most: usize| Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS));
-        self.0.places.get_or_init(|| at_once.map(places));
+        self.0.set.get_or_init(|| (rate.map(Limiter::new), at_once.map(places)));
     }
 
     /// Counts the turns of rates in a shared counter, for clients of several programs. The counter receives the name of
@@ -110,20 +111,20 @@ impl SharedLimits {
     /// # Errors
     /// Fails if the counter fails.
     pub(crate) async fn turn(&self, server: &str) -> Result<Option<SemaphorePermit<'_>>, String> {
-        let place = match self.0.places.get() {
+        let Some((limiter, places)) = self.0.set.get() else { return Ok(None) };
+        let place = match places {
             // It is never closed.
-            Some(Some(places)) => places.acquire().await.ok(),
-            _ => None,
+            Some(places) => places.acquire().await.ok(),
+            None => None,
         };
-        if let Some(Some(limiter)) = self.0.limiter.get() {
-            match self.0.counter.get() {
-                Some(counter) => {
-                    while let Err(wait) = counter(server.to_owned(), limiter.rate()).await? {
-                        tokio::time::sleep(wait).await;
-                    }
+        match (limiter, self.0.counter.get()) {
+            (Some(limiter), Some(counter)) => {
+                while let Err(wait) = counter(server.to_owned(), limiter.rate()).await? {
+                    tokio::time::sleep(wait).await;
                 }
-                None => limiter.turn().await,
             }
+            (Some(limiter), None) => limiter.turn().await,
+            (None, _) => {}
         }
         Ok(place)
     }
@@ -131,9 +132,49 @@ impl SharedLimits {
 
 debug_as!(SharedLimits, "SharedLimits(..)");
 
+/// The starts of a server since it last worked.
+#[derive(Default)]
+pub(crate) struct StartLimit(Mutex<Failing>);
+
+#[derive(Default)]
+struct Failing {
+    starts: Moments,
+    last: Option<ConnectError>,
+}
+
+impl StartLimit {
+    /// Counts a start.
+    ///
+    /// # Errors
+    /// Fails with the last error and the time of the next start, if too many starts failed.
+    pub(crate) fn begin(&self) -> Result<(), ConnectError> {
+        let failing = &mut *lock(&self.0);
+        let most = if failing.last.is_some() { MOST_STARTS } else { usize::MAX };
+        let Err(left) = failing.starts.note_within(most, WINDOW) else { return Ok(()) };
+        let Some(mut error) = failing.last.clone() else { return Ok(()) };
+        error.message = format!(
+            "not started again for {} s, because it ended at each of the last {MOST_STARTS} starts: {}",
+            left.as_secs() + 1,
+            error.message
+        );
+        Err(error.with_retry_after(Some(left)))
+    }
+
+    /// Keeps the error of a start for those who come later.
+    pub(crate) fn failed(&self, error: &ConnectError) {
+        lock(&self.0).last = Some(error.clone());
+    }
+
+    /// Resets the count, because the server has worked.
+    pub(crate) fn worked(&self) {
+        *lock(&self.0) = Failing::default();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ConnectErrorKind;
 
     #[tokio::test(start_paused = true)]
     async fn callers_have_turns_of_their_own_and_new_ones_after_the_period() {
@@ -148,5 +189,27 @@ mod tests {
         tokio::time::advance(Duration::from_millis(600)).await;
         assert_eq!(turn("a").await, Ok(()));
         assert_eq!(turn("a").await, Err(Duration::from_millis(400)), "the second turn still counts");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn starts_stop_after_five_failures_a_minute_with_the_last_error() {
+        let starts = StartLimit::default();
+        let mut counted = Vec::new();
+        for second in 0..180 {
+            match starts.begin() {
+                Ok(()) => {
+                    counted.push(second);
+                    starts.failed(&ConnectError::new("s", ConnectErrorKind::Spawn, "exit status 3"));
+                }
+                Err(error) => {
+                    assert!(error.message.ends_with(": exit status 3"), "{error}");
+                    assert!(error.retry_after().is_some_and(|left| left <= WINDOW), "{error:?}");
+                }
+            }
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        assert_eq!(counted, [0, 1, 2, 3, 4, 60, 61, 62, 63, 64, 120, 121, 122, 123, 124]);
+        starts.worked();
+        assert!((0..5).all(|_| starts.begin().is_ok()));
     }
 }

@@ -17,5 +17,4 @@ pub(crate) mod process;
 pub(crate) mod resolve;
 mod rounds;
 pub(crate) mod secrets;
-pub(crate) mod start_limit;
 pub(crate) mod stores;

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 #[cfg(feature = "http")]
 use std::sync::Mutex;
+#[cfg(feature = "stdio")]
+use std::sync::{OnceLock, Weak};
 
 use mcp_bindgen_model::{ServerConfig, Transport};
 #[cfg(feature = "http")]
@@ -45,6 +47,9 @@ pub(crate) struct Link {
     /// Authorizes its requests, if the program set it.
     #[cfg(feature = "http")]
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
+    /// The sandbox of an isolated server, while that runs; it may explain why the server does not answer.
+    #[cfg(feature = "stdio")]
+    pub(super) sandbox: OnceLock<Weak<Sandbox>>,
 }
 
 impl Link {
@@ -56,50 +61,26 @@ impl Link {
             param_headers: matches!(config.transport, Transport::Http { .. }).then(Arc::default),
             #[cfg(feature = "http")]
             authorizer: None,
-        }
-    }
-}
-
-/// Why no transport could be opened.
-pub(crate) struct OpenError {
-    pub(crate) kind: Kind,
-    pub(crate) failure: Failure,
-}
-
-impl OpenError {
-    fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, failure: Failure::not_sent(message) }
-    }
-}
-
-/// A transport that is open.
-pub(crate) struct Opened {
-    pub(crate) sides: Sides,
-    /// The sandbox of an isolated server; it may explain why the server does not answer.
-    #[cfg(feature = "stdio")]
-    pub(crate) sandbox: Option<Arc<Sandbox>>,
-}
-
-impl From<Sides> for Opened {
-    fn from(sides: Sides) -> Self {
-        Self {
-            sides,
             #[cfg(feature = "stdio")]
-            sandbox: None,
+            sandbox: OnceLock::new(),
         }
     }
 }
 
 /// Opens a transport.
 /// Dropped: the connection is closed. Only HTTP+SSE and a program's own connector wait here.
-pub(crate) async fn open(config: &ServerConfig, options: &ClientOptions, link: &Link) -> Result<Opened, OpenError> {
+pub(super) async fn open(
+    config: &ServerConfig,
+    options: &ClientOptions,
+    link: &Link,
+) -> Result<Sides, (Kind, Failure)> {
     if config.isolation.is_some() && !matches!(config.transport, Transport::Stdio { .. }) {
         let message = "`isolation` requires a child process; it cannot be enforced for a `url`";
-        return Err(OpenError::new(Kind::Config, message));
+        return Err((Kind::Config, Failure::not_sent(message)));
     }
     #[cfg(feature = "cassette")]
     if let Some(player) = options.cassette.as_ref().and_then(Cassette::player) {
-        return Ok(Opened::from(replay(player, link.ledger.clone(), link.notes.redactor().clone())));
+        return Ok(replay(player, link.ledger.clone(), link.notes.redactor().clone()));
     }
     #[cfg(feature = "stdio")]
     if let Some(streams) = &options.streams {
@@ -107,34 +88,36 @@ pub(crate) async fn open(config: &ServerConfig, options: &ClientOptions, link: &
         if config.isolation.is_some() || ways.contains(&true) {
             let message = "`isolation`, `ca`, `client_cert`, `proxy` and `auth` cannot be enforced for streams of the \
                            program; remove them";
-            return Err(OpenError::new(Kind::Config, message));
+            return Err((Kind::Config, Failure::not_sent(message)));
         }
         let sides = DuplexTransport::over(streams, link.ledger.clone(), link.notes.clone()).await;
-        return sides.map(Opened::from).map_err(|error| OpenError::new(Kind::Transport, error.to_string()));
+        return sides.map_err(|error| (Kind::Transport, Failure::not_sent(error.to_string())));
     }
     #[cfg(feature = "stdio")]
     if let Some(program) = Program::of(config) {
         let started = StdioTransport::start(&program, link.ledger.clone(), link.notes.clone());
-        let (sides, sandbox) = started.map_err(|(kind, message)| OpenError::new(kind, message))?;
-        return Ok(Opened { sides, sandbox });
+        let (sides, sandbox) = started.map_err(|(kind, message)| (kind, Failure::not_sent(message)))?;
+        if let Some(sandbox) = sandbox {
+            link.sandbox.get_or_init(|| Arc::downgrade(&sandbox));
+        }
+        return Ok(sides);
     }
     #[cfg(feature = "http")]
     if let Transport::Http { url, headers } | Transport::Sse { url, headers } = &config.transport {
         warn_of_exposed_headers(config);
-        let client = http_client(config, options, (url, headers), link)?;
+        let client = http_client(config, options, (url, headers), link);
+        let client = client.map_err(|(kind, message)| (kind, Failure::not_sent(message)))?;
         let url = reqwest::Url::parse(url)
-            .map_err(|error| OpenError::new(Kind::Config, format!("`url` is not a URL: {error}")))?;
+            .map_err(|error| (Kind::Config, Failure::not_sent(format!("`url` is not a URL: {error}"))))?;
         if let Some(param_headers) = &link.param_headers {
-            let sides = streamable::connect(url, client, param_headers.clone(), options.max_concurrent_requests);
-            return Ok(sides.into());
+            return Ok(streamable::connect(url, client, param_headers.clone(), options.max_concurrent_requests));
         }
-        let sides = SseTransport::connect(url, client).await;
-        return sides.map(Opened::from).map_err(|failure| OpenError { kind: Kind::Transport, failure });
+        return SseTransport::connect(url, client).await.map_err(|failure| (Kind::Transport, failure));
     }
     let _ = (options, link);
     let missing = if cfg!(feature = "stdio") { "http" } else { "stdio" };
     let message = format!("unsupported in this build; enable the feature `{missing}` of mcp-bindgen");
-    Err(OpenError::new(Kind::Unsupported, message))
+    Err((Kind::Unsupported, Failure::not_sent(message)))
 }
 
 /// Warns once of each server whose headers others can read on their way.
@@ -153,18 +136,18 @@ fn http_client(
     options: &ClientOptions,
     (url, headers): (&str, &BTreeMap<String, String>),
     link: &Link,
-) -> Result<HttpClient, OpenError> {
-    let wrong = |message| OpenError::new(Kind::Config, message);
+) -> Result<HttpClient, (Kind, String)> {
+    let wrong = |message| (Kind::Config, message);
     if !(url.starts_with("http://") || url.starts_with("https://")) {
         return Err(wrong("`url` must begin with http:// or https://".to_owned()));
     }
     if config.auth.is_some() && link.authorizer.is_none() {
         let message = "`auth` requires the feature `auth` of mcp-bindgen, which this build does not have";
-        return Err(OpenError::new(Kind::Unsupported, message));
+        return Err((Kind::Unsupported, message.to_owned()));
     }
     let network = Network::of(config, options.customize.clone()).map_err(wrong)?;
     Ok(HttpClient {
-        client: shared(url, &network).map_err(|error| OpenError::new(Kind::Transport, error))?,
+        client: shared(url, &network).map_err(|error| (Kind::Transport, error))?,
         proxy: network.proxy.as_ref().map(place),
         headers: header_map(headers).map_err(wrong)?,
         authorizer: link.authorizer.clone(),

@@ -4,9 +4,7 @@ use std::future::{Future, ready};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_bindgen_model::ServerConfig;
-#[cfg(feature = "stdio")]
-use mcp_bindgen_model::Transport;
+use mcp_bindgen_model::{ServerConfig, Transport};
 use serde_json::{Map, Value, json};
 
 use super::limits::SharedLimits;
@@ -158,6 +156,28 @@ impl ClientOptions {
         /// the place of the same settings.
         #[cfg(feature = "auth")]
         authorization(oauth: crate::OAuth): authorization = Some(oauth);
+
+        /// Changes the HTTP client of servers at a URL, for example its proxies, its DNS or its timeouts. The builder
+        /// has the settings of the configuration (`ca`, `client_cert`, `proxy`). Redirects and retries are set afterwards,
+        /// because both could send a call again. OAuth requests use the same client, so default headers with secrets are
+        /// sent to the authorization server too.
+        ///
+        /// Certificates that are added to the builder have no effect, because it has its own TLS configuration: use `ca`,
+        /// or replace the configuration with `tls_backend_preconfigured`.
+        ///
+        /// ```
+        /// use std::time::Duration;
+        ///
+        /// use mcp_bindgen_runtime::ClientOptions;
+        ///
+        /// let options = ClientOptions::new().http_client(|builder| {
+        ///     builder.user_agent("my-agent/1.0").connect_timeout(Duration::from_secs(3))
+        /// });
+        /// # let _ = options;
+        /// ```
+        #[cfg(feature = "http")]
+        http_client(change: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + Sync + 'static):
+            customize = Some(Customize(Arc::new(change)));
     }
 
     /// Handles elicitation: requests of the server to the user during a call. Declares the capability.
@@ -274,8 +294,9 @@ impl ClientOptions {
     /// Returns `true` if a cassette replaces the server.
     pub(crate) fn replays(&self) -> bool {
         #[cfg(feature = "cassette")]
-        return self.cassette.as_ref().is_some_and(Cassette::replays);
-        #[cfg(not(feature = "cassette"))]
+        if let Some(cassette) = &self.cassette {
+            return cassette.replays();
+        }
         false
     }
 
@@ -290,20 +311,19 @@ impl ClientOptions {
     /// Returns `true` if the client has one transport and cannot open another.
     pub(crate) fn opens_one_transport(&self) -> bool {
         #[cfg(feature = "stdio")]
-        return self.streams.as_ref().is_some_and(|streams| streams.are_for_one_session);
-        #[cfg(not(feature = "stdio"))]
+        if let Some(streams) = &self.streams {
+            return streams.are_for_one_session;
+        }
         false
     }
 
     /// Returns `true` if connecting starts a child process.
     pub(crate) fn starts_child(&self, config: &ServerConfig) -> bool {
         #[cfg(feature = "stdio")]
-        return matches!(config.transport, Transport::Stdio { .. }) && self.streams.is_none() && !self.replays();
-        #[cfg(not(feature = "stdio"))]
-        {
-            let _ = config;
-            false
+        if self.streams.is_some() {
+            return false;
         }
+        cfg!(feature = "stdio") && matches!(config.transport, Transport::Stdio { .. }) && !self.replays()
     }
 
     /// Declares an extension of the protocol by its id (`com.example/feature`), with its settings. Its messages are
@@ -343,33 +363,6 @@ impl ClientOptions {
         A: Future<Output = Result<Value, (i32, String)>> + Send + 'static,
     {
         self.handlers.own = answerer(move |(method, params)| answer(method, params));
-        self
-    }
-
-    /// Changes the HTTP client of servers at a URL, for example its proxies, its DNS or its timeouts. The builder
-    /// has the settings of the configuration (`ca`, `client_cert`, `proxy`). Redirects and retries are set afterwards,
-    /// because both could send a call again. OAuth requests use the same client, so default headers with secrets are
-    /// sent to the authorization server too.
-    ///
-    /// Certificates that are added to the builder have no effect, because it has its own TLS configuration: use `ca`,
-    /// or replace the configuration with `tls_backend_preconfigured`.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// use mcp_bindgen_runtime::ClientOptions;
-    ///
-    /// let options = ClientOptions::new().http_client(|builder| {
-    ///     builder.user_agent("my-agent/1.0").connect_timeout(Duration::from_secs(3))
-    /// });
-    /// # let _ = options;
-    /// ```
-    #[cfg(feature = "http")]
-    pub fn http_client(
-        mut self,
-        change: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + Sync + 'static,
-    ) -> Self {
-        self.customize = Some(Customize(Arc::new(change)));
         self
     }
 

@@ -9,13 +9,6 @@ use crate::{ConnectError, ConnectErrorKind as Kind};
 
 const LONGEST_REASON: usize = 500;
 
-/// A configuration whose placeholders are values.
-pub(crate) struct Resolved {
-    pub(crate) config: ServerConfig,
-    /// Knows every secret in it.
-    pub(crate) redactor: Redactor,
-}
-
 /// Returns a server's configuration with resolved placeholders, as a client resolves them when it connects. It is for
 /// programs that pass the configuration to another client. `Debug` still prints the placeholders; the fields contain
 /// the values. Cancel safe.
@@ -35,7 +28,7 @@ pub(crate) struct Resolved {
 /// # Errors
 /// Fails with the name of a placeholder that has no value or cannot be resolved, and never with a value.
 pub async fn with_secrets(config: &ServerConfig, source: &impl SecretSource) -> Result<ServerConfig, ConnectError> {
-    Ok(resolve(config, source).await?.config)
+    Ok(resolve(config, source).await?.0)
 }
 
 /// The secrets in a server's configuration that are known without connecting, for programs that store responses of
@@ -60,7 +53,7 @@ impl KnownSecrets {
     /// Creates a redactor for a configuration. A placeholder without a value hides nothing. Dropping this future drops
     /// the future of the source.
     pub async fn of(config: &ServerConfig, source: &impl SecretSource) -> Self {
-        Self { redactor: unresolved(config, source).await.redactor }
+        Self { redactor: unresolved(config, source).await.1 }
     }
 
     /// Returns `true` if a text contains one of them, in any form in which servers print it. Values that could be
@@ -71,15 +64,19 @@ impl KnownSecrets {
     }
 }
 
-/// Resolves each placeholder. Dropping this future drops the future of the source.
+/// Returns the configuration with a value for each placeholder, and a redactor for its secrets. Dropping this future
+/// drops the future of the source.
 ///
 /// # Errors
 /// Fails with the name of a placeholder that has no value or cannot be resolved.
-pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) -> Result<Resolved, ConnectError> {
+pub(super) async fn resolve(
+    config: &ServerConfig,
+    secrets: &impl SecretSource,
+) -> Result<(ServerConfig, Redactor), ConnectError> {
     let mut found: Vec<(SecretRef, String)> = Vec::new();
     for secret in config.placeholders() {
         let value = find_secret(config, &secret, secrets).await.map_err(|error| {
-            let kind = if error.is_unsupported() { Kind::Unsupported } else { Kind::Config };
+            let kind = if error.is_unsupported { Kind::Unsupported } else { Kind::Config };
             // The error of a program's own source may contain values that it returned before.
             let reason = Redactor::new(&private_values(config, &found)).shown(&error.to_string(), LONGEST_REASON);
             ConnectError::new(&config.name, kind, format!("`{secret}` has no value: {reason}"))
@@ -92,12 +89,12 @@ pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) 
         ConnectError::new(&config.name, Kind::Config, format!("{error}{looked}"))
     })?;
     let redactor = Redactor::new(&private_values(&ready, &found));
-    Ok(Resolved { config: ready, redactor })
+    Ok((ready, redactor))
 }
 
 /// Returns the unresolved configuration, with a redactor for the secrets that can be resolved. Dropping this future
 /// drops the future of the source.
-pub(crate) async fn unresolved(config: &ServerConfig, secrets: &impl SecretSource) -> Resolved {
+pub(super) async fn unresolved(config: &ServerConfig, secrets: &impl SecretSource) -> (ServerConfig, Redactor) {
     let mut found: Vec<(SecretRef, String)> = Vec::new();
     for secret in config.placeholders() {
         if let Ok(Some(value)) = find_secret(config, &secret, secrets).await {
@@ -107,7 +104,7 @@ pub(crate) async fn unresolved(config: &ServerConfig, secrets: &impl SecretSourc
     // A placeholder without a value is not a secret.
     let known = config.expand_with(|secret| value_of(&found, secret).or_else(|| Some(String::new())));
     let redactor = Redactor::new(&private_values(known.as_ref().unwrap_or(config), &found));
-    Resolved { config: config.clone(), redactor }
+    (config.clone(), redactor)
 }
 
 fn value_of(found: &[(SecretRef, String)], wanted: &SecretRef) -> Option<String> {

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use rmcp::model::RequestMetaObject;
+use rmcp::model::{MetaObject, RequestMetaObject};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -13,7 +13,6 @@ use super::ask::Ask;
 use super::connection::Connection;
 use crate::call::INPUT_REQUIRED;
 use crate::ground::deadline::{Deadline, Patience};
-use crate::ground::task::cancelled;
 use crate::rpc::messages::error_data;
 use crate::rpc::request::{RequestError, Terms};
 use crate::rpc::sent::MethodCall;
@@ -42,7 +41,7 @@ impl Connection {
         patience: Patience,
     ) -> Result<Value, RequestError> {
         if let Some(meta) = options.given().meta.as_deref() {
-            ask.set_meta(meta);
+            ask.call.stamp(RequestMetaObject(MetaObject(meta.clone())));
         }
         let passed = options.given().input.as_ref();
         // Older servers do not ask in results, so passed input is ignored for them.
@@ -54,7 +53,7 @@ impl Connection {
             let terms = self.terms(options, time.patience, ask.list);
             let mut result = self
                 .session
-                .request(ask.request(), terms)
+                .request(ask.call.clone(), terms)
                 .await
                 .map_err(|error| if round == 0 { error } else { error.after_a_round() })?;
             ask.is_answered = true;
@@ -79,9 +78,8 @@ impl Connection {
         // A request that is made for another client has its capabilities.
         let capabilities = options.given().capabilities.as_deref().filter(|_| self.is_modern());
         let stamp = capabilities.map(|capabilities| {
-            let mut stamp = RequestMetaObject::default();
-            stamp.insert(CLIENT_CAPABILITIES.to_owned(), capabilities.clone());
-            stamp
+            let field = (CLIENT_CAPABILITIES.to_owned(), capabilities.clone());
+            RequestMetaObject(MetaObject(Map::from_iter([field])))
         });
         Terms {
             patience,
@@ -108,14 +106,12 @@ impl Connection {
             return Ok(None);
         };
         let start = Instant::now();
-        let answered = tokio::select! {
-            biased;
-            () = cancelled(options.cancellation()) => return Err(RequestError::Cancelled(Dispatched::Unknown)),
-            answered = Deadline::after(time.for_answers).bound(self.answer(questions)) => answered,
-        };
+        let answering = Deadline::after(time.for_answers).bound(self.answer(questions));
+        let answered = options.unless_cancelled(answering).await;
         time.for_answers = time.for_answers.saturating_sub(start.elapsed());
         time.patience = time.patience.without(start.elapsed());
-        answered.unwrap_or(Err(RequestError::Timeout(Dispatched::Unknown))).map(Some)
+        let answered = answered.ok_or(RequestError::Cancelled(Dispatched::Unknown))?;
+        answered.ok_or(RequestError::Timeout(Dispatched::Unknown))?.map(Some)
     }
 
     async fn answer(&self, questions: Map<String, Value>) -> Result<Map<String, Value>, RequestError> {
@@ -192,11 +188,9 @@ fn unanswered(questions: Value, answered: &mut Map<String, Value>) -> Option<Val
 /// Waits for the server's poll interval.
 async fn pause(task: &Value, options: &CallOptions, patience: Patience) -> Result<(), RequestError> {
     let wanted = task.get("pollIntervalMs").and_then(Value::as_u64).map_or(POLL, Duration::from_millis);
-    let pause = tokio::time::sleep(wanted.max(SHORTEST_POLL));
-    tokio::select! {
-        waited = patience.cap.bound(pause) => waited.ok_or(RequestError::Timeout(Dispatched::Unknown)),
-        () = cancelled(options.cancellation()) => Err(RequestError::Cancelled(Dispatched::Unknown)),
-    }
+    let pause = patience.cap.bound(tokio::time::sleep(wanted.max(SHORTEST_POLL)));
+    let waited = options.unless_cancelled(pause).await.ok_or(RequestError::Cancelled(Dispatched::Unknown))?;
+    waited.ok_or(RequestError::Timeout(Dispatched::Unknown))
 }
 
 /// A task that no caller waits for. Dropping it cancels the task on the server.

@@ -91,18 +91,14 @@ impl SecretSource for LocalSecrets {
 #[error("{message}")]
 pub struct SecretError {
     message: String,
-    is_unsupported: bool,
+    /// `true` if this build does not support the placeholder.
+    pub(super) is_unsupported: bool,
 }
 
 impl SecretError {
     /// Creates an error with a reason, which must not contain secrets.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), is_unsupported: false }
-    }
-
-    /// Returns `true` if this build does not support the placeholder.
-    pub(crate) fn is_unsupported(&self) -> bool {
-        self.is_unsupported
     }
 }
 
@@ -144,6 +140,6 @@ mod tests {
     #[tokio::test]
     async fn keyring_is_unsupported_in_a_build_without_it() {
         let error = LocalSecrets.secret(&SecretRef::Keyring("NAME".to_owned())).await.expect_err("no keyring");
-        assert!(error.is_unsupported(), "{error}");
+        assert!(error.is_unsupported, "{error}");
     }
 }

@@ -47,7 +47,7 @@ pub async fn find_secret(
             Ok(Some(value)) => return Ok(Some(value)),
             Ok(None) => {}
             // An unsupported store that the configuration names is an error, not a skipped store.
-            Err(error) if error.is_unsupported() => return Err(error),
+            Err(error) if error.is_unsupported => return Err(error),
             Err(error) => failed = failed.or(Some(error)),
         }
     }

@@ -116,7 +116,7 @@ async fn unsupported_protocol_version_is_an_error() {
 async fn malformed_handshake_is_an_error() {
     let error = refused("wrong-handshake", Client::new).await;
     assert_eq!(error.kind, Kind::Protocol);
-    assert!(error.to_string().contains("the response to `initialize` is invalid"), "{error}");
+    assert!(error.to_string().contains("`initialize` failed: the response has no `protocolVersion`"), "{error}");
 }
 
 #[tokio::test]

@@ -27,16 +27,12 @@ enum Found {
 
 /// A random text that only the processes of one start have in their environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mark(String);
+pub(super) struct Mark(pub(super) String);
 
 impl Mark {
     pub(super) fn new() -> Self {
         let random = || RandomState::new().hash_one(0_u8);
         Self(format!("{:016x}{:016x}", random(), random()))
-    }
-
-    pub(super) fn as_str(&self) -> &str {
-        &self.0
     }
 
     /// Returns the value of [`VARIABLE`] for the child.
@@ -93,21 +89,16 @@ fn scan(marks: &[Mark], signal: Signal) -> Found {
     // Reading a process's environment may block. Processes that started before this one are not scanned.
     let own_start = start(std::process::id());
     let pids = pids.filter(|pid| start(pid.as_raw_nonzero().get().unsigned_abs()) >= own_start);
-    let mut found = Found::Nothing;
-    for pid in pids {
-        match look_at(pid) {
-            Found::Nothing => {}
-            Found::Unclear => found = found.max(Found::Unclear),
-            Found::Marked => {
-                let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
-                // The number may have become another process's before there was a descriptor.
-                if look_at(pid) == Found::Marked && pidfd_send_signal(&process, signal).is_ok() {
-                    found = Found::Marked;
-                }
-            }
+    let signalled = pids.map(|pid| match look_at(pid) {
+        Found::Marked => {
+            // The number may have become another process's before there was a descriptor.
+            let process = pidfd_open(pid, PidfdFlags::empty()).ok().filter(|_| look_at(pid) == Found::Marked);
+            let is_signalled = process.is_some_and(|process| pidfd_send_signal(&process, signal).is_ok());
+            if is_signalled { Found::Marked } else { Found::Nothing }
         }
-    }
-    found
+        found => found,
+    });
+    signalled.max().unwrap_or(Found::Nothing)
 }
 
 /// Returns when a process was started, in ticks since the system was; `None` if it is gone, or none of programs.

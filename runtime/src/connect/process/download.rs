@@ -5,19 +5,19 @@
 //! them, with the variables and without the server, puts the package into their cache and prints the `PATH` that the
 //! server would have. The server's program is then found on it, and started as any other.
 
-use std::path::Path;
+use std::path::{Component, Path};
 use std::pin::pin;
-use std::process::ExitStatus;
 use std::time::Duration;
 
 use mcp_bindgen_model::{Isolation, ServerConfig, Transport};
-use tokio::io::{AsyncReadExt, BufReader};
+use serde_json::Value;
+use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
 use super::environment::Manager;
 use super::isolation::Refusal;
 use super::stdio::note_stderr;
-use super::tree::{Pipes, ProcessTree};
+use super::tree::ProcessTree;
 use super::{Program, is_path};
 use crate::ConnectErrorKind as Kind;
 use crate::rpc::notes::Notes;
@@ -28,6 +28,8 @@ const PATIENCE_FOR_OUTPUT: Duration = Duration::from_millis(200);
 /// A download that has to come before the server's start.
 pub(crate) struct Download<'c> {
     config: &'c ServerConfig,
+    /// The package manager's program.
+    program: Program<'c>,
     manager: Manager,
     package: &'c str,
     args: &'c [String],
@@ -45,11 +47,9 @@ impl<'c> Download<'c> {
     /// Returns the download that this server needs, if any.
     pub(crate) fn before(config: &'c ServerConfig) -> Option<Self> {
         let (manager, package, args) = Manager::of(config)?;
-        if !config.isolation.as_ref().is_none_or(allows_download) {
-            return None;
-        }
-        let variables = manager.withheld(config);
-        (!variables.is_empty()).then_some(Self { config, manager, package, args, variables })
+        let program = Program::of(config).filter(|program| program.isolation.is_none_or(allows_download))?;
+        let variables: Vec<String> = manager.withheld(config).into_iter().map(|(name, _)| name).collect();
+        (!variables.is_empty()).then_some(Self { config, program, manager, package, args, variables })
     }
 
     /// Downloads the package, and returns how its server is started. Dropping the future ends all that was started.
@@ -58,14 +58,13 @@ impl<'c> Download<'c> {
     /// If the package manager cannot be started or fails; `notes` has its stderr. If the server's program is
     /// not found and cannot be started without the variables either.
     pub(crate) async fn run(&self, notes: &Notes) -> Result<ServerConfig, Refusal> {
-        let Some(program) = Program::of(self.config) else { return Ok(self.config.clone()) };
-        let (args, inherit_env) = (self.step(), [&*self.config.inherit_env, &*self.variables].concat());
-        let program = Program { args: &args, inherit_env: &inherit_env, ..program };
-        let (mut process, Pipes { stdin, stdout, stderr }) = ProcessTree::start(&program)?;
+        let (args, inherit_env) = (self.step(), [self.program.inherit_env, &self.variables].concat());
+        let program = Program { args: &args, inherit_env: &inherit_env, ..self.program };
+        let (mut process, (stdin, stdout, stderr)) = ProcessTree::start(&program)?;
         drop(stdin);
         let mut printed = Vec::new();
         let status = {
-            let mut stdout = BufReader::new(stdout).take(LONGEST_OUTPUT);
+            let mut stdout = stdout.take(LONGEST_OUTPUT);
             let reading = async { tokio::join!(stdout.read_to_end(&mut printed), note_stderr(stderr, notes.clone())) };
             let mut reading = pin!(reading);
             tokio::select! {
@@ -79,16 +78,16 @@ impl<'c> Download<'c> {
         };
         let sandbox = process.sandbox.clone();
         drop(process);
-        if let (false, Some(sandbox)) = (status.as_ref().is_ok_and(ExitStatus::success), sandbox)
-            && let Some(refusal) = sandbox.refusal().await
-        {
-            return Err(refusal);
-        }
-        match status {
-            Ok(status) if status.success() => self.started_as(&String::from_utf8_lossy(&printed)),
-            Ok(status) => Err((Kind::Spawn, self.failed(&format!("failed ({status})")))),
-            Err(error) => Err((Kind::Spawn, self.failed(&format!("failed: {error}")))),
-        }
+        let how = match status {
+            Ok(status) if status.success() => return self.started_as(&String::from_utf8_lossy(&printed)),
+            Ok(status) => format!("failed ({status})"),
+            Err(error) => format!("failed: {error}"),
+        };
+        let refusal = match sandbox {
+            Some(sandbox) => sandbox.refusal().await,
+            None => None,
+        };
+        Err(refusal.unwrap_or_else(|| (Kind::Spawn, self.failed(&how))))
     }
 
     /// Returns the message of a download that did not succeed.
@@ -109,59 +108,50 @@ impl<'c> Download<'c> {
 
     /// Returns the arguments that make the package manager install the package, run none of its programs, and print `PATH`.
     fn step(&self) -> Vec<String> {
-        let words: &[&str] = match (self.manager, cfg!(windows)) {
-            (Manager::Npm, false) => &["-y", "--package", self.package, "-c", "printf '%s' \"$PATH\""],
-            (Manager::Npm, true) => &["-y", "--package", self.package, "-c", "echo %PATH%"],
-            (Manager::Uv, false) => &["--from", self.package, "sh", "-c", "printf '%s' \"$PATH\""],
-            (Manager::Uv, true) => &["--from", self.package, "cmd", "/c", "echo %PATH%"],
+        let words = match (self.manager, cfg!(windows)) {
+            (Manager::Npm, false) => ["-y", "--package", self.package, "-c", "printf '%s' \"$PATH\""],
+            (Manager::Npm, true) => ["-y", "--package", self.package, "-c", "echo %PATH%"],
+            (Manager::Uv, false) => ["--from", self.package, "sh", "-c", "printf '%s' \"$PATH\""],
+            (Manager::Uv, true) => ["--from", self.package, "cmd", "/c", "echo %PATH%"],
         };
-        words.iter().map(|word| (*word).to_owned()).collect()
+        words.map(str::to_owned).into()
     }
 
     /// Returns the configuration that starts the server's own program, if it is found. Otherwise the package manager
     /// starts it from its cache. Only the variables that name the index let it find the cache of another index.
     fn started_as(&self, printed: &str) -> Result<ServerConfig, Refusal> {
-        let mut config = self.config.clone();
         let path = printed.lines().next_back().unwrap_or_default().trim();
-        let programs = std::env::split_paths(path).next();
-        let found = programs.and_then(|folder| {
-            let name = match self.manager {
-                Manager::Npm => program_of_npm(&folder, self.package)?,
-                Manager::Uv => name_of_requirement(self.package)?.to_owned(),
-            };
-            let program = which::which_in(&name, Some(&folder), &folder).ok()?;
-            program.to_str().map(str::to_owned)
-        });
-        if let Transport::Stdio { command, args, .. } = &mut config.transport {
-            match found {
-                Some(program) => {
-                    *command = program;
-                    *args = self.args.to_vec();
-                    config.env.retain(|name, _| !is_path(name));
-                    config.env.insert("PATH".to_owned(), path.to_owned());
-                }
-                None => {
-                    let indexes: Vec<String> = self
-                        .variables
-                        .iter()
-                        .filter(|name| names_an_index(name))
-                        .map(|name| format!("\"{name}\""))
-                        .collect();
-                    if !indexes.is_empty() {
-                        let message = format!(
-                            "cannot find the program of `{}` after its download; to start it with `{}`, write \
-                             `inherit_env = [{}]` in its configuration",
-                            self.package,
-                            self.command(),
-                            indexes.join(", ")
-                        );
-                        return Err((Kind::Config, message));
-                    }
-                    args.insert(0, "--offline".to_owned());
-                }
-            }
+        let mut config = self.config.clone();
+        let Transport::Stdio { command, args, .. } = &mut config.transport else { return Ok(config) };
+        if let Some(found) = self.find_program(path) {
+            *command = found;
+            *args = self.args.to_vec();
+            config.env.retain(|name, _| !is_path(name));
+            config.env.insert("PATH".to_owned(), path.to_owned());
+            return Ok(config);
         }
+        let indexes = self.variables.iter().filter(|name| names_an_index(name));
+        let indexes = indexes.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+        if !indexes.is_empty() {
+            let (package, command) = (self.package, self.command());
+            let message = format!(
+                "cannot find the program of `{package}` after its download; to start it with `{command}`, write \
+                 `inherit_env = [{indexes}]` in its configuration"
+            );
+            return Err((Kind::Config, message));
+        }
+        args.insert(0, "--offline".to_owned());
         Ok(config)
+    }
+
+    /// Finds the server's program in the first folder of `PATH`.
+    fn find_program(&self, path: &str) -> Option<String> {
+        let folder = std::env::split_paths(path).next()?;
+        let name = match self.manager {
+            Manager::Npm => program_of_npm(&folder, self.package)?,
+            Manager::Uv => name_of_requirement(self.package)?.to_owned(),
+        };
+        which::which_in(name, Some(&folder), &folder).ok()?.to_str().map(str::to_owned)
     }
 }
 
@@ -173,21 +163,18 @@ fn names_an_index(variable: &str) -> bool {
 
 /// Finds the program that `npx` runs of a package, by the rule of `npx`: the only one, or the one with the package's name.
 fn program_of_npm(programs: &Path, package: &str) -> Option<String> {
-    let (scope, rest) = match package.strip_prefix('@') {
-        Some(scoped) => scoped.split_once('/').map(|(scope, rest)| (Some(scope), rest))?,
-        None => (None, package),
-    };
-    let name = rest.split_once('@').map_or(rest, |(name, _)| name);
-    let is_name =
-        |part: &str| part.starts_with(|c: char| c.is_ascii_alphanumeric()) && !part.contains(['/', '\\', ':']);
-    if !is_name(name) || !scope.is_none_or(is_name) {
+    // `name@version` or `@scope/name@version`; anything else is no folder, or none that belongs to it.
+    let version = package.match_indices('@').map(|(at, _)| at).find(|at| *at > 0);
+    let package = package.get(..version.unwrap_or(package.len()))?;
+    let folder = Path::new(package);
+    if !folder.components().all(|part| matches!(part, Component::Normal(_))) {
         return None;
     }
-    let folder = scope.map_or_else(Default::default, |scope| format!("@{scope}/")) + name;
     let text = std::fs::read_to_string(programs.parent()?.join(folder).join("package.json")).ok()?;
-    let manifest: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let manifest: Value = serde_json::from_str(&text).ok()?;
+    let name = folder.file_name()?.to_str()?;
     let programs = match manifest.get("bin")? {
-        serde_json::Value::String(_) => return Some(name.to_owned()),
+        Value::String(_) => return Some(name.to_owned()),
         programs => programs.as_object()?,
     };
     let (first, file) = programs.iter().next()?;

@@ -3,6 +3,7 @@
 //! A server inherits a short list, plus the variables that its configuration names. Variables of proxies and package
 //! indexes may hold passwords: they reach the download step, but not the server.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
 
@@ -42,18 +43,11 @@ const NO_REASON: [&str; 4] = ["no_proxy", "npm_config_noproxy", "npm_config_user
 
 /// How many variables an error names.
 const MOST_NAMED: usize = 4;
-/// Parts of names of variables that a server may have needed, and the words on stderr that suggest it.
-const NEEDED: [(&[&str], &[&str]); 3] = [
-    (
-        &["TOKEN", "KEY", "SECRET", "PASSWORD", "CREDENTIAL"],
-        &["token", "key", "secret", "password", "credential", "auth"],
-    ),
-    (
-        &["PROXY"],
-        &["proxy", "connect", "network", "resolve", "getaddrinfo", "unreachable", "timed out", "timeout", "fetch"],
-    ),
-    (&["CERT", "CA_BUNDLE", "CAINFO"], &["cert", "tls", "ssl", "issuer"]),
-];
+/// Parts of names of variables that a server may have needed: for logins, proxies and certificates.
+const NEEDED: &str = "TOKEN,KEY,SECRET,PASSWORD,CREDENTIAL,PROXY,CERT,CA_BUNDLE,CAINFO";
+/// The words on stderr that suggest such a variable.
+const SUGGESTING: &str = "token,key,secret,password,credential,auth,proxy,connect,network,resolve,getaddrinfo,\
+    unreachable,timed out,timeout,fetch,cert,tls,ssl,issuer";
 
 /// A program that downloads the package of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,52 +80,44 @@ impl Manager {
 
     /// Returns the variables that a download reads and the server must not receive. It is empty if no variable needs to
     /// be withheld, so that the server can start at once.
-    pub(crate) fn withheld(self, config: &ServerConfig) -> Vec<String> {
-        let withheld: Vec<String> = variables()
-            .filter(|(name, _)| self.reads(name) && !is_passed(config, name))
-            .map(|(name, _)| name)
-            .collect();
-        let is_reason = |name: &String| !NO_REASON.contains(&name.to_ascii_lowercase().as_str());
-        if withheld.iter().any(is_reason) { withheld } else { Vec::new() }
+    pub(super) fn withheld(self, config: &ServerConfig) -> Vec<(String, String)> {
+        let mut withheld: Vec<_> =
+            variables().filter(|(name, _)| self.reads(name) && !is_passed(config, name)).collect();
+        if withheld.iter().all(|(name, _)| NO_REASON.contains(&name.to_ascii_lowercase().as_str())) {
+            withheld.clear();
+        }
+        withheld
     }
 }
 
-/// Returns the variables of this process that a child inherits.
-pub(super) fn inherited<'p>(program: &'p Program<'_>) -> impl Iterator<Item = (&'p str, OsString)> {
+/// Returns the variables of a child: those of this process that it inherits, then those of its configuration.
+pub(super) fn of<'p>(program: &'p Program<'_>) -> impl Iterator<Item = (&'p str, OsString)> {
     let has_folders = program.isolation.is_none() && !cfg!(windows);
     let folders = FOLDERS.into_iter().filter(move |_| has_folders);
     let names = INHERITED.split(',').chain(CERTIFICATES).chain(folders);
     let names = names.chain(program.inherit_env.iter().map(String::as_str));
-    names.filter_map(|name| env::var_os(name).map(|value| (name, value)))
+    let inherited = names.filter_map(|name| env::var_os(name).map(|value| (name, value)));
+    inherited.chain(program.env.iter().map(|(name, value)| (name.as_str(), value.into())))
 }
 
 /// Names set variables that a failed server did not receive, but may need. These are variables that its output
-/// mentions, variables with its name as a prefix, and those of a kind that its stderr suggests.
+/// mentions, variables with its name as a prefix, and those for logins and networks if its stderr suggests one.
 pub(crate) fn missed(config: &ServerConfig, stderr: &str) -> Option<String> {
     let prefix = format!("{}_", config.name.to_ascii_uppercase().replace('-', "_"));
     let words = stderr.to_ascii_lowercase();
-    let is_silent = words.trim().is_empty();
-    let suggests = |name: &str| {
-        NEEDED.iter().any(|(parts, hints)| {
-            let is_kind = parts.iter().any(|part| name.contains(part));
-            // Certificates are passed on; a silent server failed for another reason.
-            is_kind && (hints.iter().any(|hint| words.contains(hint)) || (is_silent && !parts.contains(&"CERT")))
-        })
-    };
-    let mut found: Vec<(u8, String)> = Vec::new();
-    for (name, value) in variables() {
+    let suggests = words.trim().is_empty() || SUGGESTING.split(',').any(|word| words.contains(word));
+    let rank = |name: &str, value: &str| {
         let upper = name.to_ascii_uppercase();
-        let rank = match () {
-            () if is_passed(config, &name) || is_given_otherwise(config, &value) => continue,
-            () if mentions(stderr, &name) => 0,
-            () if upper.starts_with(&prefix) => 1,
-            () if suggests(&upper) => 2,
-            () => continue,
-        };
-        if let Err(at) = found.binary_search(&(rank, name.clone())) {
-            found.insert(at, (rank, name));
+        match () {
+            () if is_passed(config, name) || is_given_otherwise(config, value) => None,
+            () if mentions(stderr, name) => Some(0),
+            () if upper.starts_with(&prefix) => Some(1),
+            () if suggests && NEEDED.split(',').any(|part| upper.contains(part)) => Some(2),
+            () => None,
         }
-    }
+    };
+    let found: BTreeSet<(u8, String)> =
+        variables().filter_map(|(name, value)| Some((rank(&name, &value)?, name))).collect();
     let (_, first) = found.first()?;
     let names: Vec<String> = found.iter().take(MOST_NAMED).map(|(_, name)| format!("`{name}`")).collect();
     let more = match found.len() - names.len() {
@@ -164,37 +150,30 @@ fn is_passed(config: &ServerConfig, name: &str) -> bool {
 
 /// Returns `true` if the server has this value under another name, or among its arguments.
 fn is_given_otherwise(config: &ServerConfig, value: &str) -> bool {
-    let args = match &config.transport {
-        Transport::Stdio { args, .. } => args.as_slice(),
-        _ => &[],
-    };
+    let args = Program::of(config).into_iter().flat_map(|program| program.args);
     config.env.values().chain(args).any(|given| given.contains(value))
 }
 
 /// Returns `true` if a text has this name in it as a word.
 fn mentions(text: &str, name: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    name.len() > 4
-        && text.match_indices(name).any(|(at, _)| {
-            let (before, after) = (text.get(..at), text.get(at + name.len()..));
-            !before.is_some_and(|text| text.ends_with(is_part)) && !after.is_some_and(|text| text.starts_with(is_part))
-        })
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    name.len() > 4 && words.any(|word| word == name)
 }
 
 /// Returns the variables of a download that may hold a secret. The login of a registry, which is in base64, is given as in an
 /// `Authorization` header.
 pub(crate) fn secrets_of_download(config: &ServerConfig) -> Vec<(String, String)> {
     let Some((manager, ..)) = Manager::of(config) else { return Vec::new() };
-    let is_of_registry = |name: &str| name.to_ascii_lowercase().starts_with("npm_config_//");
-    let is_secret = |name: &str, value: &str| {
-        value.contains(['@', '/']) || is_of_registry(name) || mcp_bindgen_model::is_secret_key(name)
-    };
-    let as_header = |(name, value): (String, String)| {
-        let value = if is_of_registry(&name) && name.ends_with(":_auth") { format!("Basic {value}") } else { value };
-        (name, value)
-    };
-    let withheld = manager.withheld(config);
-    variables().filter(|(name, value)| withheld.contains(name) && is_secret(name, value)).map(as_header).collect()
+    let mut found = manager.withheld(config);
+    found.retain_mut(|(name, value)| {
+        let is_of_registry = name.to_ascii_lowercase().starts_with("npm_config_//");
+        let is_secret = value.contains(['@', '/']) || is_of_registry || mcp_bindgen_model::is_secret_key(name);
+        if is_of_registry && name.ends_with(":_auth") {
+            value.insert_str(0, "Basic ");
+        }
+        is_secret
+    });
+    found
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A process that ends a server if this program is killed.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -46,7 +47,7 @@ impl Guard {
     /// Starts a guard for processes with this mark; returns `None` on a machine without a shell.
     pub(super) fn start(mark: &Mark) -> Option<Self> {
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", SCRIPT, "sh", mark.as_str()]).process_group(0).current_dir("/");
+        shell.args(["-c", SCRIPT, "sh", &mark.0]).process_group(0).current_dir("/");
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         shell.env_clear().env("PATH", "/usr/bin:/bin:/run/current-system/sw/bin");
         let without = |error: &io::Error| tracing::debug!("the server will survive if this process is killed: {error}");
@@ -55,11 +56,8 @@ impl Guard {
     }
 
     /// Guards this group from now on.
-    pub(super) fn watch(&mut self, group: u32) -> io::Result<()> {
-        match &mut self.shell.stdin {
-            Some(stdin) => writeln!(stdin, "{group}"),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
-        }
+    pub(super) fn watch(&mut self, group: impl Display) -> io::Result<()> {
+        self.shell.stdin.as_mut().map_or(Ok(()), |stdin| writeln!(stdin, "{group}"))
     }
 }
 

@@ -5,10 +5,10 @@ mod descendants;
 pub(crate) mod download;
 pub(crate) mod environment;
 #[cfg(unix)]
+mod group;
+#[cfg(unix)]
 mod guard;
 pub(crate) mod isolation;
-#[cfg(unix)]
-mod running;
 pub(crate) mod stdio;
 pub(crate) mod tree;
 

@@ -9,7 +9,7 @@ use tokio::process::{ChildStderr, ChildStdout};
 
 use super::Program;
 use super::isolation::{Refusal, Sandbox};
-use super::tree::{Pipes, ProcessTree};
+use super::tree::ProcessTree;
 use crate::ground::task::task;
 use crate::rpc::ledger::Ledger;
 use crate::rpc::notes::Notes;
@@ -38,7 +38,7 @@ impl StdioTransport {
         ledger: Arc<Ledger>,
         notes: Notes,
     ) -> Result<(Sides, Option<Arc<Sandbox>>), Refusal> {
-        let (process, Pipes { stdin, stdout, stderr }) = ProcessTree::start(program)?;
+        let (process, (stdin, stdout, stderr)) = ProcessTree::start(program)?;
         let writer = Sink::child(stdin).and_then(|sink| Writer::new(sink, ledger.clone()));
         let writer = Arc::new(writer.map_err(|error| program.not_started(&error))?);
         let stderr = Some(tokio::spawn(task(note_stderr(stderr, notes.clone()))));

@@ -7,24 +7,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(unix)]
-use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid};
-#[cfg(unix)]
 use tokio::process::Child;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::Program;
 #[cfg(unix)]
-use super::descendants::{self, Mark};
+use super::descendants::Mark;
 use super::environment;
+#[cfg(unix)]
+use super::group::{self, Group, POLL};
+#[cfg(unix)]
+use super::guard::Guard;
 use super::isolation::{Refusal, Sandbox};
 
 const GRACE_AFTER_EOF: Duration = Duration::from_secs(2);
 const GRACE_AFTER_TERM: Duration = Duration::from_secs(2);
-const GRACE_FOR_DESCENDANTS: Duration = Duration::from_millis(300);
-const POLL: Duration = Duration::from_millis(20);
+/// How often descendants are asked to end, [`POLL`] apart.
+#[cfg(unix)]
+const TERMS_FOR_DESCENDANTS: u32 = 15;
+const PATIENCE_AFTER_KILL: Duration = Duration::from_millis(300);
 /// The maximum number of checks, a millisecond apart, whether a killed process is gone.
 const LOOKS_AFTER_KILL: u32 = 50;
+
+#[cfg(not(unix))]
+type Child = Box<dyn process_wrap::tokio::ChildWrapper>;
 
 /// Kills every server that this process started, with all that those started.
 ///
@@ -38,38 +45,28 @@ const LOOKS_AFTER_KILL: u32 = 50;
 /// ```
 pub fn kill_servers() {
     #[cfg(unix)]
-    super::running::kill_all();
+    group::kill_all();
 }
 
 /// The pipes of a started program.
-pub(crate) struct Pipes {
-    pub(crate) stdin: ChildStdin,
-    pub(crate) stdout: ChildStdout,
-    pub(crate) stderr: ChildStderr,
-}
+pub(super) type Pipes = (ChildStdin, ChildStdout, ChildStderr);
 
 /// A running process and its descendants; dropping it kills them all.
-pub(crate) struct ProcessTree {
-    #[cfg(unix)]
+pub(super) struct ProcessTree {
     child: Child,
-    #[cfg(not(unix))]
-    child: Box<dyn process_wrap::tokio::ChildWrapper>,
     #[cfg(unix)]
-    group: Option<Pid>,
-    /// The mark of descendants that left the group; `None` once they were killed.
-    #[cfg(unix)]
-    mark: Option<Mark>,
+    group: Group,
     /// The sandbox of an isolated server. The child is then bubblewrap, which ends on a signal before its children do.
     pub(super) sandbox: Option<Arc<Sandbox>>,
-    is_over: bool,
+    is_killed: bool,
     /// The guard, dropped after the group was killed. Windows ends the processes of a job with its owner.
     #[cfg(unix)]
-    guard: Option<super::guard::Guard>,
+    guard: Option<Guard>,
 }
 
 impl ProcessTree {
     /// Starts a program, inside a sandbox if it is isolated.
-    pub(crate) fn start(program: &Program<'_>) -> Result<(Self, Pipes), Refusal> {
+    pub(super) fn start(program: &Program<'_>) -> Result<(Self, Pipes), Refusal> {
         let sandbox = program.isolation.map(|isolation| Sandbox::new(isolation, program)).transpose()?;
         Self::start_in(sandbox.map(Arc::new), program).map_err(|error| program.not_started(&error))
     }
@@ -77,30 +74,30 @@ impl ProcessTree {
     fn start_in(sandbox: Option<Arc<Sandbox>>, program: &Program<'_>) -> io::Result<(Self, Pipes)> {
         let mut command = match &sandbox {
             Some(sandbox) => sandbox.command(),
-            None => Command::new(program.find()?),
+            None => {
+                let mut command = Command::new(program.find()?);
+                command.env_clear().envs(environment::of(program));
+                command
+            }
         };
-        command.args(program.args).env_clear().envs(environment::inherited(program)).envs(program.env);
-        if let Some(sandbox) = &sandbox {
-            sandbox.change_env(&mut command);
-        }
+        command.args(program.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(cwd) = program.cwd {
             command.current_dir(cwd);
         }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut tree = Self::spawn(command, sandbox)?;
-        let pipes = tree.take_pipes().ok_or_else(|| io::Error::other("the child process has no stdin or stdout"))?;
-        Ok((tree, pipes))
+        let pipes = take_pipes(&mut tree.child);
+        Ok((tree, pipes.ok_or_else(|| io::Error::other("the child process has no stdin or stdout"))?))
     }
 
     /// Starts a command in a process group, with a guard.
     #[cfg(unix)]
     fn spawn(command: Command, sandbox: Option<Arc<Sandbox>>) -> io::Result<Self> {
         let mark = Mark::new();
-        let guard = super::guard::Guard::start(&mark);
-        let (child, group) = super::running::start(command, &mark)?;
-        let mut tree = Self { child, group, mark: Some(mark), sandbox, is_over: false, guard };
-        if let (Some(guard), Some(group)) = (&mut tree.guard, tree.child.id()) {
-            guard.watch(group)?;
+        let guard = Guard::start(&mark);
+        let (child, group) = Group::start(command, mark)?;
+        let mut tree = Self { child, group, sandbox, is_killed: false, guard };
+        if let Some(guard) = &mut tree.guard {
+            guard.watch(tree.group.id)?;
         }
         Ok(tree)
     }
@@ -112,37 +109,24 @@ impl ProcessTree {
         command.wrap(process_wrap::tokio::KillOnDrop);
         #[cfg(windows)]
         command.wrap(process_wrap::tokio::JobObject);
-        Ok(Self { child: command.spawn()?, sandbox, is_over: false })
+        Ok(Self { child: command.spawn()?, sandbox, is_killed: false })
     }
 
     /// Waits for the end of the process.
     /// Cancel safe.
-    pub(crate) async fn ended(&mut self) -> io::Result<ExitStatus> {
+    pub(super) async fn ended(&mut self) -> io::Result<ExitStatus> {
         self.child.wait().await
     }
 
-    #[cfg(unix)]
-    fn take_pipes(&mut self) -> Option<Pipes> {
-        let child = &mut self.child;
-        Some(Pipes { stdin: child.stdin.take()?, stdout: child.stdout.take()?, stderr: child.stderr.take()? })
-    }
-
-    #[cfg(not(unix))]
-    fn take_pipes(&mut self) -> Option<Pipes> {
-        let child = &mut self.child;
-        Some(Pipes { stdin: child.stdin().take()?, stdout: child.stdout().take()?, stderr: child.stderr().take()? })
-    }
-
     /// Returns the exit status of the process, if it ends in time. Cancel safe.
-    pub(crate) async fn ended_within(&mut self, patience: Duration) -> Option<ExitStatus> {
+    pub(super) async fn ended_within(&mut self, patience: Duration) -> Option<ExitStatus> {
         timeout(patience, self.child.wait()).await.ok()?.ok()
     }
 
     /// Ends the remaining processes when an isolated server ends, because bubblewrap holds the pipes while any of them
     /// runs. It never returns; await it together with the end of a pipe. Cancel safe.
-    pub(crate) async fn end_with_server(&mut self) -> Infallible {
-        if self.sandbox.is_some() && !self.is_over && self.child.wait().await.is_ok() {
-            self.is_over = true;
+    pub(super) async fn end_with_server(&mut self) -> Infallible {
+        if self.sandbox.is_some() && self.child.wait().await.is_ok() {
             self.kill();
         }
         std::future::pending().await
@@ -150,80 +134,45 @@ impl ProcessTree {
 
     /// Ends the process after its stdin was closed: waits, sends a signal, then kills; remaining descendants are killed
     /// too. If the future is dropped, dropping the tree kills the rest.
-    pub(crate) async fn shut_down(&mut self) {
+    pub(super) async fn shut_down(&mut self) {
         if self.ended_within(GRACE_AFTER_EOF).await.is_none() {
-            self.ask_to_end();
+            #[cfg(unix)]
+            self.group.terminate();
             let _ = self.ended_within(GRACE_AFTER_TERM).await;
+            #[cfg(unix)]
             if self.sandbox.is_some() {
-                let _ = timeout(GRACE_AFTER_TERM, self.group_is_gone()).await;
+                let _ = timeout(GRACE_AFTER_TERM, self.group.emptied()).await;
             }
         }
-        let mut left = GRACE_FOR_DESCENDANTS;
-        while self.ask_descendants_to_end() && !left.is_zero() {
+        #[cfg(unix)]
+        for _ in 0..TERMS_FOR_DESCENDANTS {
+            self.reap();
+            if !self.group.terminate_all() {
+                break;
+            }
             tokio::time::sleep(POLL).await;
-            left = left.saturating_sub(POLL);
         }
         self.kill();
-        let _ = self.ended_within(GRACE_FOR_DESCENDANTS).await;
+        let _ = self.ended_within(PATIENCE_AFTER_KILL).await;
     }
 
-    /// Sends SIGTERM to the whole group. Returns `true` if the group had processes.
-    #[cfg(unix)]
-    fn ask_to_end(&self) -> bool {
-        self.reap();
-        self.group.is_some_and(|group| kill_process_group(group, Signal::TERM).is_ok())
-    }
-
-    /// Sends SIGTERM to the group and to processes that left it. Returns `true` if there were any.
-    #[cfg(unix)]
-    fn ask_descendants_to_end(&self) -> bool {
-        self.ask_to_end() | descendants::signal(self.mark.as_slice(), Signal::TERM)
-    }
-
-    #[cfg(not(unix))]
-    fn ask_to_end(&self) {}
-
-    #[cfg(not(unix))]
-    fn ask_descendants_to_end(&self) -> bool {
-        false
-    }
-
-    /// Waits until the group is empty. Cancel safe.
-    #[cfg(unix)]
-    async fn group_is_gone(&self) {
-        while self.group.is_some_and(|group| test_kill_process_group(group).is_ok()) {
-            tokio::time::sleep(POLL).await;
-        }
-    }
-
-    #[cfg(not(unix))]
-    async fn group_is_gone(&self) {}
-
-    /// Reaps descendants that are children of this process: as the first process of a container it inherits them.
+    /// Reaps descendants, once the child itself has ended: before that it would be reaped too, and others wait for it.
     #[cfg(unix)]
     fn reap(&self) {
-        // Before that the child itself would be reaped, for whose status others wait.
-        if self.child.id().is_none()
-            && let Some(group) = self.group
-        {
-            while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
+        if self.child.id().is_none() {
+            self.group.reap();
         }
     }
 
-    /// Kills the whole group, and those that left it.
-    #[cfg(unix)]
+    /// Kills the process and its descendants.
     fn kill(&mut self) {
-        // A missing process is the desired state.
-        if let Some(group) = self.group {
-            let _ = kill_process_group(group, Signal::KILL);
+        if !std::mem::replace(&mut self.is_killed, true) {
+            #[cfg(unix)]
+            self.group.kill();
+            // A missing process is the desired state.
+            #[cfg(not(unix))]
+            let _ = self.child.start_kill();
         }
-        descendants::kill(self.mark.take().as_slice());
-    }
-
-    #[cfg(not(unix))]
-    fn kill(&mut self) {
-        // A missing process is the desired state.
-        let _ = self.child.start_kill();
     }
 }
 
@@ -231,7 +180,7 @@ impl Drop for ProcessTree {
     fn drop(&mut self) {
         self.kill();
         #[cfg(unix)]
-        super::running::forget(self.group);
+        self.group.forget();
         // The runtime may be gone, so this does not wait asynchronously. A killed process ends within a moment.
         for _ in 0..LOOKS_AFTER_KILL {
             if !matches!(self.child.try_wait(), Ok(None)) {
@@ -242,4 +191,11 @@ impl Drop for ProcessTree {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
+}
+
+fn take_pipes(child: &mut Child) -> Option<Pipes> {
+    #[cfg(unix)]
+    return Some((child.stdin.take()?, child.stdout.take()?, child.stderr.take()?));
+    #[cfg(not(unix))]
+    Some((child.stdin().take()?, child.stdout().take()?, child.stderr().take()?))
 }

@@ -1,20 +1,15 @@
 //! Finds bubblewrap in the folders of the system. `PATH` may name folders that a server can write to, and a server
 //! could replace its sandbox there.
 
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::way::follow;
+use super::view::{Way, follow};
 use super::{Refusal, path_text};
 use crate::ConnectErrorKind as Kind;
 
-const PATHS: [&str; 4] = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
-const BUBBLEWRAP: Tool = Tool {
-    key: "its `isolation`",
-    name: "bubblewrap",
-    install: "for example with `apt-get install bubblewrap` or `dnf install bubblewrap`",
-};
+const FOLDERS: [&str; 4] = ["/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin"];
+pub(super) const BUBBLEWRAP: Tool = Tool { key: "its `isolation`", package: "bubblewrap", program: "bwrap" };
 const OTHERS_MAY_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
@@ -22,67 +17,71 @@ const STICKY: u32 = 0o1000;
 pub(super) struct Tool {
     /// The demand that needs it.
     pub(super) key: &'static str,
-    /// The package's name.
-    pub(super) name: &'static str,
-    /// How to install it.
-    pub(super) install: &'static str,
+    /// The package that installs it.
+    pub(super) package: &'static str,
+    pub(super) program: &'static str,
 }
 
-/// Returns the first `bwrap` that only root can replace, outside of the folders that the server may write to.
-///
-/// # Errors
-/// Fails with the reason why the first existing program is refused, or that none exists.
-pub(super) fn find(writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
-    find_in(&PATHS.map(Path::new), &BUBBLEWRAP, writable)
-}
+impl Tool {
+    /// Returns the first such program that only root can replace, outside of the folders that the server may write to.
+    ///
+    /// # Errors
+    /// Fails with the reason why the first existing program is refused, or that none exists.
+    pub(super) fn find(&self, writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
+        self.find_in(&FOLDERS.map(Path::new), writable)
+    }
 
-/// Finds any such program in these paths.
-pub(super) fn find_in(paths: &[&Path], tool: &Tool, writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
-    let Tool { key, name, install } = tool;
-    let mut refusal = None;
-    for path in paths {
-        match check(path, tool, writable) {
-            Ok(real) => return Ok(real),
-            Err((_, error)) if error.kind() == io::ErrorKind::NotFound => {}
-            Err((kind, error)) => {
-                let message = format!("{key} cannot use `{}`: {error}", path_text(path));
-                refusal.get_or_insert((kind, message));
+    fn find_in(&self, folders: &[&Path], writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
+        let Self { key, package, program } = self;
+        let mut refusal = None;
+        for path in folders.iter().map(|folder| folder.join(program)) {
+            let Ok(way) = follow(&path) else { continue };
+            match self.fault(&way, writable) {
+                Some((kind, fault)) => {
+                    let message = format!("{key} cannot use `{}`: {fault}", path_text(&path));
+                    refusal.get_or_insert((kind, message));
+                }
+                None => return Ok(way.real),
             }
         }
+        Err(refusal.unwrap_or_else(|| {
+            let folders = folders.iter().map(|folder| path_text(folder)).collect::<Vec<_>>().join(", ");
+            let install = self.how_to_install();
+            let message =
+                format!("{key} requires {package}, and `{program}` was not found in {folders}; install it, {install}");
+            (Kind::Unsupported, message)
+        }))
     }
-    Err(refusal.unwrap_or_else(|| {
-        let folders = paths.iter().filter_map(|path| path.parent()).map(path_text).collect::<Vec<_>>().join(", ");
-        let file = paths.first().and_then(|path| path.file_name()).unwrap_or_default().to_string_lossy();
-        let message = format!("{key} requires {name}, and `{file}` was not found in {folders}; install it, {install}");
-        (Kind::Unsupported, message)
-    }))
-}
 
-/// Returns the real path of a program, if only root can replace it.
-fn check(path: &Path, tool: &Tool, writable: &[PathBuf]) -> Result<PathBuf, (Kind, io::Error)> {
-    let unsafe_at = |place: &Path, what: &str| {
-        let message = format!("{what} `{}`; install {} as root, {}", path_text(place), tool.name, tool.install);
-        (Kind::Unsupported, io::Error::other(message))
-    };
-    let way = follow(path).map_err(|error| (Kind::Unsupported, error))?;
-    let passed = || way.links.iter().map(|(link, _)| link.as_path()).chain([way.real.as_path()]);
-    if let Some(folder) = writable.iter().find(|folder| passed().any(|place| place.starts_with(folder))) {
-        let message = format!("`write` lets the server replace it in `{}`; use a smaller folder", path_text(folder));
-        return Err((Kind::Config, io::Error::other(message)));
-    }
-    for place in passed().flat_map(Path::ancestors) {
-        let found = place.symlink_metadata().map_err(|error| (Kind::Unsupported, error))?;
-        // In a folder with the sticky bit, such as /nix/store, other users cannot remove root's files. The mode of a
-        // link has no meaning.
-        let is_shared = found.is_dir() && found.mode() & STICKY != 0;
-        if !found.is_symlink() && !is_shared && found.mode() & OTHERS_MAY_WRITE != 0 {
-            return Err(unsafe_at(place, "users other than root can write to"));
+    /// Returns the reason why others than root could replace a program, if they could.
+    fn fault(&self, way: &Way, writable: &[PathBuf]) -> Option<(Kind, String)> {
+        if let Some(folder) = way.passes(writable) {
+            let folder = path_text(folder);
+            let message = format!("`write` lets the server replace it in `{folder}`; use a smaller folder");
+            return Some((Kind::Config, message));
         }
-        if found.uid() != 0 {
-            return Err(unsafe_at(place, "root does not own"));
-        }
+        way.places().flat_map(Path::ancestors).find_map(|place| {
+            let found = place.symlink_metadata().ok();
+            // In a folder with the sticky bit, such as /nix/store, other users cannot remove root's files. The mode of a
+            // link has no meaning.
+            let is_open = found.as_ref().is_some_and(|found| {
+                let is_shared = found.is_dir() && found.mode() & STICKY != 0;
+                !found.is_symlink() && !is_shared && found.mode() & OTHERS_MAY_WRITE != 0
+            });
+            let fault = match found {
+                Some(_) if is_open => "users other than root can write to",
+                Some(found) if found.uid() == 0 => return None,
+                _ => "root does not own",
+            };
+            let (place, package, install) = (path_text(place), self.package, self.how_to_install());
+            Some((Kind::Unsupported, format!("{fault} `{place}`; install {package} as root, {install}")))
+        })
     }
-    Ok(way.real)
+
+    fn how_to_install(&self) -> String {
+        let package = self.package;
+        format!("for example with `apt-get install {package}` or `dnf install {package}`")
+    }
 }
 
 #[cfg(test)]
@@ -93,16 +92,18 @@ mod tests {
     use super::*;
 
     const SHELL: &str = "/bin/sh";
+    const TOOL: Tool = Tool { program: "sh", ..BUBBLEWRAP };
 
-    fn refused(path: &Path, writable: &[PathBuf]) -> (Kind, String) {
-        find_in(&[path], &BUBBLEWRAP, writable).unwrap_err()
+    /// Returns the refusal of the `bwrap` in this folder.
+    fn refused(folder: &Path, writable: &[PathBuf]) -> (Kind, String) {
+        BUBBLEWRAP.find_in(&[folder], writable).unwrap_err()
     }
 
     #[test]
     fn missing_bubblewrap_error_names_the_folders_and_a_remedy() {
         let folder = tempfile::tempdir().unwrap();
-        let (one, two) = (folder.path().join("one/bwrap"), folder.path().join("two/bwrap"));
-        let (kind, message) = find_in(&[&one, &two], &BUBBLEWRAP, &[]).unwrap_err();
+        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+        let (kind, message) = BUBBLEWRAP.find_in(&[&one, &two], &[]).unwrap_err();
         assert_eq!(kind, Kind::Unsupported);
         let folder = folder.path().display();
         assert_eq!(
@@ -111,20 +112,20 @@ mod tests {
                 "its `isolation` requires bubblewrap, and `bwrap` was not found in {folder}/one, {folder}/two; install it, for example with `apt-get install bubblewrap` or `dnf install bubblewrap`"
             )
         );
-        assert!(PATHS.iter().all(|path| path.starts_with('/')), "none depends on the environment or the folder");
+        assert!(FOLDERS.iter().all(|path| path.starts_with('/')), "none depends on the environment or the folder");
     }
 
     #[test]
     fn system_program_is_found_after_a_missing_one() {
         let real = Path::new(SHELL).canonicalize().unwrap();
-        assert_eq!(find_in(&[Path::new("/gone/sh"), Path::new(SHELL)], &BUBBLEWRAP, &[]), Ok(real));
+        assert_eq!(TOOL.find_in(&[Path::new("/gone"), Path::new("/bin")], &[]), Ok(real));
     }
 
     #[test]
     fn program_in_a_write_folder_is_refused() {
         let real = Path::new(SHELL).canonicalize().unwrap();
         for folder in [Path::new("/"), real.parent().unwrap()] {
-            let (kind, message) = refused(Path::new(SHELL), &[folder.to_owned()]);
+            let (kind, message) = TOOL.find_in(&[Path::new("/bin")], &[folder.to_owned()]).unwrap_err();
             assert_eq!(kind, Kind::Config);
             let expected = format!(
                 "its `isolation` cannot use `/bin/sh`: `write` lets the server replace it in `{}`; use a smaller folder",
@@ -136,7 +137,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         symlink(SHELL, root.join("bwrap")).unwrap();
-        assert!(refused(&root.join("bwrap"), std::slice::from_ref(&root)).1.contains("`write` lets the server"));
+        assert!(refused(&root, std::slice::from_ref(&root)).1.contains("`write` lets the server"));
     }
 
     #[test]
@@ -151,7 +152,7 @@ mod tests {
         set(&bin, 0o755);
         for (path, mode) in [(&bwrap, 0o775), (&bwrap, 0o757), (&bin, 0o775), (&bin, 0o757)] {
             set(path, mode);
-            let (kind, message) = refused(&bwrap, &[]);
+            let (kind, message) = refused(&bin, &[]);
             assert_eq!(kind, Kind::Unsupported);
             let named = format!(
                 "cannot use `{}`: users other than root can write to `{}`; install bubblewrap as root, for example with",
@@ -162,16 +163,16 @@ mod tests {
             set(path, 0o755);
         }
         if rustix::process::getuid().is_root() {
-            assert_eq!(find_in(&[&bwrap], &BUBBLEWRAP, &[]), Ok(bwrap.clone()));
+            assert_eq!(BUBBLEWRAP.find_in(&[&bin], &[]), Ok(bwrap.clone()));
             for path in [&bin, &bwrap] {
                 chown(path, Some(65534), None).unwrap();
                 let named = format!("root does not own `{}`", path.display());
-                assert!(refused(&bwrap, &[]).1.contains(&named));
+                assert!(refused(&bin, &[]).1.contains(&named));
                 chown(path, Some(0), None).unwrap();
             }
         } else {
             let named = format!("root does not own `{}`", bwrap.display());
-            assert!(refused(&bwrap, &[]).1.contains(&named));
+            assert!(refused(&bin, &[]).1.contains(&named));
         }
     }
 }

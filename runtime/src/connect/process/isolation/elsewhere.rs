@@ -21,10 +21,6 @@ impl Sandbox {
         match *self {}
     }
 
-    pub(crate) fn change_env(&self, _command: &mut Command) {
-        match *self {}
-    }
-
     /// Matches on a sandbox that cannot exist, so it is never called.
     pub(crate) async fn refusal(&self) -> Option<Refusal> {
         match *self {}

@@ -1,12 +1,14 @@
-//! Which folders a server sees, by its configuration.
+//! The files that a server sees, by its configuration and the needs of its program.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::Isolation;
 
-use super::view::{Place, View};
-use super::way::{Way, follow};
+use super::view::{Place, View, Way, follow};
 use super::{Refusal, path_text};
 use crate::ConnectErrorKind as Kind;
 use crate::connect::process::Program;
@@ -29,35 +31,33 @@ const OWN: [&str; 2] = ["/dev", "/proc"];
 const HOME_WITHOUT_ONE: &str = "/tmp/home";
 const HOME_VARIABLES: [&str; 6] =
     ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"];
+const LONGEST_FIRST_LINE: u64 = 1024;
+/// An interpreter of an interpreter is rare enough.
+const MOST_PROGRAMS: usize = 16;
+/// The folders of programs, and of what belongs to them.
+const OF_PROGRAMS: [&str; 4] = ["bin", "lib", "lib64", "libexec"];
 
 /// The files and variables of a server.
 pub(super) struct Plan {
     pub(super) view: View,
     pub(super) env: Vec<(&'static str, OsString)>,
-    /// The homes of the user, as they really are.
-    pub(super) homes: Vec<PathBuf>,
     /// The folders that the server may write to, if it is restricted.
     pub(super) writable: Vec<PathBuf>,
+    /// The homes of the user that exist, as they are given: that of this process, and another one of the system.
+    homes: Vec<(PathBuf, Way)>,
     temp_home: Option<PathBuf>,
 }
 
 /// Plans the folders that a server sees. The needs of its program are added later.
 pub(super) fn plan(isolation: &Isolation, program: &Program<'_>) -> Result<Plan, Refusal> {
-    let homes = homes();
     let is_restricted = isolation.read.is_some() || isolation.write.is_some();
-    let mut plan = Plan {
-        view: if is_restricted { system_alone() } else { whole() },
-        env: Vec::new(),
-        homes: homes.iter().map(|home| home.way.real.clone()).collect(),
-        writable: Vec::new(),
-        temp_home: None,
-    };
+    let view = without_folders(is_restricted);
+    let mut plan = Plan { view, env: Vec::new(), writable: Vec::new(), homes: homes(), temp_home: None };
     if !program.env.contains_key("TMPDIR") {
         plan.env.push(("TMPDIR", "/tmp".into()));
     }
     if isolation.temp_home {
-        check_variables(program)?;
-        plan.hide_homes(&homes, is_restricted)?;
+        plan.hide_homes(program, is_restricted)?;
     }
     plan.show_folders(isolation)?;
     plan.show_certificates(program);
@@ -65,21 +65,29 @@ pub(super) fn plan(isolation: &Isolation, program: &Program<'_>) -> Result<Plan,
 }
 
 impl Plan {
-    fn hide_homes(&mut self, homes: &[Home], is_restricted: bool) -> Result<(), Refusal> {
-        for home in homes {
-            if !home.can_be_hidden() {
-                if home.is_of_process && !is_restricted {
-                    let message = format!(
-                        "`home = \"temp\"` cannot hide the home `{}`, which contains the system; set `HOME` to \
-                         another folder, or list folders in `read` and `write`",
-                        path_text(&home.given)
-                    );
-                    return Err((Kind::Config, message));
-                }
-                continue;
+    /// Replaces the homes by empty folders. No other setting may set a variable of `home = "temp"`.
+    fn hide_homes(&mut self, program: &Program<'_>, is_restricted: bool) -> Result<(), Refusal> {
+        let wrong =
+            |what: String| Err((Kind::Config, format!("{what}; `home = \"temp\"` sets it, remove one of the two")));
+        if program.env.contains_key("HOME") {
+            return wrong("its `env` sets `HOME`".to_owned());
+        }
+        if let Some(name) = program.inherit_env.iter().find(|name| HOME_VARIABLES.contains(&name.as_str())) {
+            return wrong(format!("its `inherit_env` contains `{name}`, which reveals the real home"));
+        }
+        for (given, way) in &self.homes {
+            let mut others = SYSTEM.split(',').chain(OWN).chain(["/etc", "/var/tmp", "/sys"]);
+            if !others.any(|other| Path::new(other).starts_with(&way.real)) {
+                self.view.put_at(way, Place::Empty);
+                self.temp_home.get_or_insert_with(|| given.clone());
+            } else if !is_restricted && std::env::home_dir().as_ref() == Some(given) {
+                let message = format!(
+                    "`home = \"temp\"` cannot hide the home `{}`, which contains the system; set `HOME` to \
+                     another folder, or list folders in `read` and `write`",
+                    path_text(given)
+                );
+                return Err((Kind::Config, message));
             }
-            self.view.put_at(&home.way, Place::Empty);
-            self.temp_home.get_or_insert_with(|| home.given.clone());
         }
         let home = self.temp_home.get_or_insert_with(|| {
             self.view.put(HOME_WITHOUT_ONE, Place::Empty);
@@ -117,6 +125,33 @@ impl Plan {
         Ok(())
     }
 
+    /// Follows a folder of `read` or `write`.
+    fn way_of(&self, key: &str, folder: &str) -> Result<Way, Refusal> {
+        let folder = Path::new(folder);
+        let wrong = |what: &str| {
+            Err((Kind::Config, format!("`{key}` of its `isolation` contains `{}`, {what}", path_text(folder))))
+        };
+        let path = match folder.strip_prefix("~") {
+            Ok(rest) => match std::env::home_dir().filter(|home| home.is_absolute()) {
+                Some(home) => home.join(rest),
+                None => return wrong("but the home folder is unknown: `HOME` is not set"),
+            },
+            Err(_) => folder.to_owned(),
+        };
+        let way = match std::path::absolute(path).and_then(|path| follow(&path)) {
+            Ok(way) => way,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return wrong("which does not exist"),
+            Err(error) => return wrong(&format!("which cannot be mounted: {error}")),
+        };
+        if OWN.iter().any(|own| way.real.starts_with(own)) {
+            return wrong("but every isolated server has its own `/dev` and `/proc`");
+        }
+        if self.temp_home.is_some() && self.homes.iter().any(|(_, home)| home.real == way.real) {
+            return wrong("the home that `home = \"temp\"` hides; use folders inside it, or remove one of the two");
+        }
+        Ok(way)
+    }
+
     /// Shows the certificates that the child's variables name. Paths that the server can write to are ignored, and
     /// homes and their parents are never shown.
     fn show_certificates(&mut self, program: &Program<'_>) {
@@ -126,45 +161,41 @@ impl Plan {
                 if *name == "SSL_CERT_DIR" { std::env::split_paths(&value).collect() } else { vec![value.into()] };
             for path in paths.into_iter().filter(|path| path.is_absolute()) {
                 let Ok(way) = follow(&path) else { continue };
-                let mut passed = way.links.iter().map(|(link, _)| link).chain([&way.real]);
-                let is_hidden = self.homes.iter().any(|home| home.starts_with(&way.real))
-                    || OWN.iter().any(|own| way.real.starts_with(own))
-                    || passed.any(|place| self.writable.iter().any(|folder| place.starts_with(folder)));
-                if !is_hidden {
+                let is_own = OWN.iter().any(|own| way.real.starts_with(own));
+                if !is_own && !self.contains_home(&way.real) && way.passes(&self.writable).is_none() {
                     let _ = self.view.show(&path);
                 }
             }
         }
     }
 
-    fn way_of(&self, key: &str, folder: &str) -> Result<Way, Refusal> {
-        let wrong = |what: String| {
-            (Kind::Config, format!("`{key}` of its `isolation` contains `{}`, {what}", path_text(Path::new(folder))))
-        };
-        let path = match folder.strip_prefix('~') {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => match std::env::home_dir() {
-                Some(home) if home.is_absolute() => home.join(rest.trim_start_matches('/')),
-                _ => return Err(wrong("but the home folder is unknown: `HOME` is not set".to_owned())),
-            },
-            _ => PathBuf::from(folder),
-        };
-        if folder.is_empty() {
-            return Err(wrong("which is not a directory".to_owned()));
+    /// Shows a program and the files outside of the visible folders that it needs to run: `npx` below `~/.nvm`, a Python
+    /// environment, the interpreter of a script. Only folders of programs and libraries are made visible, never one with
+    /// other content. Files that the server can write to are ignored, or the server could add files to its next view.
+    pub(super) fn show_program(&mut self, program: &Path, search: Option<&OsStr>) -> io::Result<()> {
+        let mut seen = Vec::new();
+        let mut left = vec![program.to_owned()];
+        while let Some(path) = left.pop() {
+            if seen.len() == MOST_PROGRAMS || seen.contains(&path) {
+                continue;
+            }
+            let way = follow(&path)?;
+            if way.passes(&self.writable).is_none() {
+                for folder in way.places().flat_map(around) {
+                    if !self.contains_home(&folder) {
+                        self.view.show(&folder)?;
+                    }
+                }
+                self.view.show(&path)?;
+                left.extend(interpreters(&way.real, search));
+            }
+            seen.push(path);
         }
-        let followed = std::path::absolute(&path).and_then(|path| follow(&path));
-        let way = followed.map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => wrong("which does not exist".to_owned()),
-            _ => wrong(format!("which cannot be mounted: {error}")),
-        })?;
-        if OWN.iter().any(|own| way.real.starts_with(own)) {
-            return Err(wrong("but every isolated server has its own `/dev` and `/proc`".to_owned()));
-        }
-        if self.temp_home.is_some() && self.homes.contains(&way.real) {
-            return Err(wrong(
-                "the home that `home = \"temp\"` hides; use folders inside it, or remove one of the two".to_owned(),
-            ));
-        }
-        Ok(way)
+        Ok(())
+    }
+
+    fn contains_home(&self, folder: &Path) -> bool {
+        self.homes.iter().any(|(_, home)| home.real.starts_with(folder))
     }
 
     /// Returns the working directory of the server: `cwd`, which it must see. Without `cwd` it is this process's
@@ -175,113 +206,99 @@ impl Plan {
             return Ok(current.or_else(|| self.temp_home.clone()).unwrap_or_else(|| "/".into()));
         };
         let way = std::path::absolute(cwd).and_then(|cwd| follow(&cwd));
-        let Some(way) = way.ok().filter(|way| way.real.is_dir()) else {
-            return Err((Kind::Spawn, format!("the folder `{}` (cwd) does not exist", path_text(Path::new(cwd)))));
-        };
-        if self.view.shows(&way.real) {
-            return Ok(way.real);
-        }
         let cwd = path_text(Path::new(cwd));
-        let message = format!("its `isolation` does not include the folder `{cwd}` (cwd); add it to `read` or `write`");
-        Err((Kind::Config, message))
+        match way.ok().filter(|way| way.real.is_dir()) {
+            Some(way) if self.view.shows(&way.real) => Ok(way.real),
+            Some(_) => {
+                let advice = "add it to `read` or `write`";
+                Err((Kind::Config, format!("its `isolation` does not include the folder `{cwd}` (cwd); {advice}")))
+            }
+            None => Err((Kind::Spawn, format!("the folder `{cwd}` (cwd) does not exist"))),
+        }
     }
 }
 
-/// A home of the user.
-struct Home {
-    given: PathBuf,
-    way: Way,
-    /// `true` for the home that this process uses; the system may name another one.
-    is_of_process: bool,
-}
-
-impl Home {
-    /// Returns `true` if an empty folder can replace the home.
-    fn can_be_hidden(&self) -> bool {
-        let mut others = SYSTEM.split(',').chain(OWN).chain(["/etc", "/var/tmp", "/sys"]);
-        !others.any(|other| Path::new(other).starts_with(&self.way.real))
-    }
-}
-
-/// Returns the existing homes: that of this process, and that of the user if it differs.
-fn homes() -> Vec<Home> {
+fn homes() -> Vec<(PathBuf, Way)> {
     let user = rustix::process::getuid().as_raw().to_string();
     let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let of_user = known.lines().find_map(|line| {
-        let mut fields = line.split(':').skip(2);
-        (fields.next() == Some(&user)).then(|| fields.nth(2).map(PathBuf::from))?
+    let of_user = known.lines().find_map(|line| match *line.split(':').collect::<Vec<_>>() {
+        [_, _, id, _, _, home, ..] if id == user => Some(PathBuf::from(home)),
+        _ => None,
     });
-    let mut homes: Vec<Home> = Vec::new();
-    for (given, is_of_process) in [(std::env::home_dir(), true), (of_user, false)] {
-        let Some(given) = given.filter(|given| given.is_absolute() && given.is_dir()) else { continue };
+    let mut homes: Vec<(PathBuf, Way)> = Vec::new();
+    for given in std::env::home_dir().into_iter().chain(of_user).filter(|given| given.is_absolute() && given.is_dir()) {
         let Ok(way) = follow(&given) else { continue };
-        if !homes.iter().any(|home| home.way.real == way.real) {
-            homes.push(Home { given, way, is_of_process });
+        if homes.iter().all(|(_, home)| home.real != way.real) {
+            homes.push((given, way));
         }
     }
     homes
 }
 
-/// Checks that no other setting sets a variable of `home = "temp"`.
-fn check_variables(program: &Program<'_>) -> Result<(), Refusal> {
-    let wrong = |what: String| Err((Kind::Config, format!("{what}; `home = \"temp\"` sets it, remove one of the two")));
-    if program.env.contains_key("HOME") {
-        return wrong("its `env` sets `HOME`".to_owned());
-    }
-    match program.inherit_env.iter().find(|name| HOME_VARIABLES.contains(&name.as_str())) {
-        Some(name) => wrong(format!("its `inherit_env` contains `{name}`, which reveals the real home")),
-        None => Ok(()),
-    }
-}
-
-/// Returns the view of this process, except for folders that each server has for itself.
-fn whole() -> View {
-    let mut view = own();
-    view.put("/", Place::Write);
-    view.put("/sys", Place::Read);
-    // In folders that are hidden, such as /run.
-    for needed in SYSTEM.split(',').chain(["/etc/resolv.conf"]) {
-        let _ = view.show(Path::new(needed));
-    }
-    view
-}
-
-/// Returns the files that every program needs.
-fn system_alone() -> View {
-    let mut view = own();
-    // Missing folders are not needed.
-    for system in SYSTEM.split(',') {
-        let _ = view.show(Path::new(system));
-    }
-    let etc = Path::new("/etc");
-    for setting in SETTINGS.split(',') {
-        let _ = view.show(&etc.join(setting));
-    }
-    // Their settings are in separate folders, with links.
-    for entry in std::fs::read_dir(etc).into_iter().flatten().flatten() {
-        if ["java", "python3"].iter().any(|start| entry.file_name().as_encoded_bytes().starts_with(start.as_bytes())) {
-            let _ = view.show(&entry.path());
-        }
-    }
-    view
-}
-
-fn own() -> View {
+/// Returns the view without folders of the configuration: the files that every program needs, or all files of this
+/// process. The server has some folders for itself.
+fn without_folders(is_restricted: bool) -> View {
     let mut view = View::default();
     view.put("/dev", Place::Devices);
     view.put("/dev/shm", Place::Empty);
     view.put("/dev/tty", Place::Nothing);
     view.put("/proc", Place::Processes);
     // Root may write there, whatever it was deprived of.
-    for knobs in ["/proc/sys", "/proc/sysrq-trigger"] {
-        if Path::new(knobs).exists() {
-            view.put(knobs, Place::Read);
-        }
+    for knobs in ["/proc/sys", "/proc/sysrq-trigger"].into_iter().filter(|knobs| Path::new(knobs).exists()) {
+        view.put(knobs, Place::Read);
     }
-    for private in PRIVATE {
-        if Path::new(private).symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            view.put(private, Place::Empty);
-        }
+    let is_folder = |path: &&str| Path::new(path).symlink_metadata().is_ok_and(|found| found.is_dir());
+    for private in PRIVATE.into_iter().filter(is_folder) {
+        view.put(private, Place::Empty);
+    }
+    let mut needed: Vec<PathBuf> = SYSTEM.split(',').map(PathBuf::from).collect();
+    let etc = Path::new("/etc");
+    if is_restricted {
+        needed.extend(SETTINGS.split(',').map(|setting| etc.join(setting)));
+        // Their settings are in separate folders, with links.
+        let entries = std::fs::read_dir(etc).into_iter().flatten().flatten();
+        let is_of_language = |name: &[u8]| name.starts_with(b"java") || name.starts_with(b"python3");
+        let of_languages = entries.filter(|entry| is_of_language(entry.file_name().as_encoded_bytes()));
+        needed.extend(of_languages.map(|entry| entry.path()));
+    } else {
+        view.put("/", Place::Write);
+        view.put("/sys", Place::Read);
+        needed.push(etc.join("resolv.conf"));
+    }
+    for path in needed {
+        // Missing files are not needed. The others may be in folders that are hidden, such as /run.
+        let _ = view.show(&path);
     }
     view
+}
+
+/// Returns the folders that a program belongs to.
+fn around(program: &Path) -> Vec<PathBuf> {
+    if let Some(modules) = program.ancestors().filter(|above| above.ends_with("node_modules")).last() {
+        return vec![modules.to_owned()];
+    }
+    let mut folders = program.ancestors().skip(1);
+    match (folders.next(), folders.next()) {
+        (Some(_), Some(above)) if above.join("pyvenv.cfg").is_file() => vec![above.to_owned()],
+        (Some(bin), Some(above)) if bin.ends_with("bin") => {
+            OF_PROGRAMS.iter().map(|name| above.join(name)).filter(|folder| folder.is_dir()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the programs that the first line of a script names.
+fn interpreters(script: &Path, search: Option<&OsStr>) -> Vec<PathBuf> {
+    let mut first = Vec::new();
+    let read = File::open(script).and_then(|file| file.take(LONGEST_FIRST_LINE).read_to_end(&mut first));
+    let Some(line) = read.ok().and_then(|_| first.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()) else {
+        return Vec::new();
+    };
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(OsStr::from_bytes);
+    let interpreter = words.next();
+    let is_env = interpreter.is_some_and(|path| Path::new(path).file_name() == Some("env".as_ref()));
+    // `env -S NAME=VALUE program`
+    let named = words.find(|word| !word.as_bytes().starts_with(b"-") && !word.as_bytes().contains(&b'='));
+    let all = interpreter.into_iter().chain(named.filter(|_| is_env));
+    all.filter_map(|program| which::which_in(program, search, "/").ok()).collect()
 }

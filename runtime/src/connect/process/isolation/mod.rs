@@ -12,15 +12,11 @@ mod elsewhere;
 #[cfg(target_os = "linux")]
 mod folders;
 #[cfg(target_os = "linux")]
-mod needs;
-#[cfg(target_os = "linux")]
 mod network;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod view;
-#[cfg(target_os = "linux")]
-mod way;
 
 #[cfg(target_os = "linux")]
 use std::path::Path;

@@ -7,8 +7,9 @@ use std::process::Stdio;
 use mcp_bindgen_model::Isolation;
 use tokio::process::Command;
 
-use super::network::Gate;
-use super::{Refusal, bwrap, folders, needs, path_text};
+use super::bwrap::BUBBLEWRAP;
+use super::network::{self, Gate};
+use super::{Refusal, folders, path_text};
 use crate::ConnectErrorKind as Kind;
 use crate::connect::process::Program;
 use crate::connect::process::environment;
@@ -24,10 +25,8 @@ pub(crate) struct Sandbox {
     bwrap: PathBuf,
     options: Vec<OsString>,
     program: PathBuf,
-    /// Variables that the child gets whatever this process has.
-    env: Vec<(&'static str, OsString)>,
-    /// Variables that bubblewrap sets for the child and does not get itself.
-    withheld: Vec<String>,
+    /// The variables of bubblewrap, which passes them on.
+    env: Vec<(String, OsString)>,
     /// The way to some domains, while the server runs.
     gate: Option<Gate>,
 }
@@ -38,7 +37,7 @@ impl Sandbox {
     /// # Errors
     /// Fails if the isolation contradicts itself, names missing paths, or cannot be enforced on this system.
     pub(crate) fn new(isolation: &Isolation, program: &Program<'_>) -> Result<Self, Refusal> {
-        Self::with(isolation, program, bwrap::find)
+        Self::with(isolation, program, |writable| BUBBLEWRAP.find(writable))
     }
 
     fn with(
@@ -50,48 +49,34 @@ impl Sandbox {
         let found = std::path::absolute(&found).unwrap_or(found);
         let mut plan = folders::plan(isolation, program)?;
         let path = program.env.get("PATH").map(OsString::from).or_else(|| std::env::var_os("PATH"));
-        let outcome = needs::show(&mut plan.view, &found, path.as_deref(), &plan.homes, &plan.writable);
-        outcome.map_err(|error| program.not_started(&error))?;
+        plan.show_program(&found, path.as_deref()).map_err(|error| program.not_started(&error))?;
         let cwd = plan.folder_to_start_in(program.cwd)?;
         let bwrap = find_bwrap(&plan.writable)?;
         let gate = match isolation.domains.as_slice() {
-            domains @ [_, ..] if !isolation.no_network => Some(Gate::open(domains, &plan.writable)?),
+            domains @ [_, ..] if !isolation.no_network => Some(Gate::open(domains, &mut plan)?),
             _ => None,
         };
-        if let Some(gate) = &gate {
-            gate.show(&mut plan).map_err(|error| (Kind::Spawn, format!("failed to start `socat`: {error}")))?;
-            plan.env.extend(Gate::env());
-        }
         let mut options: Vec<OsString> = ["--unshare-all", "--cap-drop", "ALL"].map(OsString::from).into();
         if !isolation.restricts_network() {
             options.push("--share-net".into());
         }
         options.extend(plan.view.options());
         options.extend(gate.iter().flat_map(Gate::options));
-        let configured = program.env.iter().map(|(name, value)| (name.as_str(), OsString::from(value)));
-        let mut withheld = Vec::new();
-        for (name, value) in environment::inherited(program).chain(configured) {
-            if name.starts_with(OF_LOADER) {
-                options.extend(["--setenv".into(), name.into(), value]);
-                withheld.push(name.to_owned());
-            }
+        let env = environment::of(program).chain(plan.env).map(|(name, value)| (name.to_owned(), value));
+        let (of_loader, env): (Vec<_>, Vec<_>) = env.partition(|(name, _)| name.starts_with(OF_LOADER));
+        for (name, value) in of_loader {
+            options.extend(["--setenv".into(), name.into(), value]);
         }
         options.extend(["--chdir".into(), cwd.into_os_string(), "--".into()]);
-        Ok(Self { bwrap, options, program: found, env: plan.env, withheld, gate })
+        Ok(Self { bwrap, options, program: found, env, gate })
     }
 
     /// Returns the command that starts it, without its arguments.
     pub(crate) fn command(&self) -> Command {
         let before = self.gate.iter().flat_map(|gate| gate.before_program());
-        self.wrapping(before.chain([self.program.clone().into_os_string()]))
-    }
-
-    /// Sets the environment of the isolated command.
-    pub(crate) fn change_env(&self, command: &mut Command) {
-        command.envs(self.env.iter().map(|(name, value)| (*name, value)));
-        for name in &self.withheld {
-            command.env_remove(name);
-        }
+        let mut command = self.wrapping(before.chain([self.program.clone().into_os_string()]));
+        command.env_clear().envs(self.env.iter().cloned());
+        command
     }
 
     /// Returns the reason why no program can run in this sandbox, if that is so. It runs a program that ends at once,
@@ -125,9 +110,9 @@ impl Sandbox {
 pub(super) fn enforced_by(isolation: &Isolation, program: &Program<'_>) -> Result<PathBuf, Refusal> {
     let writable = folders::plan(isolation, program)?.writable;
     if !isolation.domains.is_empty() {
-        Gate::find(&writable)?;
+        network::SOCAT.find(&writable)?;
     }
-    bwrap::find(&writable)
+    BUBBLEWRAP.find(&writable)
 }
 
 /// Explains a message of bubblewrap, and adds the next step.
@@ -195,9 +180,7 @@ mod tests {
     fn bubblewrap_does_not_load_libraries_of_the_server() {
         let library = ("LD_PRELOAD", "/srv/data/lib.so");
         let sandbox = sandbox(&Isolation::new(), &[library, ("KEY", "secret")], "/usr/bin/bwrap");
-        let mut command = sandbox.command();
-        command.env_clear().envs([library, ("KEY", "secret")]);
-        sandbox.change_env(&mut command);
+        let command = sandbox.command();
         let command = command.as_std();
         let env: Vec<_> = command.get_envs().filter_map(|(name, value)| Some((name, value?))).collect();
         assert!(env.contains(&("KEY".as_ref(), "secret".as_ref())), "{env:?}");

@@ -1,10 +1,66 @@
 //! A child's view of the files, and the arguments of bubblewrap for it.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use super::way::{Way, follow};
+/// The limit of Linux.
+const MOST_LINKS: usize = 40;
+
+/// A path, followed link by link.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Way {
+    /// The symbolic links on the path, in order: the resolved position of each, and its target.
+    pub(super) links: Vec<(PathBuf, PathBuf)>,
+    /// The path without any link.
+    pub(super) real: PathBuf,
+}
+
+impl Way {
+    /// Returns the links and the target.
+    pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
+        self.links.iter().map(|(link, _)| link.as_path()).chain([self.real.as_path()])
+    }
+
+    /// Returns the first of these folders that a link or the target is in.
+    pub(super) fn passes<'f>(&self, folders: &'f [PathBuf]) -> Option<&'f PathBuf> {
+        folders.iter().find(|folder| self.places().any(|place| place.starts_with(folder)))
+    }
+}
+
+/// Follows an absolute path.
+///
+/// # Errors
+/// Fails if the target does not exist, or if the path cannot be followed.
+pub(super) fn follow(path: &Path) -> io::Result<Way> {
+    let (mut links, mut real) = (Vec::new(), PathBuf::from("/"));
+    let mut rest = path.to_owned();
+    loop {
+        let mut parts = rest.components();
+        let Some(part) = parts.next() else { return Ok(Way { links, real }) };
+        let mut after = parts.as_path().to_owned();
+        match part {
+            Component::Normal(part) => {
+                let next = real.join(part);
+                if next.symlink_metadata()?.is_symlink() {
+                    if links.len() == MOST_LINKS {
+                        return Err(io::Error::other("too many symbolic links"));
+                    }
+                    let target = next.read_link()?;
+                    after = target.join(after);
+                    links.push((next, target));
+                } else {
+                    real = next;
+                }
+            }
+            Component::RootDir => real = PathBuf::from("/"),
+            Component::ParentDir => drop(real.pop()),
+            Component::CurDir | Component::Prefix(_) => {}
+        }
+        rest = after;
+    }
+}
 
 /// The kind of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,26 +81,15 @@ pub(super) enum Place {
     Processes,
 }
 
-/// A child's view of the files: each path decides for everything below it, up to the next path. Paths are sorted so
-/// that a folder precedes its contents.
+/// A child's view of the files: each path decides for everything below it, up to the next path. The order of paths has a
+/// folder before its contents.
 #[derive(Default)]
-pub(super) struct View {
-    /// Sorted.
-    places: Vec<(PathBuf, Place)>,
-}
+pub(super) struct View(BTreeMap<PathBuf, Place>);
 
 impl View {
     /// Sets the place of a path that is not a symbolic link, and not behind one.
     pub(super) fn put(&mut self, real: impl Into<PathBuf>, place: Place) {
-        let real = real.into();
-        match self.search(&real) {
-            Ok(at) => self.places.splice(at..=at, [(real, place)]).for_each(drop),
-            Err(at) => self.places.insert(at, (real, place)),
-        }
-    }
-
-    fn search(&self, real: &Path) -> Result<usize, usize> {
-        self.places.binary_search_by(|(at, _)| at.as_path().cmp(real))
+        self.0.insert(real.into(), place);
     }
 
     /// Sets the place at the end of a path, and adds the missing links to it.
@@ -76,22 +121,17 @@ impl View {
 
     /// Returns `true` if the child sees the real file.
     pub(super) fn shows(&self, real: &Path) -> bool {
-        match self.place_of(real) {
-            Some(Place::Read | Place::Write) => true,
-            Some(Place::Link(_)) => self.search(real).is_ok(),
+        match real.ancestors().find_map(|above| self.0.get_key_value(above)) {
+            Some((_, Place::Read | Place::Write)) => true,
+            Some((link, Place::Link(_))) => link == real,
             _ => false,
         }
-    }
-
-    fn place_of(&self, real: &Path) -> Option<&Place> {
-        let found = real.ancestors().find_map(|above| self.search(above).ok());
-        found.and_then(|at| self.places.get(at)).map(|(_, place)| place)
     }
 
     /// Returns the options of bubblewrap. Every path is absolute, so that none of them can be taken for an option.
     pub(super) fn options(&self) -> Vec<OsString> {
         let mut options: Vec<OsString> = Vec::new();
-        for (at, place) in &self.places {
+        for (at, place) in &self.0 {
             let (option, from) = match place {
                 Place::Read => ("--ro-bind", Some(at.as_path())),
                 Place::Write => ("--bind", Some(at.as_path())),
@@ -106,7 +146,7 @@ impl View {
             options.push(at.into());
         }
         // Both are in memory and complete; nothing may be added.
-        let root = self.search(Path::new("/")).is_err().then_some("/");
+        let root = (!self.0.contains_key(Path::new("/"))).then_some("/");
         for read_only in ["/dev"].into_iter().chain(root) {
             options.extend(["--remount-ro", read_only].map(OsString::from));
         }
@@ -116,6 +156,8 @@ impl View {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     #[test]
@@ -148,7 +190,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         std::fs::create_dir_all(root.join("real/in")).unwrap();
-        std::os::unix::fs::symlink("real", root.join("link")).unwrap();
+        symlink("real", root.join("link")).unwrap();
         let mut view = View::default();
         view.show(&root.join("link/in")).unwrap();
         assert!(view.shows(&root.join("real/in")) && view.shows(&root.join("link")));
@@ -158,5 +200,24 @@ mod tests {
         whole.show(&root.join("link/in")).unwrap();
         assert_eq!(whole.options().len(), 3 + 4, "nothing is to be added");
         assert!(view.show(&root.join("gone")).is_err());
+    }
+
+    #[test]
+    fn all_links_of_a_path_are_resolved() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("real/deep")).unwrap();
+        std::fs::File::create(root.join("real/deep/file")).unwrap();
+        symlink("real", root.join("one")).unwrap();
+        symlink(root.join("one/deep/../deep"), root.join("two")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        let way = follow(&root.join("two/./file")).unwrap();
+        assert_eq!(way.real, root.join("real/deep/file"));
+        let at: Vec<_> = way.links.iter().map(|(link, _)| link.clone()).collect();
+        assert_eq!(at, [root.join("two"), root.join("one")]);
+        assert_eq!(way.links[1].1, Path::new("real"));
+        assert!(follow(&root.join("loop")).unwrap_err().to_string().contains("too many"));
+        assert_eq!(follow(&root.join("one/gone")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(follow(&root.join("real/deep/file/x")).unwrap_err().kind(), io::ErrorKind::NotADirectory);
     }
 }

@@ -22,16 +22,13 @@ use tokio::net::UnixListener;
 use tokio::task::AbortHandle;
 
 use self::proxy::Proxy;
-use super::{Refusal, bwrap, needs, path_text};
+use super::bwrap::Tool;
+use super::folders::Plan;
+use super::{Refusal, path_text};
 use crate::ConnectErrorKind as Kind;
 use crate::ground::task::task;
 
-const SOCAT: bwrap::Tool = bwrap::Tool {
-    key: "`network` of its `isolation`",
-    name: "socat",
-    install: "for example with `apt-get install socat` or `dnf install socat`",
-};
-const SOCATS: [&str; 4] = ["/usr/bin/socat", "/bin/socat", "/usr/local/bin/socat", "/run/current-system/sw/bin/socat"];
+pub(super) const SOCAT: Tool = Tool { key: "`network` of its `isolation`", package: "socat", program: "socat" };
 /// The folder of the socket, as the server sees it.
 const SEEN_AT: &str = "/run/mcp-bindgen-network";
 /// The folder for the sockets of all servers. Isolated servers do not see it, because each has its own `/tmp`.
@@ -61,23 +58,22 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Opens the proxy for a server that may reach these domains.
+    /// Opens the proxy for a server that may reach these domains. Shows `socat` and the proxy to the server.
     ///
     /// # Errors
     /// Fails if `socat` is not installed, or the socket cannot be created.
-    pub(super) fn open(domains: &[String], writable: &[PathBuf]) -> Result<Self, Refusal> {
-        let parsed: Result<Vec<Domain>, _> = domains.iter().map(|domain| Domain::parse(domain)).collect();
-        let parsed = parsed
+    pub(super) fn open(domains: &[String], plan: &mut Plan) -> Result<Self, Refusal> {
+        let domains: Result<Vec<Domain>, _> = domains.iter().map(|domain| Domain::parse(domain)).collect();
+        let domains = domains
             .map_err(|why| (Kind::Config, format!("`network` of its `isolation` has an invalid domain: {why}")))?;
-        let socat = Self::find(writable)?;
-        Self::with(Proxy::new(parsed), socat).map_err(|error| {
+        let socat = SOCAT.find(&plan.writable)?;
+        plan.env.extend(VARIABLES.map(|name| (name, ADDRESS.into())));
+        // Node's own `fetch` reads the variables only with this.
+        plan.env.extend([("NODE_USE_ENV_PROXY", "1".into()), ("NO_PROXY", "".into()), ("no_proxy", "".into())]);
+        let shown = plan.show_program(&socat, None);
+        shown.and_then(|()| Self::with(Proxy::new(domains), socat)).map_err(|error| {
             (Kind::Spawn, format!("the proxy for `network` of its `isolation` cannot be started: {error}"))
         })
-    }
-
-    /// Returns the `socat` that only root can replace.
-    pub(super) fn find(writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
-        bwrap::find_in(&SOCATS.map(Path::new), &SOCAT, writable)
     }
 
     fn with(proxy: Proxy, socat: PathBuf) -> io::Result<Self> {
@@ -99,18 +95,6 @@ impl Gate {
     pub(super) fn before_program(&self) -> [OsString; 6] {
         let socket = Path::new(SEEN_AT).join(SOCKET);
         ["/bin/sh".into(), "-c".into(), SCRIPT.into(), "sh".into(), self.socat.clone().into(), socket.into()]
-    }
-
-    /// Returns the variables that name the proxy.
-    pub(super) fn env() -> impl Iterator<Item = (&'static str, OsString)> {
-        let proxies = VARIABLES.into_iter().map(|name| (name, ADDRESS.into()));
-        // Node's own `fetch` reads the variables only with this.
-        proxies.chain([("NODE_USE_ENV_PROXY", "1".into()), ("NO_PROXY", "".into()), ("no_proxy", "".into())])
-    }
-
-    /// Shows `socat` to the server.
-    pub(super) fn show(&self, plan: &mut super::folders::Plan) -> io::Result<()> {
-        needs::show(&mut plan.view, &self.socat, None, &plan.homes, &plan.writable)
     }
 }
 

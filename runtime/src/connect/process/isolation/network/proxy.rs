@@ -21,7 +21,7 @@ const LARGEST_HEAD: u64 = 32 * 1024;
 const TIME_FOR_HEAD: Duration = Duration::from_secs(30);
 const TIME_TO_CONNECT: Duration = Duration::from_secs(20);
 pub(super) const MOST_CONNECTIONS: usize = 64;
-/// The maximum number of refused hosts in the log.
+/// The maximum number of denied destinations in the log.
 const MOST_LOGGED: usize = 32;
 
 type Resolve = dyn Fn(String, u16) -> Boxed<io::Result<Vec<SocketAddr>>> + Send + Sync;
@@ -31,8 +31,8 @@ pub(super) struct Proxy {
     domains: Vec<Domain>,
     resolve: Box<Resolve>,
     is_public: fn(IpAddr) -> bool,
-    /// The hosts that were refused.
-    refused: Mutex<BTreeSet<String>>,
+    /// The destinations that were denied.
+    denied: Mutex<BTreeSet<String>>,
 }
 
 impl Proxy {
@@ -44,7 +44,7 @@ impl Proxy {
     }
 
     pub(super) fn resolving(domains: Vec<Domain>, resolve: Box<Resolve>, is_public: fn(IpAddr) -> bool) -> Self {
-        Self { domains, resolve, is_public, refused: Mutex::default() }
+        Self { domains, resolve, is_public, denied: Mutex::default() }
     }
 
     /// Accepts connections until it is dropped, and all of them with it.
@@ -74,50 +74,54 @@ impl Proxy {
     async fn connection(&self, stream: UnixStream) -> io::Result<()> {
         let mut stream = BufReader::new(stream);
         let head = timeout(TIME_FOR_HEAD, head_of(&mut stream)).await??;
-        let Some(head) = head else { return refuse(&mut stream, 431, "the head is too large").await };
-        let request = match Request::parse(&head) {
-            Ok(request) => request,
-            Err(message) => return refuse(&mut stream, 400, message).await,
-        };
-        let mut server = match self.connect(&request).await {
-            Ok(server) => server,
-            Err((status, message)) => return refuse(&mut stream, status, &message).await,
-        };
-        match &request.head {
-            Some(head) => server.write_all(head).await?,
-            None => stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
+        match self.connect(head).await {
+            Ok((mut server, head)) => {
+                match head {
+                    Some(head) => server.write_all(&head).await?,
+                    None => stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
+                }
+                copy_bidirectional(&mut stream, &mut server).await.map(drop)
+            }
+            Err((status, message)) => {
+                let length = message.len();
+                let answer = format!(
+                    "HTTP/1.1 {status} Refused\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n\
+                     connection: close\r\n\r\n{message}"
+                );
+                stream.write_all(answer.as_bytes()).await?;
+                stream.shutdown().await
+            }
         }
-        copy_bidirectional(&mut stream, &mut server).await.map(drop)
     }
 
-    /// Connects to an address of the host that was checked.
-    async fn connect(&self, Request { host, port, .. }: &Request) -> Result<TcpStream, (u16, String)> {
-        if !self.domains.iter().any(|domain| domain.allows(host, *port)) {
-            self.log(host, *port);
-            return Err((
-                403,
-                format!("`{host}:{port}` is not among the domains in `network` of the server's isolation"),
-            ));
+    /// Connects to an address of the host in a head that was checked. Returns the head to send to the host, too.
+    async fn connect(&self, head: Option<Vec<u8>>) -> Result<(TcpStream, Option<Vec<u8>>), (u16, String)> {
+        let head = head.ok_or_else(|| (431, "the head is too large".to_owned()))?;
+        let Request { host, port, head } = Request::parse(&head).map_err(|message| (400, message.to_owned()))?;
+        if !self.domains.iter().any(|domain| domain.allows(&host, port)) {
+            let reason = "is not among the domains in `network` of the server's isolation";
+            return Err(self.denied(&format!("{host}:{port}"), reason));
         }
         let failed = |error: &dyn std::fmt::Display| (502, format!("`{host}` cannot be reached: {error}"));
         let connecting = async {
-            let addresses = (self.resolve)(host.clone(), *port).await.map_err(|error| failed(&error))?;
+            let addresses = (self.resolve)(host.clone(), port).await.map_err(|error| failed(&error))?;
             let public: Vec<SocketAddr> = addresses.into_iter().filter(|found| (self.is_public)(found.ip())).collect();
             if public.is_empty() {
-                self.log(host, *port);
-                return Err((403, format!("`{host}` has no public address")));
+                return Err(self.denied(&format!("{host}:{port}"), "has no public address"));
             }
             TcpStream::connect(&*public).await.map_err(|error| failed(&error))
         };
-        timeout(TIME_TO_CONNECT, connecting).await.unwrap_or_else(|_| Err(failed(&"timed out")))
+        let server = timeout(TIME_TO_CONNECT, connecting).await.unwrap_or_else(|_| Err(failed(&"timed out")))?;
+        Ok((server, head))
     }
 
-    /// Logs each host once.
-    fn log(&self, host: &str, port: u16) {
-        let mut refused = lock(&self.refused);
-        if refused.len() < MOST_LOGGED && refused.insert(format!("{host}:{port}")) {
-            tracing::warn!("an isolated server was denied a connection to `{host}:{port}`");
+    /// Returns the answer to a request that is not allowed, and logs each destination once.
+    fn denied(&self, destination: &str, reason: &str) -> (u16, String) {
+        let mut denied = lock(&self.denied);
+        if denied.len() < MOST_LOGGED && denied.insert(destination.to_owned()) {
+            tracing::warn!("an isolated server was denied a connection to `{destination}`");
         }
+        (403, format!("`{destination}` {reason}"))
     }
 }
 
@@ -131,18 +135,4 @@ async fn head_of(stream: &mut BufReader<UnixStream>) -> io::Result<Option<Vec<u8
         }
     }
     Ok(Some(head))
-}
-
-async fn refuse(stream: &mut BufReader<UnixStream>, status: u16, message: &str) -> io::Result<()> {
-    let reason = match status {
-        403 => "Forbidden",
-        502 => "Bad Gateway",
-        _ => "Bad Request",
-    };
-    let length = message.len();
-    let head = format!(
-        "HTTP/1.1 {status} {reason}\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
-    );
-    stream.write_all(format!("{head}{message}").as_bytes()).await?;
-    stream.shutdown().await
 }
