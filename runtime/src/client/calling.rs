@@ -9,8 +9,6 @@ use tracing::Instrument;
 
 use super::Client;
 use super::lease::Lease;
-#[cfg(feature = "http")]
-use crate::ConnectErrorKind;
 use crate::call::events::{Try, report};
 use crate::call::{Limit, Offer, ServiceFuture, wait};
 use crate::client::catalog::drift::Bound;
@@ -22,19 +20,40 @@ use crate::rpc::failure::Failure;
 use crate::rpc::request::RequestError;
 use crate::rpc::sent::{PROGRESS_TOKEN, RESERVED};
 use crate::rpc::unknown::names_unknown;
-use crate::{CallError, CallOptions, CallTool, Cause, ConnectError, Dispatched, ToolCall, ToolResult};
+use crate::{
+    CallError, CallOptions, CallTool, Cause, ConnectError, ConnectErrorKind, Dispatched, ToolCall, ToolResult,
+};
 
 const INVALID_PARAMS: i32 = -32602;
+/// The code of versions before 2026-07-28.
+const RESOURCE_NOT_FOUND: i32 = -32002;
 /// How often a tool is compared for one call; a server may change its list all the time.
 const MOST_COMPARISONS: usize = 5;
 /// The key of these that the caller may set: it requests log messages from the server.
 const CALLERS: [&str; 1] = ["io.modelcontextprotocol/logLevel"];
 
+/// The subject of a request, by its name.
+#[derive(Clone, Copy)]
+pub(super) enum Subject<'n> {
+    Tool(&'n str),
+    Prompt(&'n str),
+    Resource(&'n str),
+    Method(&'n str),
+}
+
+impl<'n> Subject<'n> {
+    fn name(self) -> &'n str {
+        match self {
+            Self::Tool(name) | Self::Prompt(name) | Self::Resource(name) | Self::Method(name) => name,
+        }
+    }
+}
+
 impl CallTool for Client {
     async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
         let mut call = self.viewed(call)?;
         call.passage.forget_if_over();
-        let observer = &self.supervisor.status.observer;
+        let observer = &self.supervisor.shared.observer;
         // A stack around this client reports the call as a whole.
         if call.passage.is_observed_by(observer) {
             return self.try_once(call, false).await;
@@ -43,9 +62,9 @@ impl CallTool for Client {
     }
 
     fn offer(&self) -> Offer {
-        let (config, remote) = (self.supervisor.config.clone(), self.supervisor.config.clone());
+        let (config, remote) = (self.supervisor.shared.config.clone(), self.supervisor.shared.config.clone());
         Offer::of(self.clone())
-            .observed_by(self.supervisor.status.observer.clone())
+            .observed_by(self.supervisor.shared.observer.clone())
             .if_admitted(move |tool| {
                 config.selects(tool) && !config.policies.iter().any(|rule| rule.always_denies(tool))
             })
@@ -89,21 +108,30 @@ impl Client {
     /// Returns the time limits that the call sets, or `None` if the configured ones apply.
     fn given_patience(&self, options: &CallOptions) -> Option<Patience> {
         match (options.given().timeout, options.given().cap) {
-            (Some(timeout), None) => Some(Patience::strictly(timeout)),
-            (Some(timeout), Some(cap)) => Some(Patience::renewed_by_progress(timeout, cap)),
-            (None, Some(cap)) => Some(Patience::renewed_by_progress(self.patience().timeout, cap)),
             (None, None) => None,
+            (Some(timeout), None) => Some(Patience::strictly(timeout)),
+            (timeout, Some(cap)) => {
+                Some(Patience::renewed_by_progress(timeout.unwrap_or_else(|| self.patience().timeout), cap))
+            }
         }
     }
 
-    /// Returns the connection and the time limits for a request. `what` names its subject: a tool, a prompt or a
-    /// resource.
-    pub(crate) async fn ready(&self, what: &str, options: &CallOptions) -> Result<(Lease, Patience), CallError> {
-        self.ready_until(what, options, Limit::default()).await
+    /// Sends a request other than a call. Returns its result, and the connection that it came over.
+    pub(super) async fn ask(
+        &self,
+        subject: Subject<'_>,
+        mut ask: Ask,
+        options: &CallOptions,
+    ) -> Result<(Value, Lease), CallError> {
+        let (connection, patience) = self.ready(subject.name(), options, Limit::default()).await?;
+        match connection.ask(&mut ask, options, patience).await {
+            Ok(result) => Ok((result, connection)),
+            Err(error) => Err(self.call_error(&connection, subject, patience.timeout, error)),
+        }
     }
 
-    /// Waits like [`ready`](Self::ready), also within the limit around the call.
-    pub(super) async fn ready_until(
+    /// Returns the connection and the time limits for a request, within the limit around it. `what` names its subject.
+    pub(super) async fn ready(
         &self,
         what: &str,
         options: &CallOptions,
@@ -119,17 +147,16 @@ impl Client {
         };
         let connection = connection.map_err(|error| self.not_connected(what, error))?;
         if options.given().input.as_ref().is_some_and(|input| !input.is_empty()) && !connection.is_modern() {
-            let message = format!(
-                "input responses are set, but the server speaks {}, which has none; remove them",
-                connection.protocol_version
-            );
+            let version = &connection.protocol_version;
+            let message =
+                format!("input responses are set, but the server speaks {version}, which has none; remove them");
             return Err(self.invalid(what, message));
         }
         // The configured time starts when the connection is open.
         Ok((connection, given.unwrap_or_else(|| self.patience()).until(limit.end)))
     }
 
-    pub(crate) fn not_connected(&self, what: &str, error: ConnectError) -> CallError {
+    pub(super) fn not_connected(&self, what: &str, error: ConnectError) -> CallError {
         CallError::NotConnected {
             server: self.name().to_owned(),
             tool: what.to_owned(),
@@ -140,7 +167,7 @@ impl Client {
 
     fn check_meta(&self, what: &str, options: &CallOptions) -> Result<(), CallError> {
         if options.given().capabilities.as_deref().is_some_and(|capabilities| !capabilities.is_object()) {
-            return Err(self.invalid(what, "expected a JSON object for the client capabilities".to_owned()));
+            return Err(self.invalid(what, "expected a JSON object for the client capabilities"));
         }
         let is_reserved =
             |key: &&String| *key == PROGRESS_TOKEN || (key.starts_with(RESERVED) && !CALLERS.contains(&key.as_str()));
@@ -152,19 +179,19 @@ impl Client {
         }
     }
 
-    pub(super) fn invalid(&self, what: &str, message: String) -> CallError {
+    pub(super) fn invalid(&self, what: &str, message: impl Into<String>) -> CallError {
         CallError::invalid_arguments(self.name(), what, "", message)
     }
 
     /// Makes a call in a separate span.
     async fn try_once(&self, mut call: ToolCall, is_all: bool) -> Result<ToolResult, CallError> {
-        let attempt = Try::begin(&self.supervisor.status.observer, &call, is_all);
+        let attempt = Try::begin(&self.supervisor.shared.observer, &call, is_all);
         let made = async {
             self.check(&call).await?;
             let bound = self.bound(&call)?;
-            let turn = wait::within(&mut call, Duration::MAX, self.supervisor.status.limits.turn(self.name())).await?;
+            let turn = wait::within(&mut call, Duration::MAX, self.supervisor.shared.limits.turn(self.name())).await?;
             let _place = turn.transpose().map_err(|error| self.uncounted(&call, &error))?;
-            let (connection, patience) = self.ready_until(&call.tool, &call.options, call.passage.limit()).await?;
+            let (connection, patience) = self.ready(&call.tool, &call.options, call.passage.limit()).await?;
             attempt.connected(&connection.protocol_version);
             self.call_over(&connection, call, bound, patience).await
         };
@@ -180,106 +207,113 @@ impl Client {
         bound: Option<Bound>,
         mut patience: Patience,
     ) -> Result<ToolResult, CallError> {
-        let server = self.name();
-        let mut comparisons = 0;
         let mut ask = Ask::tool(&call.tool, std::mem::take(&mut call.arguments));
+        #[cfg(feature = "http")]
+        self.learn_headers(connection, &call)?;
+        #[cfg(feature = "http")]
+        let mut has_listed = false;
+        let mut comparisons = 0;
         let outcome = loop {
             // The check runs again after a stack, because an attempt may use another connection.
             if let Some(bound) = &bound {
                 (patience, ask.list) = self.compare(connection, &call, bound, patience).await?;
             }
             comparisons += 1;
-            match self.exchange(connection, &call, &mut ask, patience).await {
+            match connection.ask(&mut ask, &call.options, patience).await {
                 Err(RequestError::Failed(failure)) if failure.is_stale && comparisons < MOST_COMPARISONS => {}
+                // The server refused it before acting on it; its list declares the required headers.
+                #[cfg(feature = "http")]
+                Err(error) if !ask.is_answered && !has_listed && connection.wants_headers(&error) => {
+                    has_listed = true;
+                    let listing = Box::pin(crate::client::catalog::tools(self.name(), connection, patience));
+                    let listed = call.options.unless_cancelled(listing).await;
+                    let listed = listed.ok_or_else(|| self.cancelled(&call.tool, Dispatched::No))?;
+                    let reason = "the server requires the headers in its list of tools";
+                    listed.map_err(|error| self.not_listed(&call.tool, patience, reason, error))?;
+                    patience = patience.renewed();
+                }
                 outcome => break outcome,
             }
         };
-        match outcome {
-            Ok(result) => {
-                let redactor = connection.link.notes.redactor().clone();
-                let result = ToolResult { redactor, ..ToolResult::from_json(server, call.tool.as_ref(), result) };
-                if result.is_error && names_unknown("tool", &call.tool, &result.text()) {
-                    return Err(CallError::tool_not_found(self.name(), &*call.tool));
-                }
-                Ok(result)
-            }
-            Err(error) => Err(self.call_error(connection, &call.tool, patience.timeout, error)),
+        let result =
+            outcome.map_err(|error| self.call_error(connection, Subject::Tool(&call.tool), patience.timeout, error))?;
+        let redactor = connection.link.notes.redactor().clone();
+        let result = ToolResult { redactor, ..ToolResult::from_json(self.name(), call.tool.as_ref(), result) };
+        if result.is_error && names_unknown("tool", &call.tool, &result.text()) {
+            return Err(CallError::tool_not_found(self.name(), &*call.tool));
         }
+        Ok(result)
     }
 
-    async fn exchange(
-        &self,
-        connection: &Connection,
-        call: &ToolCall,
-        ask: &mut Ask,
-        patience: Patience,
-    ) -> Result<Value, RequestError> {
-        #[cfg(feature = "http")]
-        learn_headers(connection, call)?;
-        let outcome = connection.ask(ask, &call.options, patience).await;
-        // The server refused it before acting on it; its list declares the required headers.
-        #[cfg(feature = "http")]
-        if !ask.is_answered && outcome.as_ref().is_err_and(|error| connection.wants_headers(error)) {
-            let listing = Box::pin(crate::client::catalog::tools(self.name(), connection, patience));
-            let listed = call.options.unless_cancelled(listing).await;
-            listed.ok_or(RequestError::Cancelled(Dispatched::No))?.map_err(|error| match error.kind {
-                ConnectErrorKind::Timeout => RequestError::Timeout(Dispatched::No),
-                _ => RequestError::Failed(Failure::not_sent(error.message)),
-            })?;
-            return Box::pin(connection.ask(ask, &call.options, patience.renewed())).await;
+    /// Learns the parameter headers of a tool from its bindings, so that the call needs no list of tools.
+    #[cfg(feature = "http")]
+    fn learn_headers(&self, connection: &Connection, call: &ToolCall) -> Result<(), CallError> {
+        if let (Some(headers), Some(spec)) = (&connection.link.param_headers, call.known())
+            && spec.declared_input_schema().contains("x-mcp-header")
+            && let Ok(schema) = serde_json::from_str(spec.declared_input_schema())
+        {
+            headers
+                .learn(&call.tool, &schema)
+                .map_err(|message| CallError::transport(self.name(), &*call.tool, message))?;
         }
-        outcome
+        Ok(())
+    }
+
+    /// Returns the error of a call that requires a list of tools, if the listing failed.
+    pub(super) fn not_listed(&self, tool: &str, patience: Patience, reason: &str, error: ConnectError) -> CallError {
+        let (server, tool) = (self.name().to_owned(), tool.to_owned());
+        if error.kind == ConnectErrorKind::Timeout {
+            return CallError::timeout(server, tool, patience.timeout, Dispatched::No);
+        }
+        let (message, retry_after) = (format!("{reason}: {}", error.message), error.retry_after());
+        CallError::Transport { server, tool, message, retry_after, source: Some(Cause::new(error)) }
     }
 
     /// Returns the outcome of a request as the error of a call.
-    pub(crate) fn call_error(
+    pub(super) fn call_error(
         &self,
         connection: &Connection,
-        tool: &str,
-        timeout: Duration,
+        subject: Subject<'_>,
+        after: Duration,
         error: RequestError,
     ) -> CallError {
-        let (server, tool) = (self.name().to_owned(), tool.to_owned());
+        let notes = &connection.link.notes;
+        let (server, tool) = (self.name().to_owned(), subject.name().to_owned());
         match error {
-            RequestError::Timeout(dispatched) => CallError::Timeout { server, tool, after: timeout, dispatched },
+            RequestError::Timeout(dispatched) => CallError::Timeout { server, tool, after, dispatched },
             RequestError::Cancelled(dispatched) => CallError::Cancelled { server, tool, dispatched },
             RequestError::Failed(Failure { dispatched, message, retry_after, source, .. }) => {
-                let message = connection.link.notes.explain(&message);
+                let message = notes.explain(&message);
                 match dispatched {
                     Dispatched::No => CallError::Transport { server, tool, message, retry_after, source },
                     Dispatched::Unknown => CallError::OutcomeUnknown { server, tool, message, retry_after, source },
                     Dispatched::Yes => CallError::InvalidResponse { server, tool, message },
                 }
             }
-            RequestError::Rpc(error)
-                if error.code.0 == INVALID_PARAMS && names_unknown("tool", &tool, &error.message) =>
-            {
-                CallError::ToolNotFound { server, tool }
+            RequestError::Rpc(error) => {
+                let code = error.code.0;
+                let is_unknown = |kind: &str| names_unknown(kind, &tool, &error.message);
+                match subject {
+                    Subject::Tool(_) if code == INVALID_PARAMS && is_unknown("tool") => {
+                        CallError::ToolNotFound { server, tool }
+                    }
+                    Subject::Prompt(_) if is_unknown("prompt") => CallError::PromptNotFound { server, prompt: tool },
+                    Subject::Resource(_) if code == RESOURCE_NOT_FOUND || is_unknown("resource") => {
+                        CallError::ResourceNotFound { server, uri: tool }
+                    }
+                    _ => CallError::Rpc {
+                        server,
+                        tool,
+                        code: code.into(),
+                        message: notes.redactor().shown(&error.message, LONGEST_MESSAGE),
+                        data: error.data.map(Box::new),
+                    },
+                }
             }
-            RequestError::Rpc(error) => CallError::Rpc {
-                server,
-                tool,
-                code: i64::from(error.code.0),
-                message: connection.link.notes.redactor().shown(&error.message, LONGEST_MESSAGE),
-                data: error.data.map(Box::new),
-            },
         }
     }
 
     pub(super) fn cancelled(&self, tool: &str, dispatched: Dispatched) -> CallError {
         CallError::cancelled(self.name(), tool, dispatched)
     }
-}
-
-/// Learns the parameter headers of a tool from its bindings, so that the call needs no list of tools.
-#[cfg(feature = "http")]
-fn learn_headers(connection: &Connection, call: &ToolCall) -> Result<(), RequestError> {
-    if let (Some(headers), Some(spec)) = (&connection.link.param_headers, call.known())
-        && spec.declared_input_schema().contains("x-mcp-header")
-        && let Ok(schema) = serde_json::from_str(spec.declared_input_schema())
-    {
-        let refused = |message| RequestError::Failed(Failure::not_sent(message));
-        headers.learn(&call.tool, &schema).map_err(refused)?;
-    }
-    Ok(())
 }

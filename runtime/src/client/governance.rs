@@ -10,7 +10,7 @@ use super::lease::Lease;
 use crate::call::LayerKind;
 use crate::client::catalog::drift::{self, Bound};
 use crate::ground::deadline::Patience;
-use crate::{CallError, Cause, ConnectErrorKind, Dispatched, ToolCall, ToolSpec};
+use crate::{CallError, Dispatched, ToolCall, ToolSpec};
 
 impl Client {
     /// Tells this client, clones of it included, from others for as long as it lives.
@@ -23,17 +23,17 @@ impl Client {
     ///
     /// Cancel safe: a dropped call may have used up one turn of a rate.
     pub(crate) async fn admit(&self, call: &ToolCall) -> Result<(), CallError> {
-        let config = self.config();
-        if config.selects(&call.tool) {
+        if self.config().selects(&call.tool) {
             self.admit_remote(call)?;
             return self.admit_by_policies(call).await;
         }
-        let reason = if config.excludes(&call.tool) {
-            "it is excluded by `exclude` of the server"
-        } else {
-            "it is not selected by `tools` of the server"
-        };
-        Err(CallError::denied(self.name(), &*call.tool, reason))
+        let is_excluded = self.config().excludes(&call.tool);
+        let cause = if is_excluded { "excluded by `exclude`" } else { "not selected by `tools`" };
+        Err(self.denied(&call.tool, format!("it is {cause} of the server")))
+    }
+
+    fn denied(&self, what: &str, reason: impl Into<String>) -> CallError {
+        CallError::denied(self.name(), what, reason)
     }
 
     /// Checks the call against the rules in `policy`, and counts it for rules with a rate.
@@ -55,7 +55,7 @@ impl Client {
         let caller = call.caller().and_then(|caller| caller.principal.as_deref()).unwrap_or_default();
         for (index, rule) in rules {
             let Some(rate) = rule.rate else { continue };
-            let taken = self.supervisor.status.limits.try_turn(self.name(), (index, caller), rate).await;
+            let taken = self.supervisor.shared.limits.try_turn(self.name(), (index, caller), rate).await;
             let taken = taken.map_err(|error| self.uncounted(call, &error))?;
             if let Err(wait) = taken {
                 return denied(rule, &format!("a policy of the configuration allows {rate}"), Some(wait));
@@ -67,7 +67,7 @@ impl Client {
     /// Returns the error of a call whose turn cannot be counted.
     pub(super) fn uncounted(&self, call: &ToolCall, error: &str) -> CallError {
         tracing::error!(server = self.name(), tool = &*call.tool, "cannot count calls: {error}");
-        CallError::denied(self.name(), &*call.tool, "the number of calls cannot be counted at the moment")
+        self.denied(&call.tool, "the number of calls cannot be counted at the moment")
     }
 
     /// Returns the rules that apply to a call.
@@ -95,7 +95,7 @@ impl Client {
     }
 
     fn selected(&self, name: &str, key: &str, is_selected: bool) -> Result<(), CallError> {
-        let denied = || CallError::denied(self.name(), name, format!("it is not selected by `{key}` of the server"));
+        let denied = || self.denied(name, format!("it is not selected by `{key}` of the server"));
         is_selected.then_some(()).ok_or_else(denied)
     }
 
@@ -109,8 +109,7 @@ impl Client {
     /// Checks that the live tool still matches the bound tool, if `drift` requires it.
     pub(crate) async fn check_drift(&self, call: &ToolCall) -> Result<(), CallError> {
         let Some(bound) = self.bound(call)?.filter(|_| drift::refuses(self.config())) else { return Ok(()) };
-        let limit = call.passage.limit();
-        let (connection, patience) = self.ready_until(&call.tool, &call.options, limit).await?;
+        let (connection, patience) = self.ready(&call.tool, &call.options, call.passage.limit()).await?;
         self.compare(&connection, call, &bound, patience).await.map(drop)
     }
 
@@ -130,12 +129,9 @@ impl Client {
         if !call.options.given().is_remote || self.config().lets_remote_use(&call.tool) {
             return Ok(());
         }
-        Err(CallError::denied(
-            self.name(),
-            &*call.tool,
-            "the template is not a local file, and `remote_use` of the server does not allow this tool; add it there \
-             to allow the call",
-        ))
+        let reason = "the template is not a local file, and `remote_use` of the server does not allow this tool; add it \
+                      there to allow the call";
+        Err(self.denied(&call.tool, reason))
     }
 
     /// Returns the bound tool of a call, if the configuration compares tools.
@@ -148,12 +144,9 @@ impl Client {
         }
         let bound = call.known().map(Bound::Spec).or_else(|| self.baseline.find(&call.tool));
         if bound.is_none() && drift::refuses(self.config()) {
-            return Err(CallError::denied(
-                self.name(),
-                &*call.tool,
-                "`drift = \"deny\"` refuses tools that are in neither the bindings nor the snapshot; run `mcp-bindgen \
-                 sync`, or set `drift = \"warn\"`",
-            ));
+            let reason = "`drift = \"deny\"` refuses tools that are in neither the bindings nor the snapshot; run \
+                          `mcp-bindgen sync`, or set `drift = \"warn\"`";
+            return Err(self.denied(&call.tool, reason));
         }
         Ok(bound)
     }
@@ -168,32 +161,24 @@ impl Client {
         bound: &Bound,
         patience: Patience,
     ) -> Result<(Patience, Option<u64>), CallError> {
-        connection.live_tools().bind(bound, drift::bindings_of(call, &self.baseline));
+        let live = connection.live_tools();
+        live.bind(bound, call.bindings.or(self.baseline.bindings()));
         if !drift::refuses(self.config()) {
             return Ok((patience, None));
         }
-        let allowed = call.options.unless_cancelled(connection.live_tools().allows(bound, patience)).await;
-        let (server, tool) = (self.name().to_owned(), call.tool.to_string());
+        let allowed = call.options.unless_cancelled(live.allows(bound, patience)).await;
         match allowed.ok_or_else(|| self.cancelled(&call.tool, Dispatched::No))? {
             // That the server answered is a sign of progress.
             Ok(Ok(list)) => Ok((patience.renewed(), Some(list))),
             Ok(Err(changes)) => {
+                let (server, tool) = (self.name().to_owned(), call.tool.to_string());
                 let message = format!("{changes}; review it and accept it with `mcp-bindgen sync`");
                 Err(CallError::Incompatible { server, tool, message })
             }
-            Err(error) if error.kind == ConnectErrorKind::Timeout => {
-                Err(CallError::timeout(server, tool, patience.timeout, Dispatched::No))
+            Err(error) => {
+                let reason = "`drift = \"deny\"` requires a comparison with the bound tool, which failed";
+                Err(self.not_listed(&call.tool, patience, reason, error))
             }
-            Err(error) => Err(CallError::Transport {
-                server,
-                tool,
-                message: format!(
-                    "`drift = \"deny\"` requires a comparison with the bound tool, which failed: {}",
-                    error.message
-                ),
-                retry_after: error.retry_after(),
-                source: Some(Cause::new(error)),
-            }),
         }
     }
 
@@ -203,17 +188,15 @@ impl Client {
         if call.passage.is_granted(self.id(), &call.tool, &call.arguments) {
             return Ok(());
         }
-        let denied = |reason: &str| CallError::denied(self.name(), &*call.tool, reason);
         if call.passage.has_come_through(LayerKind::Cache) {
-            return Err(denied(
-                "it requires approval, and a cache around the client would bypass it; move the cache into the \
-                 client's stack",
-            ));
+            let reason = "it requires approval, and a cache around the client would bypass it; move the cache into the \
+                          client's stack";
+            return Err(self.denied(&call.tool, reason));
         }
         if call.passage.is_approved(&call.tool, &call.arguments) {
             return Ok(());
         }
-        let Some(approver) = &self.supervisor.options.approver else {
+        let Some(approver) = &self.supervisor.shared.options.approver else {
             let help = "it requires approval, but no approval handler is set; set `ClientOptions::on_approval`, with \
                         `Servers::load_with` or `Client::for_spec_with`, or add an `Approval` layer";
             let (server, tool) = (self.name().to_owned(), call.tool.to_string());

@@ -5,19 +5,14 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_bindgen_model::ServerConfig;
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::lease::Opened;
-use super::state::Status;
-use crate::ConnectionState;
-use crate::client::catalog::drift;
-use crate::client::catalog::{changes, notifications, subscriptions};
+use super::state::{Failed, Progress, Shared};
+use crate::client::catalog::{changes, drift, notifications, subscriptions};
 use crate::connect::eras::establish;
-use crate::connect::options::ClientOptions;
 use crate::ground::backoff::with_jitter;
 use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
@@ -26,249 +21,148 @@ use crate::{ConnectError, ConnectErrorKind as Kind};
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(250), Duration::from_secs(1)];
 /// How long calls do not try to connect after an attempt failed; twice as long after each further one.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(250);
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The minimum lifetime of an unused connection; a shorter one reopens only on demand.
 const SHORT_LIFE: Duration = Duration::from_secs(30);
 /// A server that lasted so long did not end at its start.
 const TIME_TO_WORK: Duration = Duration::from_secs(5);
-/// Less than a caller of `close` waits.
-const PATIENCE_FOR_CLOSING: Duration = Duration::from_secs(8);
-
-/// How far a keeper is.
-#[derive(Clone)]
-pub(super) enum Progress {
-    Opening,
-    Open(Opened),
-    Failed(Failed),
-    Ended,
-}
-
-/// The reason for a missing connection, and the time of the next attempt.
-#[derive(Clone)]
-pub(super) struct Failed {
-    pub(super) error: ConnectError,
-    pub(super) pause: Duration,
-    since: Instant,
-}
-
-impl Failed {
-    /// Returns the error of a call before the next attempt is due.
-    pub(super) fn too_early(&self) -> Option<ConnectError> {
-        let left = self.pause.checked_sub(self.since.elapsed()).filter(|left| !left.is_zero())?;
-        let mut error = self.error.clone();
-        let left_in_ms = left.as_millis() + 1;
-        error.message =
-            format!("no new connection attempt for {left_in_ms} ms, because the last one failed: {}", error.message);
-        Some(error.with_retry_after(Some(left)))
-    }
-}
-
-impl Progress {
-    pub(super) fn is(&self, opened: &Opened) -> bool {
-        matches!(self, Self::Open(open) if open.is(opened))
-    }
-}
-
-/// An order to a keeper.
-pub(super) enum Order {
-    /// The connection seems to be ending.
-    Look,
-    Close,
-}
-
-/// The reason why a connection must not be used any more.
-#[derive(PartialEq, Eq)]
-enum End {
-    Lost,
-    Closed,
-}
 
 pub(super) struct Keeper {
-    number: u64,
-    config: Arc<ServerConfig>,
-    options: Arc<ClientOptions>,
-    status: Arc<Status>,
-    progress: watch::Sender<Progress>,
+    shared: Arc<Shared>,
+    /// Cancelled when the connection is no longer wanted.
+    close: CancellationToken,
     /// How long calls do not try again if this fails.
     pause: Duration,
-    /// Ends when the last client is dropped.
-    orders: mpsc::UnboundedReceiver<Order>,
-    /// The tasks that serve connections that are ending.
-    leaving: Vec<JoinHandle<()>>,
+    /// `true` if the client has had a connection, or tried to open one.
+    is_another: bool,
+    /// The tasks that serve the connection, and those that are ending.
+    serving: JoinSet<()>,
+    has_ended: bool,
 }
 
 impl Keeper {
-    pub(super) fn new(
-        number: u64,
-        (config, options): (Arc<ServerConfig>, Arc<ClientOptions>),
-        status: Arc<Status>,
-        progress: watch::Sender<Progress>,
-        pause: Duration,
-        orders: mpsc::UnboundedReceiver<Order>,
-    ) -> Self {
-        status.publish(number, ConnectionState::Connecting, None);
-        Self { number, config, options, status, progress, pause, orders, leaving: Vec::new() }
+    pub(super) fn new(shared: Arc<Shared>, close: CancellationToken, pause: Duration, is_another: bool) -> Self {
+        Self { shared, close, pause, is_another, serving: JoinSet::new(), has_ended: false }
     }
 
     pub(super) async fn run(mut self) {
-        self.keep().await;
-        // Closing waits for earlier connections too.
-        let leaving = std::mem::take(&mut self.leaving).into_iter().filter(|serving| !serving.is_finished());
-        let _ = timeout(PATIENCE_FOR_CLOSING, async {
-            for serving in leaving {
-                let _ = serving.await;
-            }
-        })
-        .await;
-    }
-
-    async fn keep(&mut self) {
-        let mut attempt = self.open(self.patience()).await;
-        // A keeper after another one opens a connection after another one.
-        let mut is_another = self.number > 1;
-        while let Some(outcome) = attempt {
-            let opened = match outcome {
-                Ok(opened) => opened,
-                Err(error) => {
-                    let failed = Failed { error, pause: self.pause, since: Instant::now() };
-                    return self.report(ConnectionState::Disconnected, Progress::Failed(failed));
-                }
+        let close = self.close.clone();
+        let mut attempt = close.run_until_cancelled(self.open(self.patience())).await;
+        let last = loop {
+            let opened = match attempt {
+                Some(Ok(opened)) => opened,
+                Some(Err(error)) => break Progress::Failed(Failed { error, pause: self.pause, since: Instant::now() }),
+                None => break Progress::Closed,
             };
             self.pause = FIRST_PAUSE;
-            let since = Instant::now();
-            self.status.observer.redact_with(opened.connection.link.notes.redactor());
-            let Some(receiving) = opened.connection.take_receiving() else { return };
-            let hang_up = CancellationToken::new();
-            let mut serving = tokio::spawn(task(receiving.run(hang_up.clone())));
-            if is_another {
-                // A restarted server may have other tools.
-                self.status.tools.note();
+            if !self.attend(opened).await {
+                break Progress::Closed;
             }
-            self.report(ConnectionState::Connected, Progress::Open(opened.clone()));
-            let end = self.attend(&opened, &mut serving, is_another).await;
-            is_another = true;
-            hang_up.cancel();
-            if opened.connection.has_worked() || since.elapsed() >= TIME_TO_WORK {
-                self.status.limits.starts().worked();
-            } else if end == End::Lost {
-                let message =
-                    opened.connection.link.notes.explain("the server closed the connection right after it opened");
-                self.status.limits.starts().failed(&ConnectError::new(&self.config.name, Kind::Transport, message));
-            }
-            self.status.observer.session_ended(since.elapsed(), end == End::Lost);
-            self.leaving.retain(|serving| !serving.is_finished());
-            self.leaving.push(serving);
-            if end == End::Closed {
-                return self.report(ConnectionState::Disconnected, Progress::Ended);
-            }
-            let is_the_only_one = self.options.opens_one_transport();
-            if is_the_only_one || (!opened.was_used() && since.elapsed() < SHORT_LIFE) {
-                return self.report(ConnectionState::Disconnected, Progress::Ended);
-            }
-            tracing::warn!(server = self.config.name, "connection lost; reconnecting");
-            self.report(ConnectionState::Reconnecting, Progress::Opening);
-            attempt = self.open_again().await;
-        }
+            tracing::warn!(server = self.shared.config.name, "connection lost; reconnecting");
+            self.publish(Progress::Reopening);
+            attempt = close.run_until_cancelled(self.open_again()).await.flatten();
+        };
+        self.publish(last);
+        self.has_ended = true;
+        while self.serving.join_next().await.is_some() {}
     }
 
-    /// Waits until the connection is of no more use.
-    async fn attend(&mut self, opened: &Opened, serving: &mut JoinHandle<()>, is_another: bool) -> End {
-        let patience = self.options.call_timeout(self.config.timeout);
-        tokio::select! {
-            _ = serving => End::Lost,
-            end = ordered(&mut self.orders, Some(opened)) => end,
-            () = idle(opened, self.options.idle_timeout) => End::Closed,
-            () = unresponsive(opened, self.options.health_check, patience) => {
-                tracing::warn!(server = self.config.name, "the server stopped responding");
-                End::Lost
-            }
-            never = Box::pin(changes::forward(&opened.connection, &self.status.tools)) => match never {},
-            never = Box::pin(changes::subscribe(&opened.connection, &self.status.tools)) => match never {},
-            never = Box::pin(subscriptions::keep(&opened.connection, &self.status.resources, patience)) => match never {},
-            never = Box::pin(notifications::keep(&opened.connection, &self.status.notices, is_another)) => match never {},
-            never = Box::pin(compare_tools(&self.config, &self.options, &self.status, opened)) => match never {},
+    /// Serves a connection until it ends. Returns `true` if another one must take its place.
+    async fn attend(&mut self, opened: Arc<Opened>) -> bool {
+        let (connection, since) = (&opened.connection, Instant::now());
+        let Some(receiving) = connection.take_receiving() else { return false };
+        let (end, guard) = (opened.end.clone(), opened.end.clone().drop_guard());
+        while self.serving.try_join_next().is_some() {}
+        self.serving.spawn(task(async move {
+            let _ended = guard;
+            receiving.run(end).await;
+        }));
+        let is_another = std::mem::replace(&mut self.is_another, true);
+        let Shared { config, options, observer, tools, resources, notices, limits, .. } = &*self.shared;
+        observer.redact_with(connection.link.notes.redactor());
+        if is_another {
+            // A restarted server may have other tools.
+            tools.note();
         }
+        self.publish(Progress::Open(opened.clone()));
+        let patience = options.call_timeout(config.timeout);
+        let was_lost = tokio::select! {
+            () = opened.end.cancelled() => true,
+            () = self.close.cancelled() => false,
+            () = idle(&opened, options.idle_timeout) => false,
+            () = unresponsive(&opened, options.health_check, patience) => {
+                tracing::warn!(server = config.name, "the server stopped responding");
+                true
+            }
+            never = Box::pin(changes::forward(connection, tools)) => match never {},
+            never = Box::pin(changes::subscribe(connection, tools)) => match never {},
+            never = Box::pin(subscriptions::keep(connection, resources, patience)) => match never {},
+            never = Box::pin(notifications::keep(connection, notices, is_another)) => match never {},
+            never = Box::pin(compare_tools(&self.shared, &opened)) => match never {},
+        };
+        opened.end.cancel();
+        let lasted = since.elapsed();
+        if connection.has_worked() || lasted >= TIME_TO_WORK {
+            limits.starts().worked();
+        } else if was_lost {
+            let message = connection.link.notes.explain("the server closed the connection right after it opened");
+            limits.starts().failed(&ConnectError::new(&config.name, Kind::Transport, message));
+        }
+        observer.session_ended(lasted, was_lost);
+        was_lost && !options.opens_one_transport() && (opened.was_used() || lasted >= SHORT_LIFE)
     }
 
-    /// Opens a connection; returns `None` if it is no longer wanted.
-    async fn open(&mut self, patience: Duration) -> Option<Result<Opened, ConnectError>> {
-        tokio::select! {
-            biased;
-            _ = ordered(&mut self.orders, None) => None,
-            // Large, and in two places of a task that otherwise only waits.
-            outcome = Box::pin(establish((&self.config, &self.options), (&self.status.notices, self.status.limits.starts()), patience)) => {
-                Some(outcome.map(|connection| Opened::new(connection, &self.config, &self.status.drift)))
-            }
-        }
+    async fn open(&self, patience: Duration) -> Result<Arc<Opened>, ConnectError> {
+        let Shared { config, options, notices, limits, drift, .. } = &*self.shared;
+        // Large, and in two places of a task that otherwise only waits.
+        let opening = Box::pin(establish((config, options), (notices, limits.starts()), patience));
+        Ok(Opened::new(opening.await?, config, drift))
     }
 
     /// Opens a connection in place of one that was lost, with several tries in the time that connecting may take.
-    async fn open_again(&mut self) -> Option<Result<Opened, ConnectError>> {
-        let patience = self.patience();
+    async fn open_again(&self) -> Option<Result<Arc<Opened>, ConnectError>> {
         let start = Instant::now();
         let mut last = None;
         for (number, pause) in (1..).zip(PAUSES) {
-            tokio::select! {
-                _ = ordered(&mut self.orders, None) => return None,
-                () = sleep(with_jitter(pause)) => {}
-            }
-            let left = patience.saturating_sub(start.elapsed());
+            sleep(with_jitter(pause)).await;
+            let left = self.patience().saturating_sub(start.elapsed());
             if left.is_zero() && last.is_some() {
                 break;
             }
-            match self.open(left).await? {
-                Ok(opened) => return Some(Ok(opened)),
-                Err(error) => {
-                    tracing::warn!(server = self.config.name, "reconnect attempt {number} failed: {error}");
-                    let may_pass = matches!(error.kind, Kind::Spawn | Kind::Transport | Kind::Timeout);
-                    last = Some(error);
-                    if !may_pass {
-                        break;
-                    }
-                }
+            let Err(error) = last.insert(self.open(left).await) else { break };
+            tracing::warn!(server = self.shared.config.name, "reconnect attempt {number} failed: {error}");
+            if !matches!(error.kind, Kind::Spawn | Kind::Transport | Kind::Timeout) {
+                break;
             }
         }
-        last.map(Err)
+        last
     }
 
-    /// Publishes the state before the progress, so that callers that wait for the progress see it.
-    fn report(&self, state: ConnectionState, progress: Progress) {
-        let error = if let Progress::Failed(failed) = &progress { Some(&failed.error) } else { None };
-        self.status.publish(self.number, state, error);
-        self.progress.send_replace(progress);
+    fn publish(&self, progress: Progress) {
+        self.shared.publish(Some(&self.close), progress);
     }
 
     fn patience(&self) -> Duration {
-        self.options.connect_timeout_or(self.config.connect_timeout)
+        self.shared.options.connect_timeout_or(self.shared.config.connect_timeout)
     }
 }
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        // This also happens if the runtime ends in between.
-        self.status.publish(self.number, ConnectionState::Disconnected, None);
+        // The runtime ends in between.
+        if !self.has_ended {
+            self.publish(Progress::Closed);
+        }
     }
 }
 
 /// Reports tools that differ from their bindings.
-async fn compare_tools(config: &ServerConfig, options: &ClientOptions, status: &Status, opened: &Opened) -> Infallible {
+async fn compare_tools(Shared { config, options, tools, .. }: &Shared, opened: &Opened) -> Infallible {
     // A recorded session has no requests that no program makes.
     #[cfg(feature = "cassette")]
     if options.cassette.is_some() {
         return pending().await;
     }
-    drift::watch(&opened.live_tools, &status.tools, || options.call_patience(config.timeout)).await
-}
-
-/// Waits for an order that ends something: the connection `opened`, or the attempt to open one.
-async fn ordered(orders: &mut mpsc::UnboundedReceiver<Order>, opened: Option<&Opened>) -> End {
-    loop {
-        match orders.recv().await {
-            Some(Order::Look) if opened.is_some_and(|opened| !opened.connection.is_open()) => return End::Lost,
-            Some(Order::Look) => {}
-            Some(Order::Close) | None => return End::Closed,
-        }
-    }
+    drift::watch(&opened.live_tools, tools, || options.call_patience(config.timeout)).await
 }
 
 /// Waits until the connection has been unused for the given time.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mcp_bindgen_model::ServerConfig;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::client::catalog::drift::{LiveTools, Reported};
 use crate::connect::connection::Connection;
@@ -14,13 +15,14 @@ use crate::ground::sync::lock;
 /// The minimum lifetime of a new connection, for the callers that requested it.
 const TIME_FOR_FIRST_USE: Duration = Duration::from_secs(1);
 
-/// An open connection, and who uses it.
-#[derive(Clone)]
+/// An open connection, and its use.
 pub(super) struct Opened {
     pub(super) connection: Arc<Connection>,
     /// Its tools, and whether they are those that were bound.
-    pub(super) live_tools: Arc<LiveTools>,
-    activity: Arc<Mutex<Activity>>,
+    pub(super) live_tools: LiveTools,
+    /// Cancelled when the connection has ended, or must end.
+    pub(super) end: CancellationToken,
+    activity: Mutex<Activity>,
 }
 
 struct Activity {
@@ -31,16 +33,18 @@ struct Activity {
 }
 
 impl Opened {
-    pub(super) fn new(connection: Connection, config: &Arc<ServerConfig>, reported: &Arc<Reported>) -> Self {
+    pub(super) fn new(connection: Connection, config: &Arc<ServerConfig>, reported: &Arc<Reported>) -> Arc<Self> {
         let connection = Arc::new(connection);
-        let live_tools = Arc::new(LiveTools::new(config.clone(), connection.clone(), reported.clone()));
+        let live_tools = LiveTools::new(config.clone(), connection.clone(), reported.clone());
         let activity = Activity { users: 0, was_used: false, since: Instant::now(), is_retired: false };
-        Self { connection, live_tools, activity: Arc::new(Mutex::new(activity)) }
+        Arc::new(Self { connection, live_tools, end: CancellationToken::new(), activity: Mutex::new(activity) })
     }
 
     /// Returns the connection for requests, or `None` if it must not be used any more.
-    pub(super) fn lease(&self) -> Option<Lease> {
+    pub(super) fn lease(self: &Arc<Self>) -> Option<Lease> {
         if !self.connection.is_open() {
+            // Its keeper may not have seen that yet.
+            self.end.cancel();
             return None;
         }
         let mut activity = lock(&self.activity);
@@ -59,11 +63,8 @@ impl Opened {
         let mut activity = lock(&self.activity);
         let idle = if activity.was_used { idle } else { idle.max(TIME_FOR_FIRST_USE) };
         let left = if activity.users > 0 { idle } else { idle.saturating_sub(activity.since.elapsed()) };
-        if !left.is_zero() || activity.users > 0 {
-            return Err(left.max(Duration::from_millis(1)));
-        }
-        activity.is_retired = true;
-        Ok(())
+        activity.is_retired = activity.users == 0 && left.is_zero();
+        if activity.is_retired { Ok(()) } else { Err(left.max(Duration::from_millis(1))) }
     }
 
     pub(super) fn is_in_use(&self) -> bool {
@@ -73,14 +74,10 @@ impl Opened {
     pub(super) fn was_used(&self) -> bool {
         lock(&self.activity).was_used
     }
-
-    pub(super) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.connection, &other.connection)
-    }
 }
 
 /// An open connection that is in use until this is dropped.
-pub(crate) struct Lease(Opened);
+pub(crate) struct Lease(Arc<Opened>);
 
 impl Lease {
     pub(super) fn live_tools(&self) -> &LiveTools {

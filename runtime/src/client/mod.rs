@@ -15,13 +15,12 @@ mod supervisor;
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_bindgen_model::{ServerConfig, Snapshot};
+use mcp_bindgen_model::ServerConfig;
 
 use self::lease::Lease;
 use self::supervisor::Supervisor;
 use crate::call::events::{Events, Observer, subscribe_to_all};
 use crate::client::catalog::drift::Baseline;
-
 use crate::ground::deadline::Patience;
 use crate::{CallTool, ClientOptions, ConnectError, ConnectionState, DynCallTool, ServerSpec};
 
@@ -44,7 +43,7 @@ pub fn subscribe<'c>(callers: impl IntoIterator<Item = &'c dyn DynCallTool>) -> 
     let mut observers: Vec<Arc<Observer>> = Vec::new();
     for offer in callers.into_iter().map(DynCallTool::offer_dyn) {
         if let Some(client) = offer.client::<Client>() {
-            client.supervisor.status.tools.watch();
+            client.supervisor.shared.tools.watch();
         }
         let observer = offer.observer().filter(|new| !observers.iter().any(|known| Arc::ptr_eq(known, new)));
         observers.extend(observer.cloned());
@@ -146,12 +145,6 @@ impl Client {
         Ok(Self { supervisor: pool::shared(config, options), baseline: Baseline::Bindings(spec) })
     }
 
-    /// Sets the snapshot that tools without bindings are compared with.
-    pub(crate) fn known_by(mut self, snapshot: Snapshot) -> Self {
-        self.baseline = Baseline::Snapshot(snapshot.tools.into_iter().map(Arc::new).collect());
-        self
-    }
-
     /// Creates it with options, which the configuration overrides; see [`for_spec`](Self::for_spec).
     ///
     /// It has its own connection, shared with its clones only: handlers in options cannot be compared, and one caller
@@ -192,12 +185,12 @@ impl Client {
 
     /// Returns the server's name.
     pub fn name(&self) -> &str {
-        &self.supervisor.config.name
+        &self.supervisor.shared.config.name
     }
 
     /// Returns the server's configuration, with its placeholders.
     pub fn config(&self) -> &ServerConfig {
-        &self.supervisor.config
+        &self.supervisor.shared.config
     }
 
     /// Opens the connection, unless it is open. After a failed attempt calls fail with its error for 250 ms, doubling
@@ -211,17 +204,17 @@ impl Client {
 
     /// Returns `true` if the connection is open.
     pub fn is_connected(&self) -> bool {
-        self.supervisor.is_connected()
+        self.supervisor.open_connection().is_some()
     }
 
     /// Returns the state of the connection.
     pub fn state(&self) -> ConnectionState {
-        self.supervisor.status.current()
+        self.supervisor.shared.state()
     }
 
     /// Watches the state of the connection.
     pub fn watch_state(&self) -> StateWatch {
-        self.supervisor.status.watch()
+        self.supervisor.shared.watch()
     }
 
     /// Subscribes to events: calls, and changes of the connection. Changes of the tool list are reported as by
@@ -248,19 +241,19 @@ impl Client {
     /// exit. This takes a few seconds at most. The next call opens another connection.
     pub async fn close(&self) {
         self.supervisor.close().await;
-        self.supervisor.options.save_cassette();
+        self.supervisor.shared.options.save_cassette();
     }
 
     /// Closes the connection for good, for all clones: later calls fail at once with
     /// [`ConnectErrorKind::ShutDown`](crate::ConnectErrorKind::ShutDown).
     pub async fn shutdown(&self) {
         self.supervisor.shut_down().await;
-        self.supervisor.options.save_cassette();
+        self.supervisor.shared.options.save_cassette();
     }
 
     /// Returns the default time limits of a call or a listing over an open connection.
     pub(crate) fn patience(&self) -> Patience {
-        self.supervisor.options.call_patience(self.supervisor.config.timeout)
+        self.supervisor.shared.options.call_patience(self.supervisor.shared.config.timeout)
     }
 
     /// Returns the open connection. Callers that arrive while it opens wait for the same attempt.
@@ -271,6 +264,6 @@ impl Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("config", &self.supervisor.config).field("state", &self.state()).finish()
+        f.debug_struct("Client").field("config", &self.supervisor.shared.config).field("state", &self.state()).finish()
     }
 }

@@ -1,6 +1,6 @@
 //! Shares one connection between bindings with equal configurations.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use mcp_bindgen_model::{SecretRef, ServerConfig, Transport, digest};
@@ -12,7 +12,7 @@ use crate::connect::options::ClientOptions;
 use crate::ground::sync::lock;
 
 /// The shared supervisors. Weak references let the last client end its supervisor.
-static SHARED: Mutex<Option<HashMap<String, Weak<Supervisor>>>> = Mutex::new(None);
+static SHARED: Mutex<BTreeMap<String, Weak<Supervisor>>> = Mutex::new(BTreeMap::new());
 
 /// Returns the supervisor shared by clients with the same configuration. The options are the defaults, plus the
 /// capabilities that the snapshot was taken with.
@@ -22,7 +22,6 @@ pub(super) fn shared(config: ServerConfig, options: ClientOptions) -> Arc<Superv
         return Arc::new(Supervisor::new(config, options));
     };
     let mut shared = lock(&SHARED);
-    let shared = shared.get_or_insert_default();
     shared.retain(|_, supervisor| supervisor.strong_count() > 0);
     if let Some(found) = shared.get(&key).and_then(Weak::upgrade).filter(|found| !found.is_shut_down()) {
         return found;

@@ -3,6 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::Client;
+use super::calling::Subject;
+use super::catalog::retain_usable;
+use crate::call::{Limit, object, take};
 use crate::connect::ask::Ask;
 use crate::rpc::messages::is_of_protocol;
 use crate::rpc::request::RequestError;
@@ -60,24 +63,22 @@ impl Client {
     ) -> Result<Value, CallError> {
         if is_of_protocol(method) && !METHODS.split(", ").any(|known| known == method) {
             let message = match method {
-                "tools/call" => {
-                    "`tools/call` must be sent with `CallTool::call_tool`, which applies policies".to_owned()
-                }
-                _ => format!("unsupported method; supported are {METHODS}, and those of extensions"),
+                "tools/call" => "`tools/call` must be sent with `CallTool::call_tool`, which applies policies",
+                _ => &format!("unsupported method; supported are {METHODS}, and those of extensions"),
             };
-            return Err(self.invalid(&method.chars().take(100).collect::<String>(), message));
+            return Err(self.invalid(&shortened(method), message));
         }
         self.admit_request(method, &params)?;
-        let options = with_meta_of(&mut params, options);
-        let (connection, patience) = self.ready(method, &options).await?;
-        match connection.ask(&mut Ask::new(method.to_owned(), params), &options, patience).await {
-            #[cfg(feature = "http")]
-            Ok(result) if method == "tools/list" => {
-                Ok(crate::client::catalog::usable_page(self.name(), &connection, result))
-            }
-            Ok(result) => Ok(result),
-            Err(error) => Err(self.call_error(&connection, method, patience.timeout, error)),
+        let meta = take(&mut params, "_meta", object).unwrap_or_default();
+        let options = meta.into_iter().fold(options, |options, (key, value)| options.meta(key, value));
+        let ask = Ask::new(method.to_owned(), params);
+        let (mut result, connection) = self.ask(Subject::Method(method), ask, &options).await?;
+        if method == "tools/list"
+            && let Some(Value::Array(tools)) = result.get_mut("tools")
+        {
+            retain_usable(self.name(), &connection, tools);
         }
+        Ok(result)
     }
 
     /// Sends a notification with a custom method for extensions, or `notifications/roots/list_changed`. Servers do not
@@ -105,9 +106,9 @@ impl Client {
         if is_of_protocol(method) && method != ROOTS_CHANGED {
             let message =
                 format!("the client sends this notification; supported are {ROOTS_CHANGED} and those of extensions");
-            return Err(self.invalid(&method.chars().take(100).collect::<String>(), message));
+            return Err(self.invalid(&shortened(method), message));
         }
-        let (connection, patience) = self.ready(method, &options).await?;
+        let (connection, patience) = self.ready(method, &options, Limit::default()).await?;
         let notification = MethodCall::new(method.to_owned(), params);
         let sending = patience.first.bound(connection.session.notify(notification));
         let outcome = match options.unless_cancelled(sending).await {
@@ -115,7 +116,7 @@ impl Client {
             Some(None) => Err(RequestError::Timeout(Dispatched::Unknown)),
             None => Err(RequestError::Cancelled(Dispatched::Unknown)),
         };
-        outcome.map_err(|error| self.call_error(&connection, method, patience.timeout, error))
+        outcome.map_err(|error| self.call_error(&connection, Subject::Method(method), patience.timeout, error))
     }
 
     /// Checks that the configuration allows the prompt or resource in a request.
@@ -135,16 +136,9 @@ impl Client {
     }
 }
 
-/// Moves `_meta` from the parameters into the options.
-fn with_meta_of(params: &mut Map<String, Value>, options: CallOptions) -> CallOptions {
-    match params.remove("_meta") {
-        Some(Value::Object(meta)) => meta.into_iter().fold(options, |options, (key, value)| options.meta(key, value)),
-        Some(odd) => {
-            params.insert("_meta".to_owned(), odd);
-            options
-        }
-        None => options,
-    }
+/// Returns the name of a method for an error.
+fn shortened(method: &str) -> String {
+    method.chars().take(100).collect()
 }
 
 #[cfg(test)]

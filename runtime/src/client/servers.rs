@@ -1,11 +1,12 @@
 //! The servers of a program.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use futures_util::future::join_all;
 use mcp_bindgen_model::{Config, FileError, ServerConfig, nearest};
 
-use super::configured::{SERVERS_VARIABLE, clients_of};
+use super::configured::{SERVERS_VARIABLE, warn_of};
 use super::subscribe;
 use crate::call::events::Events;
 use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind, DynCallTool};
@@ -13,8 +14,7 @@ use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind, DynCallTool};
 /// Several servers by name, each with one shared connection.
 #[derive(Clone, Debug, Default)]
 pub struct Servers {
-    /// Sorted by name.
-    clients: Vec<Client>,
+    clients: BTreeMap<String, Client>,
 }
 
 impl Servers {
@@ -48,7 +48,9 @@ impl Servers {
     /// # Ok::<(), mcp_bindgen_model::FileError>(())
     /// ```
     pub fn from_config_with(config: Config, options: ClientOptions) -> Self {
-        Self { clients: clients_of(&config, &options) }
+        warn_of(&config, None);
+        let clients = config.servers.values().map(|server| Client::of_config(&config, server, options.clone()));
+        clients.fold(Self::new(), Self::with_client)
     }
 
     /// Creates the servers of an `mcp.toml` or a `.mcp.json`.
@@ -95,10 +97,7 @@ impl Servers {
     /// Adds a client, or replaces the one of its name.
     #[must_use]
     pub fn with_client(mut self, client: Client) -> Self {
-        match self.place_of(client.name()) {
-            Ok(at) => self.clients.splice(at..=at, [client]).for_each(drop),
-            Err(at) => self.clients.insert(at, client),
-        }
+        self.clients.insert(client.name().to_owned(), client);
         self
     }
 
@@ -107,8 +106,7 @@ impl Servers {
     /// # Errors
     /// Fails if there is no such server, with the nearest names.
     pub fn client(&self, name: &str) -> Result<Client, ConnectError> {
-        let found = self.place_of(name).ok().and_then(|at| self.clients.get(at));
-        found.cloned().ok_or_else(|| {
+        self.clients.get(name).cloned().ok_or_else(|| {
             let near = nearest(name, self.names());
             let known: Vec<&str> = self.names().collect();
             let message = match (near.first(), known.is_empty()) {
@@ -122,21 +120,17 @@ impl Servers {
 
     /// Returns the names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.clients.iter().map(Client::name)
-    }
-
-    fn place_of(&self, name: &str) -> Result<usize, usize> {
-        self.clients.binary_search_by(|client| client.name().cmp(name))
+        self.clients.keys().map(String::as_str)
     }
 
     /// Connects to all servers concurrently, and reports those that failed.
     pub async fn connect_all(&self) -> ConnectReport {
-        connect(self.clients.iter()).await
+        connect(self.clients.values()).await
     }
 
     /// Connects to the servers whose last attempt failed, concurrently, and reports on them.
     pub async fn reconnect_failed(&self) -> ConnectReport {
-        connect(self.clients.iter().filter(|client| client.supervisor.has_failed())).await
+        connect(self.clients.values().filter(|client| client.supervisor.has_failed())).await
     }
 
     /// Subscribes to events of the current servers; see [`Client::events`].
@@ -151,17 +145,17 @@ impl Servers {
     /// ```
     #[must_use]
     pub fn events(&self) -> Events {
-        subscribe(self.clients.iter().map(|client| client as &dyn DynCallTool))
+        subscribe(self.clients.values().map(|client| client as &dyn DynCallTool))
     }
 
     /// Closes all connections side by side.
     pub async fn close(&self) {
-        join_all(self.clients.iter().map(Client::close)).await;
+        join_all(self.clients.values().map(Client::close)).await;
     }
 
     /// Closes all connections for good, side by side; see [`Client::shutdown`].
     pub async fn shutdown(&self) {
-        join_all(self.clients.iter().map(Client::shutdown)).await;
+        join_all(self.clients.values().map(Client::shutdown)).await;
     }
 }
 

@@ -1,14 +1,21 @@
-//! The state of a connection.
+//! The state of a client's connection.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use mcp_bindgen_model::ServerConfig;
 use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
+use super::lease::Opened;
 use crate::ConnectError;
 use crate::call::events::{ConnectionState, Observer};
 use crate::client::catalog::changes::Changes;
 use crate::client::catalog::drift::Reported;
 use crate::connect::limits::SharedLimits;
+use crate::connect::options::ClientOptions;
+use crate::ground::redact::debug_as;
 use crate::rpc::notices::Notices;
 use crate::rpc::subscriptions::Subscriptions;
 
@@ -22,33 +29,78 @@ use crate::rpc::subscriptions::Subscriptions;
 /// }
 /// # }
 /// ```
-#[derive(Clone, Debug)]
-pub struct StateWatch(watch::Receiver<Stamped>);
+#[derive(Clone)]
+pub struct StateWatch(watch::Receiver<Progress>);
+
+debug_as!(StateWatch, "StateWatch(..)");
 
 impl StateWatch {
     /// Returns the state now.
     #[must_use]
     pub fn current(&self) -> ConnectionState {
-        self.0.borrow().state
+        self.0.borrow().state()
     }
 
     /// Waits until the state differs from the last one; returns `None` once all clients and connections are gone.
     pub async fn changed(&mut self) -> Option<ConnectionState> {
         self.0.changed().await.ok()?;
-        Some(self.0.borrow_and_update().state)
+        Some(self.0.borrow_and_update().state())
     }
 }
 
-/// A state, and the number of the keeper that it is of.
-#[derive(Clone, Copy, Debug)]
-struct Stamped {
-    keeper: u64,
-    state: ConnectionState,
+/// The progress of a client's connection.
+#[derive(Clone)]
+pub(super) enum Progress {
+    Closed,
+    Opening,
+    /// A lost connection is being replaced.
+    Reopening,
+    Open(Arc<Opened>),
+    Failed(Failed),
+    ShutDown,
 }
 
-/// The state of a connection as it is published.
-pub(super) struct Status {
-    state: watch::Sender<Stamped>,
+impl Progress {
+    fn state(&self) -> ConnectionState {
+        match self {
+            Self::Closed | Self::Failed(_) => ConnectionState::Disconnected,
+            Self::Opening => ConnectionState::Connecting,
+            Self::Reopening => ConnectionState::Reconnecting,
+            Self::Open(_) => ConnectionState::Connected,
+            Self::ShutDown => ConnectionState::ShutDown,
+        }
+    }
+
+    pub(super) fn is(&self, opened: &Arc<Opened>) -> bool {
+        matches!(self, Self::Open(open) if Arc::ptr_eq(open, opened))
+    }
+}
+
+/// The reason for a missing connection, and the time of the next attempt.
+#[derive(Clone)]
+pub(super) struct Failed {
+    pub(super) error: ConnectError,
+    pub(super) pause: Duration,
+    pub(super) since: Instant,
+}
+
+impl Failed {
+    /// Returns the error of a call before the next attempt is due.
+    pub(super) fn too_early(&self) -> Option<ConnectError> {
+        let left = self.pause.checked_sub(self.since.elapsed()).filter(|left| !left.is_zero())?;
+        let mut error = self.error.clone();
+        let left_in_ms = left.as_millis() + 1;
+        error.message =
+            format!("no new connection attempt for {left_in_ms} ms, because the last one failed: {}", error.message);
+        Some(error.with_retry_after(Some(left)))
+    }
+}
+
+/// The parts of a client that its connections use. They outlive the client while a connection is closing.
+pub(super) struct Shared {
+    pub(super) config: Arc<ServerConfig>,
+    pub(super) options: ClientOptions,
+    pub(super) progress: watch::Sender<Progress>,
     pub(super) observer: Arc<Observer>,
     pub(super) tools: Changes,
     pub(super) resources: Arc<Subscriptions>,
@@ -59,12 +111,18 @@ pub(super) struct Status {
     pub(super) drift: Arc<Reported>,
 }
 
-impl Status {
-    pub(super) fn new(observer: Observer, limits: SharedLimits) -> Self {
-        let observer = Arc::new(observer);
-        let state = Stamped { keeper: 0, state: ConnectionState::Disconnected };
+impl Shared {
+    #[cfg_attr(not(feature = "auth"), expect(unused_mut, reason = "nothing else is added to it"))]
+    pub(super) fn new(config: ServerConfig, mut options: ClientOptions) -> Self {
+        #[cfg(feature = "auth")]
+        options.authorize_as_configured(&config);
+        let limits = options.limits.clone().unwrap_or_default();
+        limits.set(config.limit, options.max_concurrent_requests);
+        let observer = Arc::new(Observer::new(&config, options.records_content));
         Self {
-            state: watch::Sender::new(state),
+            config: Arc::new(config),
+            options,
+            progress: watch::Sender::new(Progress::Closed),
             tools: Changes::new(observer.clone()),
             resources: Arc::default(),
             notices: Arc::default(),
@@ -74,24 +132,33 @@ impl Status {
         }
     }
 
-    /// Publishes the state of a keeper, with the error of a failed attempt. Updates from older keepers are ignored.
-    pub(super) fn publish(&self, keeper: u64, state: ConnectionState, error: Option<&ConnectError>) {
-        self.state.send_if_modified(|last| {
-            let is_new = keeper >= last.keeper && state != last.state && last.state != ConnectionState::ShutDown;
-            if is_new {
-                *last = Stamped { keeper, state };
-                // Before the next change can be noted.
-                self.observer.state_changed(state, error);
+    /// Publishes the progress of a connection, unless its keeper was told to close it. Wakes those who watch if the state
+    /// changes with it.
+    pub(super) fn publish(&self, close: Option<&CancellationToken>, progress: Progress) {
+        self.progress.send_if_modified(|last| {
+            if close.is_some_and(CancellationToken::is_cancelled) || matches!(last, Progress::ShutDown) {
+                return false;
             }
-            is_new
+            let (before, state) = (last.state(), progress.state());
+            *last = progress;
+            if state == before {
+                return false;
+            }
+            // Before the next change can be published.
+            if state == ConnectionState::ShutDown && before != ConnectionState::Disconnected {
+                self.observer.state_changed(ConnectionState::Disconnected, None);
+            }
+            let error = if let Progress::Failed(failed) = last { Some(&failed.error) } else { None };
+            self.observer.state_changed(state, error);
+            true
         });
     }
 
-    pub(super) fn current(&self) -> ConnectionState {
-        self.state.borrow().state
+    pub(super) fn state(&self) -> ConnectionState {
+        self.progress.borrow().state()
     }
 
     pub(super) fn watch(&self) -> StateWatch {
-        StateWatch(self.state.subscribe())
+        StateWatch(self.progress.subscribe())
     }
 }

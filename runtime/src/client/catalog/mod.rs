@@ -3,7 +3,6 @@
 pub(crate) mod changes;
 pub(crate) mod drift;
 pub(crate) mod notifications;
-mod pauses;
 pub(crate) mod prompts;
 pub(crate) mod resources;
 pub(crate) mod subscriptions;
@@ -30,6 +29,8 @@ const MAX_LISTING: usize = 64 * 1024 * 1024;
 const QUIET_PERIOD: Duration = Duration::from_millis(150);
 const MAX_RELISTS: usize = 5;
 const METHOD_NOT_FOUND: i32 = -32601;
+#[cfg(feature = "http")]
+const FIRST_VERSION_WITH_HEADERS: &str = "2026-07-28";
 
 /// Implements a trait with one request for pointers to implementations and for clients with options.
 macro_rules! passed_on {
@@ -55,18 +56,41 @@ macro_rules! passed_on {
 use passed_on;
 
 impl Client {
+    /// Returns the server's description of itself, and connects if necessary.
+    ///
+    /// ```no_run
+    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::ConnectError> {
+    /// let declared = client.declared().await?;
+    /// println!("{} speaks {}", client.name(), declared.protocol_version);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Fails if the client cannot connect.
+    pub async fn declared(&self) -> Result<Declared, ConnectError> {
+        Ok(Declared::by(&*self.connection().await?))
+    }
+
     /// Returns the tools, each as the server sent it, in the server's order.
     ///
     /// # Errors
     /// Fails if the server cannot be reached, does not answer in time, or answers with something else than a list.
     pub async fn list_tools_raw(&self) -> Result<Vec<Value>, ConnectError> {
-        let connection = self.connection().await?;
-        tools(self.name(), &connection, self.patience()).await
+        tools(self.name(), &*self.connection().await?, self.patience()).await
     }
 
+    /// Returns a list, which is empty if the server does not declare the capability.
     async fn declared_list(&self, listing: Listing) -> Result<Vec<Value>, ConnectError> {
-        let connection = self.connection().await?;
-        declared_list(self, &connection, listing).await
+        self.declared_list_over(&*self.connection().await?, listing).await
+    }
+
+    async fn declared_list_over(&self, connection: &Connection, listing: Listing) -> Result<Vec<Value>, ConnectError> {
+        let (_, capability) = listing.key();
+        if connection.handshake.pointer(&format!("/capabilities/{capability}")).is_none_or(Value::is_null) {
+            return Ok(Vec::new());
+        }
+        all(self.name(), connection, listing, self.patience()).await
     }
 
     /// Returns how long the last list of a method may be cached: `tools/list`, `prompts/list`, `resources/list`,
@@ -84,9 +108,8 @@ impl Client {
     /// ```
     #[must_use]
     pub fn list_terms(&self, method: &str) -> Option<ListTerms> {
-        let connection = self.supervisor.open_connection()?;
-        let listing = Listing::of_method(method)?;
-        connection.kept.terms(method, connection.changes_of(listing))
+        let connection = &self.supervisor.open_connection()?.connection;
+        connection.kept.terms(method, connection.changes_of(Listing::of_method(method)?))
     }
 
     /// Takes a snapshot of everything that the server offers.
@@ -95,12 +118,12 @@ impl Client {
     /// Fails like [`list_tools_raw`](Self::list_tools_raw).
     pub async fn snapshot(&self) -> Result<Snapshot, ConnectError> {
         let connection = self.connection().await?;
-        let mut tools = settled_tools(self, &connection).await?;
-        tools.sort_by(|a, b| name_of(a).cmp(name_of(b)));
-        let mut prompts = declared_list(self, &connection, Listing::Prompts).await?;
-        let mut resource_templates = declared_list(self, &connection, Listing::ResourceTemplates).await?;
+        let mut tools = self.settled_tools(&connection).await?;
+        tools.sort_by(|a, b| name_of(a).cmp(&name_of(b)));
+        let mut prompts = self.declared_list_over(&connection, Listing::Prompts).await?;
+        let mut resource_templates = self.declared_list_over(&connection, Listing::ResourceTemplates).await?;
+        let mut skills = self.declared_list_over(&connection, Listing::Skills).await?;
         // A snapshot is kept with the code: a server that repeats its key must not put it there.
-        let mut skills = declared_list(self, &connection, Listing::Skills).await?;
         let declared = tools.iter_mut().chain(&mut prompts).chain(&mut resource_templates).chain(&mut skills);
         declared.for_each(|value| connection.link.notes.redactor().description(value));
         let Declared { protocol_version, server_info, capabilities, instructions } = Declared::by(&connection);
@@ -117,6 +140,20 @@ impl Client {
             skills,
             ..Snapshot::default()
         })
+    }
+
+    /// Returns the tools once their list has come to rest.
+    async fn settled_tools(&self, connection: &Connection) -> Result<Vec<Value>, ConnectError> {
+        for _ in 0..MAX_RELISTS {
+            let before = connection.list_changes();
+            let found = tools(self.name(), connection, self.patience()).await?;
+            tokio::time::sleep(QUIET_PERIOD).await;
+            if connection.list_changes() == before {
+                return Ok(found);
+            }
+        }
+        let message = format!("its list of tools changed during each of {MAX_RELISTS} listings");
+        Err(ConnectError::new(self.name(), Kind::Protocol, message))
     }
 }
 
@@ -139,49 +176,14 @@ impl Declared {
         let mut handshake = connection.handshake.clone();
         // The server may repeat its key here; the generated code and its readers must not see it.
         connection.link.notes.redactor().description(&mut handshake);
-        let server_info = handshake
-            .get("serverInfo")
-            .or_else(|| handshake.pointer("/_meta/io.modelcontextprotocol~1serverInfo"))
-            .cloned();
+        let server_info = ["/serverInfo", "/_meta/io.modelcontextprotocol~1serverInfo"];
         Self {
             protocol_version: connection.protocol_version.clone(),
-            server_info,
+            server_info: server_info.iter().find_map(|pointer| handshake.pointer(pointer)).cloned(),
             capabilities: handshake.get("capabilities").cloned(),
             instructions: handshake.get("instructions").and_then(Value::as_str).map(str::to_owned),
         }
     }
-}
-
-impl Client {
-    /// Returns the server's description of itself, and connects if necessary.
-    ///
-    /// ```no_run
-    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::ConnectError> {
-    /// let declared = client.declared().await?;
-    /// println!("{} speaks {}", client.name(), declared.protocol_version);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// Fails if the client cannot connect.
-    pub async fn declared(&self) -> Result<Declared, ConnectError> {
-        Ok(Declared::by(&*self.connection().await?))
-    }
-}
-
-/// Returns the tools of a server whose list has come to rest.
-async fn settled_tools(client: &Client, connection: &Connection) -> Result<Vec<Value>, ConnectError> {
-    for _ in 0..MAX_RELISTS {
-        let before = connection.list_changes();
-        let found = tools(client.name(), connection, client.patience()).await?;
-        tokio::time::sleep(QUIET_PERIOD).await;
-        if connection.list_changes() == before {
-            return Ok(found);
-        }
-    }
-    let message = format!("its list of tools changed during each of {MAX_RELISTS} listings");
-    Err(ConnectError::new(client.name(), Kind::Protocol, message))
 }
 
 /// Returns all tools that may be offered over this connection.
@@ -190,55 +192,30 @@ pub(crate) async fn tools(
     connection: &Connection,
     patience: Patience,
 ) -> Result<Vec<Value>, ConnectError> {
-    let found = all(server, connection, Listing::Tools, patience).await?;
-    #[cfg(feature = "http")]
-    let found = without_unusable_headers(server, connection, found);
+    let mut found = all(server, connection, Listing::Tools, patience).await?;
+    retain_usable(server, connection, &mut found);
     Ok(found)
 }
 
-/// Returns one page of tools without those that this connection may not offer.
-#[cfg(feature = "http")]
-pub(crate) fn usable_page(server: &str, connection: &Connection, mut page: Value) -> Value {
-    if let Some(Value::Array(tools)) = page.get_mut("tools") {
-        *tools = without_unusable_headers(server, connection, std::mem::take(tools));
-    }
-    page
-}
-
 /// Removes tools whose header annotations are invalid: the protocol forbids offering them over HTTP.
-#[cfg(feature = "http")]
-fn without_unusable_headers(server: &str, connection: &Connection, mut tools: Vec<Value>) -> Vec<Value> {
-    const FIRST_VERSION_WITH_HEADERS: &str = "2026-07-28";
-    let Some(headers) = &connection.link.param_headers else {
-        return tools;
-    };
-    if connection.protocol_version.as_str() < FIRST_VERSION_WITH_HEADERS {
-        return tools;
+#[cfg_attr(not(feature = "http"), allow(unused_variables, clippy::ptr_arg, reason = "only HTTP has headers"))]
+pub(super) fn retain_usable(server: &str, connection: &Connection, tools: &mut Vec<Value>) {
+    #[cfg(feature = "http")]
+    if let Some(headers) = &connection.link.param_headers
+        && connection.protocol_version.as_str() >= FIRST_VERSION_WITH_HEADERS
+    {
+        tools.retain(|tool| {
+            let (Some(name), Some(schema)) = (name_of(tool), tool.get("inputSchema")) else { return true };
+            let learned = headers.learn(name, schema).inspect_err(|reason| {
+                let shown = |text| connection.link.notes.redactor().shown_line(text, LONGEST_MESSAGE);
+                tracing::warn!(server, tool = shown(name), "tool left out: {}", shown(reason));
+            });
+            learned.is_ok()
+        });
     }
-    let redactor = connection.link.notes.redactor();
-    tools.retain(|tool| {
-        let (Some(name), Some(schema)) = (tool.get("name").and_then(Value::as_str), tool.get("inputSchema")) else {
-            return true;
-        };
-        headers
-            .learn(name, schema)
-            .inspect_err(|reason| {
-                let [name, reason] = [name, reason].map(|text| redactor.shown_line(text, LONGEST_MESSAGE));
-                tracing::warn!(server, tool = name, "tool left out: {reason}");
-            })
-            .is_ok()
-    });
-    tools
 }
 
-async fn declared_list(client: &Client, connection: &Connection, listing: Listing) -> Result<Vec<Value>, ConnectError> {
-    let (_, capability) = listing.key();
-    if connection.handshake.pointer(&format!("/capabilities/{capability}")).is_none_or(Value::is_null) {
-        return Ok(Vec::new());
-    }
-    all(client.name(), connection, listing, client.patience()).await
-}
-
+/// Returns all items of a list, over all its pages.
 async fn all(
     server: &str,
     connection: &Connection,
@@ -249,17 +226,13 @@ async fn all(
     let wrong = |kind, message: String| {
         ConnectError::new(server, kind, notes.explain(&message)).with_evidence(notes.evidence())
     };
-    let method = listing.method();
-    let (key, _) = listing.key();
+    let (method, (key, _)) = (listing.method(), listing.key());
     let changes = connection.changes_of(listing);
     if let Some(kept) = connection.kept.get(method, changes) {
         return Ok(kept);
     }
-    let mut terms = Terms::new();
-    let mut found = Vec::new();
-    let mut cursors = HashSet::new();
-    let mut cursor = None;
-    let mut size: usize = 0;
+    let (mut terms, mut found, mut size) = (Terms::new(), Vec::new(), 0_usize);
+    let (mut cursor, mut cursors) = (None, HashSet::new());
     for _ in 0..MAX_PAGES {
         let mut page = match connection.session.request(listing.request(cursor), patience.renewed().into()).await {
             Ok(page) => page,
@@ -269,15 +242,6 @@ async fn all(
                     && matches!(listing, Listing::ResourceTemplates | Listing::Skills) =>
             {
                 return Ok(found);
-            }
-            Err(RequestError::Timeout(_)) if patience.cap.has_passed() && !found.is_empty() => {
-                let message = format!("`{method}` takes too long: no end after {} items", found.len());
-                return Err(wrong(Kind::Timeout, message));
-            }
-            // No caller cancels a listing.
-            Err(RequestError::Timeout(_) | RequestError::Cancelled(_)) => {
-                let message = format!("no answer to `{method}` within {:?}", patience.timeout);
-                return Err(wrong(Kind::Timeout, message));
             }
             Err(RequestError::Rpc(error)) => {
                 let message = format!("`{method}` failed with JSON-RPC error {}: {}", error.code.0, error.message);
@@ -291,6 +255,16 @@ async fn all(
                 };
                 let error = wrong(kind, format!("`{method}` failed: {}", failure.message));
                 return Err(error.with_retry_after(failure.retry_after));
+            }
+            // No caller cancels a listing.
+            Err(RequestError::Timeout(_) | RequestError::Cancelled(_)) => {
+                let message = match found.len() {
+                    1.. if patience.cap.has_passed() => {
+                        format!("`{method}` takes too long: no end after {} items", found.len())
+                    }
+                    _ => format!("no answer to `{method}` within {:?}", patience.timeout),
+                };
+                return Err(wrong(Kind::Timeout, message));
             }
         };
         terms.add(&page);
@@ -320,6 +294,6 @@ async fn all(
     Err(wrong(Kind::Protocol, format!("`{method}` has no end: more than {MAX_PAGES} pages")))
 }
 
-fn name_of(tool: &Value) -> &str {
-    tool.get("name").and_then(Value::as_str).unwrap_or_default()
+fn name_of(tool: &Value) -> Option<&str> {
+    tool.get("name").and_then(Value::as_str)
 }

@@ -1,13 +1,14 @@
 //! Notifications of a server, for programs that pass them on.
 
-use serde_json::{Map, Value};
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::Arc;
+
+use serde_json::{Map, Value};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::pauses::{listen_again, reports_changes};
+use super::changes::{listen_again, reports_changes};
 use crate::Client;
 use crate::connect::connection::Connection;
 use crate::rpc::notices::{Notice, Notices, PROMPTS_CHANGED, RESOURCES_CHANGED};
@@ -70,7 +71,7 @@ impl Client {
     /// [`subscribe`](Self::subscribe).
     #[must_use]
     pub fn notifications(&self) -> Notifications {
-        Notifications { notices: self.supervisor.status.notices.subscribe(), missed: 0 }
+        Notifications { notices: self.supervisor.shared.notices.subscribe(), missed: 0 }
     }
 }
 

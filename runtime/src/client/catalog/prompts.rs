@@ -10,11 +10,10 @@ use serde_json::{Map, Value};
 
 use super::passed_on;
 use crate::call::{object, string, take, take_list};
+use crate::client::calling::Subject;
 use crate::connect::ask::Ask;
 use crate::connect::connection::Listing;
 use crate::ground::redact::{Redactor, debug_redacted};
-use crate::rpc::request::RequestError;
-use crate::rpc::unknown::names_unknown;
 use crate::{CallError, CallOptions, Client, ConnectError, Content};
 
 /// A request for a prompt, with its arguments.
@@ -65,17 +64,10 @@ impl GetPrompt for Client {
     async fn get_prompt(&self, request: PromptRequest) -> Result<PromptResult, CallError> {
         let PromptRequest { prompt, arguments, options, .. } = request;
         self.admit_prompt(&prompt)?;
-        let (connection, patience) = self.ready(&prompt, &options).await?;
-        match connection.ask(&mut Ask::prompt(&prompt, arguments), &options, patience).await {
-            Ok(result) => {
-                let redactor = connection.link.notes.redactor().clone();
-                Ok(PromptResult { redactor, ..PromptResult::from_json(self.name(), prompt, result) })
-            }
-            Err(RequestError::Rpc(error)) if names_unknown("prompt", &prompt, &error.message) => {
-                Err(CallError::PromptNotFound { server: self.name().to_owned(), prompt: prompt.into_owned() })
-            }
-            Err(error) => Err(self.call_error(&connection, &prompt, patience.timeout, error)),
-        }
+        let ask = Ask::prompt(&prompt, arguments);
+        let (result, connection) = self.ask(Subject::Prompt(&prompt), ask, &options).await?;
+        let redactor = connection.link.notes.redactor().clone();
+        Ok(PromptResult { redactor, ..PromptResult::from_json(self.name(), prompt, result) })
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::future::Future;
-use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -11,15 +10,11 @@ use serde_json::{Map, Value};
 
 use super::passed_on;
 use crate::call::{object, string, take, take_list};
+use crate::client::calling::Subject;
 use crate::connect::ask::Ask;
-use crate::connect::connection::{Connection, Listing};
+use crate::connect::connection::Listing;
 use crate::ground::redact::{Redactor, debug_redacted};
-use crate::rpc::request::RequestError;
-use crate::rpc::unknown::names_unknown;
 use crate::{CallError, CallOptions, Client, ConnectError};
-
-/// The code of versions before 2026-07-28.
-const RESOURCE_NOT_FOUND: i32 = -32002;
 
 /// Which resource of which server is read.
 #[derive(Clone, Debug)]
@@ -63,32 +58,9 @@ impl ReadResource for Client {
     async fn read_resource(&self, request: ResourceRequest) -> Result<ResourceResult, CallError> {
         let ResourceRequest { uri, options, .. } = request;
         self.admit_resource(&uri)?;
-        let (connection, patience) = self.ready(&uri, &options).await?;
-        match connection.ask(&mut Ask::resource(&uri), &options, patience).await {
-            Ok(result) => {
-                let redactor = connection.link.notes.redactor().clone();
-                Ok(ResourceResult { redactor, ..ResourceResult::from_json(self.name(), uri, result) })
-            }
-            Err(error) => Err(resource_error(self, &connection, &uri, patience.timeout, error)),
-        }
-    }
-}
-
-/// Converts the error of a failed read.
-pub(super) fn resource_error(
-    client: &Client,
-    connection: &Connection,
-    uri: &str,
-    timeout: Duration,
-    error: RequestError,
-) -> CallError {
-    match error {
-        RequestError::Rpc(error)
-            if error.code.0 == RESOURCE_NOT_FOUND || names_unknown("resource", uri, &error.message) =>
-        {
-            CallError::ResourceNotFound { server: client.name().to_owned(), uri: uri.to_owned() }
-        }
-        error => client.call_error(connection, uri, timeout, error),
+        let (result, connection) = self.ask(Subject::Resource(&uri), Ask::resource(&uri), &options).await?;
+        let redactor = connection.link.notes.redactor().clone();
+        Ok(ResourceResult { redactor, ..ResourceResult::from_json(self.name(), uri, result) })
     }
 }
 

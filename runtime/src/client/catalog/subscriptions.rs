@@ -1,7 +1,8 @@
 //! Resources that change while a program runs.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
+use std::fmt;
 use std::future::pending;
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,9 +10,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio::time::sleep;
 
-use super::pauses::Pauses;
-use super::resources::resource_error;
+use super::changes::PAUSES;
+use crate::call::Limit;
+use crate::client::calling::Subject;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::{Deadline, Patience};
 use crate::ground::sync::awaited;
@@ -35,27 +38,22 @@ const UPDATES: &str = "changes of resources";
 /// }
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct ResourceUpdates {
-    watch: Watch,
-    seen: u64,
-}
-
-struct Watch {
     client: Client,
     uri: String,
     news: watch::Receiver<News>,
+    seen: u64,
 }
 
-impl std::fmt::Debug for Watch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Watch").field("client", &self.client).field("uri", &self.uri).finish()
+impl fmt::Debug for ResourceUpdates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResourceUpdates").field("client", &self.client).field("uri", &self.uri).finish_non_exhaustive()
     }
 }
 
-impl Drop for Watch {
+impl Drop for ResourceUpdates {
     fn drop(&mut self) {
-        self.client.supervisor.status.resources.unwatch(&self.uri);
+        self.client.supervisor.shared.resources.unwatch(&self.uri);
     }
 }
 
@@ -63,7 +61,7 @@ impl ResourceUpdates {
     /// Returns the resource.
     #[must_use]
     pub fn uri(&self) -> &str {
-        &self.watch.uri
+        &self.uri
     }
 
     /// Waits until the resource, or something inside it, changes or the connection is re-established; quick
@@ -72,16 +70,15 @@ impl ResourceUpdates {
     /// # Errors
     /// Fails if the server cannot be reached, or no longer reports changes of the resource.
     pub async fn changed(&mut self) -> Result<(), CallError> {
-        let Watch { client, uri, news } = &mut self.watch;
+        let Self { client, uri, news, seen } = self;
         client.connection().await.map_err(|error| client.not_connected(uri, error))?;
-        let seen = self.seen;
         // Its sender lives as long as this watches.
-        let is_change = |news: &News| news.count != seen || matches!(news.standing, Standing::Refused(_));
+        let is_change = |news: &News| news.count != *seen || matches!(news.standing, Standing::Refused(_));
         let news = awaited(news, is_change).await;
         if let Standing::Refused(refusal) = news.standing {
             return Err(client.refused(uri, refusal).await);
         }
-        self.seen = news.count;
+        *seen = news.count;
         Ok(())
     }
 }
@@ -95,29 +92,29 @@ impl Client {
     pub async fn subscribe(&self, uri: impl Into<String>) -> Result<ResourceUpdates, CallError> {
         let uri = uri.into();
         self.admit_resource(&uri)?;
-        let (connection, patience) = self.ready(&uri, &CallOptions::new()).await?;
+        let (connection, patience) = self.ready(&uri, &CallOptions::new(), Limit::default()).await?;
         let offered = connection.handshake.pointer("/capabilities/resources/subscribe").and_then(Value::as_bool);
         if !connection.is_modern() && offered != Some(true) {
             return Err(CallError::not_offered(self.name(), uri, UPDATES));
         }
-        let news = self.supervisor.status.resources.watch(&uri);
-        let mut watch = Watch { client: self.clone(), uri, news };
-        let settled = awaited(&mut watch.news, |news| !matches!(news.standing, Standing::Asked));
+        let news = self.supervisor.shared.resources.watch(&uri);
+        let mut updates = ResourceUpdates { client: self.clone(), uri, news, seen: 0 };
+        let settled = awaited(&mut updates.news, |news| !matches!(news.standing, Standing::Asked));
         let Some(news) = Deadline::after(patience.timeout).bound(settled).await else {
-            let error = RequestError::Timeout(Dispatched::Unknown);
-            return Err(self.call_error(&connection, &watch.uri, patience.timeout, error));
+            return Err(CallError::timeout(self.name(), &*updates.uri, patience.timeout, Dispatched::Unknown));
         };
-        match news.standing {
-            Standing::Refused(refusal) => Err(self.refused(&watch.uri, refusal).await),
-            Standing::Asked | Standing::Told => Ok(ResourceUpdates { watch, seen: news.count }),
+        if let Standing::Refused(refusal) = news.standing {
+            return Err(self.refused(&updates.uri, refusal).await);
         }
+        updates.seen = news.count;
+        Ok(updates)
     }
 
     async fn refused(&self, uri: &str, refusal: Refusal) -> CallError {
         match (refusal, self.connection().await) {
             (Refusal::NotOffered, _) => CallError::not_offered(self.name(), uri, UPDATES),
             (Refusal::Failed(error), Ok(connection)) => {
-                resource_error(self, &connection, uri, self.patience().timeout, error)
+                self.call_error(&connection, Subject::Resource(uri), self.patience().timeout, error)
             }
             (Refusal::Failed(_), Err(error)) => self.not_connected(uri, error),
         }
@@ -128,126 +125,101 @@ impl Client {
 pub(crate) async fn keep(connection: &Connection, watched: &Arc<Subscriptions>, patience: Duration) -> Infallible {
     // A connection has one keeper.
     connection.link.ledger.resources_watched_by(watched.clone());
-    if connection.is_modern() {
-        listen(connection, watched, patience).await
-    } else {
-        ask(connection, watched, patience).await
-    }
-}
-
-/// Keeps the subscriptions of a server without `subscriptions/listen` current, with one request for each resource.
-async fn ask(connection: &Connection, watched: &Subscriptions, patience: Duration) -> Infallible {
+    let (mut stream, mut pauses, mut covered) = (None, PAUSES, HashSet::new());
     let mut changes = watched.changes();
-    let mut subscribed: HashSet<String> = HashSet::new();
     loop {
         changes.borrow_and_update();
-        let wanted = watched.wanted();
-        let gone: Vec<String> =
-            subscribed.iter().filter(|uri| !wanted.iter().any(|(wanted, _)| wanted == *uri)).cloned().collect();
-        for uri in gone {
-            subscribed.remove(&uri);
-            if let Err(error) = connection.set_subscription(&uri, false, Patience::strictly(patience)).await {
-                tracing::debug!("cannot unsubscribe from a resource: {error}");
+        let wanted: HashMap<String, bool> = watched.wanted().into_iter().collect();
+        if !connection.is_modern() {
+            ask(connection, watched, &wanted, &mut covered, patience).await;
+        } else if wanted.is_empty() {
+            (stream, covered) = (None, HashSet::new());
+        } else {
+            listen(connection, watched, &wanted, (&mut stream, &mut covered), patience).await;
+        }
+        let rest = async {
+            if stream.is_some() {
+                pauses = PAUSES;
+                // Another stream is opened, whatever the reason. Changes in between are not reported.
+                ended(&mut stream).await;
+                (stream, covered) = (None, HashSet::new());
             }
-        }
-        for (uri, is_awaited) in wanted {
-            if subscribed.insert(uri.clone()) || is_awaited {
-                let outcome = connection.set_subscription(&uri, true, Patience::strictly(patience)).await;
-                watched.settle(&uri, outcome.map_err(Refusal::Failed));
-            }
-        }
-        if changes.changed().await.is_err() {
-            pending::<()>().await;
-        }
-    }
-}
-
-/// Receives changes from a server of 2026-07-28, in the response to one request that stays open.
-async fn listen(connection: &Connection, watched: &Subscriptions, patience: Duration) -> Infallible {
-    let mut changes = watched.changes();
-    let mut listening = Listening { stream: None, covered: HashSet::new() };
-    let mut pauses = Pauses::default();
-    loop {
-        changes.borrow_and_update();
-        let wanted = watched.wanted();
-        listening.begin(connection, watched, &wanted, patience).await;
-        if listening.stream.is_some() {
-            pauses = Pauses::default();
-        }
-        loop {
-            tokio::select! {
-                changed = changes.changed() => match changed {
-                    Ok(()) => break,
-                    Err(_) => pending().await,
-                },
-                () = listening.ended() => listening.end(),
-                () = pauses.after(Duration::ZERO), if listening.stream.is_none() && !wanted.is_empty() => break,
-            }
-        }
-    }
-}
-
-/// A stream of a server's reports, with the resources that it covers.
-struct Listening {
-    stream: Option<Subscription>,
-    covered: HashSet<String>,
-}
-
-impl Listening {
-    /// Opens a stream for these resources; the last one goes on until then.
-    async fn begin(
-        &mut self,
-        connection: &Connection,
-        watched: &Subscriptions,
-        wanted: &[(String, bool)],
-        patience: Duration,
-    ) {
-        if wanted.is_empty() {
-            return self.end();
-        }
-        self.covered.retain(|covered| wanted.iter().any(|(uri, _)| uri == covered));
-        let uris = wanted.iter().map(|(uri, _)| uri.clone()).collect();
-        let mut opening = pin!(Deadline::after(patience).bound(connection.listen_to_resources(uris)));
-        // Notifications of the last stream are still received.
-        let opened = loop {
-            tokio::select! {
-                biased;
-                opened = &mut opening => break opened,
-                () = self.ended() => self.stream = None,
-            }
+            sleep(pauses.pause()).await;
         };
-        match opened.unwrap_or(Err(RequestError::Timeout(Dispatched::Unknown))) {
-            Ok(stream) => {
-                for (uri, is_awaited) in wanted {
-                    if self.covered.insert(uri.clone()) || *is_awaited {
-                        watched.settle(uri, if stream.has_resource(uri) { Ok(()) } else { Err(Refusal::NotOffered) });
-                    }
-                }
-                self.stream = Some(stream);
-            }
-            Err(error) => {
-                tracing::debug!("cannot receive changes to resources: {error}");
-                let failure = RequestError::invalid(format!("`subscriptions/listen` failed: {error}"));
-                for (uri, _) in wanted.iter().filter(|(_, is_awaited)| *is_awaited) {
-                    watched.settle(uri, Err(Refusal::Failed(failure.clone())));
-                }
-                self.end();
-            }
+        tokio::select! {
+            // Its sender is in `watched`.
+            _ = changes.changed() => {}
+            () = rest, if connection.is_modern() && !wanted.is_empty() => {}
         }
     }
+}
 
-    /// Ends the stream. Changes are not reported until a new stream opens.
-    fn end(&mut self) {
-        self.stream = None;
-        self.covered.clear();
-    }
-
-    /// Waits until the stream ends.
-    async fn ended(&mut self) {
-        match &mut self.stream {
-            // Another stream is opened, whatever the reason.
-            Some(stream) => drop(stream.ended().await),
-            None => pending().await,
+/// Subscribes to resources of a server without `subscriptions/listen`, with one request for each.
+async fn ask(
+    connection: &Connection,
+    watched: &Subscriptions,
+    wanted: &HashMap<String, bool>,
+    covered: &mut HashSet<String>,
+    patience: Duration,
+) {
+    for uri in covered.extract_if(|uri| !wanted.contains_key(uri)) {
+        if let Err(error) = connection.set_subscription(&uri, false, Patience::strictly(patience)).await {
+            tracing::debug!("cannot unsubscribe from a resource: {error}");
         }
+    }
+    for (uri, is_awaited) in wanted {
+        if covered.insert(uri.clone()) || *is_awaited {
+            let outcome = connection.set_subscription(uri, true, Patience::strictly(patience)).await;
+            watched.settle(uri, outcome.map_err(Refusal::Failed));
+        }
+    }
+}
+
+/// Opens a stream for resources of a server of 2026-07-28, in the response to one request; the last one goes on until
+/// then.
+async fn listen(
+    connection: &Connection,
+    watched: &Subscriptions,
+    wanted: &HashMap<String, bool>,
+    (stream, covered): (&mut Option<Subscription>, &mut HashSet<String>),
+    patience: Duration,
+) {
+    covered.retain(|uri| wanted.contains_key(uri));
+    let uris = wanted.keys().cloned().collect();
+    let mut opening = pin!(Deadline::after(patience).bound(connection.listen_to_resources(uris)));
+    // Notifications of the last stream are still received.
+    let opened = loop {
+        tokio::select! {
+            biased;
+            opened = &mut opening => break opened,
+            () = ended(stream) => *stream = None,
+        }
+    };
+    match opened.unwrap_or(Err(RequestError::Timeout(Dispatched::Unknown))) {
+        Ok(opened) => {
+            for (uri, is_awaited) in wanted {
+                if covered.insert(uri.clone()) || *is_awaited {
+                    watched.settle(uri, if opened.has_resource(uri) { Ok(()) } else { Err(Refusal::NotOffered) });
+                }
+            }
+            *stream = Some(opened);
+        }
+        Err(error) => {
+            tracing::debug!("cannot receive changes to resources: {error}");
+            let failure = RequestError::invalid(format!("`subscriptions/listen` failed: {error}"));
+            for (uri, _) in wanted.iter().filter(|(_, is_awaited)| **is_awaited) {
+                watched.settle(uri, Err(Refusal::Failed(failure.clone())));
+            }
+            *stream = None;
+            covered.clear();
+        }
+    }
+}
+
+/// Waits until a stream ends.
+async fn ended(stream: &mut Option<Subscription>) {
+    match stream {
+        Some(stream) => drop(stream.ended().await),
+        None => pending().await,
     }
 }

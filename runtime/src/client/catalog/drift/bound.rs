@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mcp_bindgen_model::{Hint, Pin};
 use serde_json::{Map, Value};
 
+use crate::client::catalog::name_of;
 use crate::{ServerSpec, ToolSpec};
 
 /// A tool as it was when it was bound.
@@ -32,13 +33,6 @@ impl Bound {
         }
     }
 
-    pub(super) fn is(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Spec(a), Self::Spec(b)) => a == b,
-            _ => self.id() == other.id(),
-        }
-    }
-
     /// Returns the tool as the server declared it.
     ///
     /// # Errors
@@ -48,20 +42,16 @@ impl Bound {
             Self::Spec(spec) => spec,
             Self::Listed(tool) => return Ok(Value::clone(tool)),
         };
-        let mut tool = Map::new();
-        tool.insert("name".to_owned(), spec.name.into());
+        let mut tool = Map::from_iter([("name".to_owned(), spec.name.into())]);
         tool.insert("inputSchema".to_owned(), serde_json::from_str(spec.declared_input_schema())?);
         if let Some(output) = spec.declared_output_schema() {
             tool.insert("outputSchema".to_owned(), serde_json::from_str(output)?);
         }
-        if let Some(texts) = spec.declared_texts() {
-            tool.extend(texts);
-            return Ok(tool.into());
-        }
-        for (key, text) in [("title", spec.title), ("description", spec.description)] {
-            tool.extend(text.map(|text| (key.to_owned(), text.into())));
-        }
-        tool.insert("annotations".to_owned(), spec.annotations.to_json());
+        tool.extend(spec.declared_texts().unwrap_or_else(|| {
+            let texts = [("title", spec.title), ("description", spec.description)];
+            let texts = texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into())));
+            texts.chain([("annotations".to_owned(), spec.annotations.to_json())]).collect()
+        }));
         Ok(tool.into())
     }
 }
@@ -87,10 +77,6 @@ pub(super) fn hints(tool: &Value) -> impl Iterator<Item = (&'static str, Option<
     Hint::ALL.map(Hint::wire).into_iter().map(move |key| (key, annotations.and_then(|hints| hints.get(key)?.as_bool())))
 }
 
-pub(super) fn name_of(tool: &Value) -> Option<&str> {
-    tool.get("name").and_then(Value::as_str)
-}
-
 /// The tools that calls of a client without bindings of their own are compared with.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Baseline {
@@ -101,6 +87,10 @@ pub(crate) enum Baseline {
 }
 
 impl Baseline {
+    pub(crate) fn bindings(&self) -> Option<&'static ServerSpec> {
+        if let Self::Bindings(server) = self { Some(server) } else { None }
+    }
+
     pub(crate) fn find(&self, tool: &str) -> Option<Bound> {
         match self {
             Self::None => None,

@@ -1,10 +1,9 @@
 //! Checks whether the tools of a live server are those of the bindings.
 
 mod bound;
-mod reported;
 mod verdict;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
@@ -15,15 +14,15 @@ use serde_json::Value;
 use tokio::sync::{OnceCell, watch};
 use tokio::time::{Instant, sleep};
 
-use self::bound::name_of;
 pub(crate) use self::bound::{Baseline, Bound};
-pub(crate) use self::reported::Reported;
+pub(crate) use self::verdict::Reported;
 use self::verdict::{Budget, LONGEST_FOR_A_LIST, Verdict};
 use super::changes::Changes;
+use super::name_of;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::Patience;
 use crate::ground::sync::lock;
-use crate::{ConnectError, ConnectErrorKind as Kind, ServerSpec, ToolCall};
+use crate::{ConnectError, ConnectErrorKind as Kind, ServerSpec};
 
 /// The delay that lets the triggering call go first.
 const HEAD_START: Duration = Duration::from_millis(10);
@@ -47,20 +46,12 @@ pub(crate) struct LiveTools {
     config: Arc<ServerConfig>,
     connection: Arc<Connection>,
     reported: Arc<Reported>,
-    listed: Mutex<Option<Arc<Listed>>>,
-    list_count: watch::Sender<usize>,
+    /// The last list.
+    listed: watch::Sender<Option<Arc<Listed>>>,
     /// Held while listing; others wait for the same list.
     listing: tokio::sync::Mutex<()>,
-    bound: Mutex<Bindings>,
-    /// The number of bound tools, for the comparison in the background.
-    bound_count: watch::Sender<usize>,
-}
-
-/// The tools that are called over one connection.
-#[derive(Default)]
-struct Bindings {
-    seen: HashSet<usize>,
-    tools: Vec<Bound>,
+    /// The tools that are called over this connection, and the rest of their bindings, by their ids.
+    bound: watch::Sender<BTreeMap<usize, Bound>>,
 }
 
 /// The tools as they were listed once.
@@ -76,36 +67,17 @@ struct Listed {
 
 impl LiveTools {
     pub(crate) fn new(config: Arc<ServerConfig>, connection: Arc<Connection>, reported: Arc<Reported>) -> Self {
-        Self {
-            config,
-            connection,
-            reported,
-            listed: Mutex::default(),
-            list_count: watch::Sender::default(),
-            listing: tokio::sync::Mutex::default(),
-            bound: Mutex::default(),
-            bound_count: watch::Sender::default(),
-        }
+        let (listed, listing, bound) = Default::default();
+        Self { config, connection, reported, listed, listing, bound }
     }
 
     /// Records the tool that a call is bound to, and the rest of its bindings.
     pub(crate) fn bind(&self, bound: &Bound, bindings: Option<&'static ServerSpec>) {
-        let mut known = lock(&self.bound);
-        if !known.seen.insert(bound.id()) {
-            return;
+        if !self.bound.borrow().contains_key(&bound.id()) {
+            let others = bindings.into_iter().flat_map(|server| server.tools).map(Bound::Spec);
+            let tools = others.chain([bound.clone()]).map(|tool| (tool.id(), tool));
+            self.bound.send_modify(|known| known.extend(tools));
         }
-        if let Some(server) = bindings
-            && known.seen.insert(std::ptr::from_ref(server).addr())
-        {
-            known.tools.extend(server.tools.iter().map(Bound::Spec));
-        }
-        // One constant may have several addresses.
-        if !known.tools.iter().any(|tool| tool.is(bound)) {
-            known.tools.push(bound.clone());
-        }
-        let count = known.tools.len();
-        drop(known);
-        self.bound_count.send_replace(count);
     }
 
     /// Compares a tool before it is called. Lists the tools first if they are unknown or may have changed. Returns the
@@ -114,25 +86,27 @@ impl LiveTools {
     /// # Errors
     /// Fails if the tools cannot be listed.
     pub(crate) async fn allows(&self, bound: &Bound, patience: Patience) -> Result<Result<u64, String>, ConnectError> {
-        let mut listed = self.current(patience).await?;
-        let mut may_look_again = true;
+        let mut has_looked_again = false;
         loop {
+            let listed = self.current(patience).await?;
             // Schemas of strangers are compared in bounded time, but not always in a call's.
             let verdict = self.verdict(&listed, bound);
             let late = || self.error(Kind::Timeout, "its tools are still being compared");
             let refusal = patience.renewed().first.bound(verdict).await.ok_or_else(late)?.refusal();
-            let is_current = listed.list_changes == self.connection.link.ledger.list_changes.count();
-            if is_current || !std::mem::take(&mut may_look_again) {
+            if self.is_current(&listed) || has_looked_again {
                 return Ok(refusal.map_or(Ok(listed.end), Err));
             }
-            listed = self.current(patience).await?;
+            has_looked_again = true;
         }
     }
 
+    fn is_current(&self, listed: &Listed) -> bool {
+        listed.list_changes == self.connection.link.ledger.list_changes.count()
+    }
+
+    /// Returns the list of tools as it is now. One caller requests it, and the others wait.
     async fn current(&self, patience: Patience) -> Result<Arc<Listed>, ConnectError> {
-        let list_changes = &self.connection.link.ledger.list_changes;
-        let is_current = |listed: &Arc<Listed>| listed.list_changes == list_changes.count();
-        let known = || lock(&self.listed).clone().filter(is_current);
+        let known = || self.listed.borrow().clone().filter(|listed| self.is_current(listed));
         if let Some(listed) = known() {
             return Ok(listed);
         }
@@ -143,7 +117,8 @@ impl LiveTools {
         if let Some(listed) = known() {
             return Ok(listed);
         }
-        let start = list_changes.count();
+        let count = || self.connection.link.ledger.list_changes.count();
+        let list_changes = count();
         let mut tools = HashMap::new();
         for mut tool in super::tools(&self.config.name, &self.connection, patience).await? {
             // The snapshot holds redacted descriptions, so the live tool is redacted too.
@@ -152,15 +127,9 @@ impl LiveTools {
                 tools.entry(name).or_insert(tool);
             }
         }
-        let listed = Arc::new(Listed {
-            list_changes: start,
-            end: list_changes.count(),
-            tools,
-            verdicts: Mutex::default(),
-            budget: Budget::new(tokio::sync::Mutex::new(LONGEST_FOR_A_LIST)),
-        });
-        *lock(&self.listed) = Some(listed.clone());
-        self.list_count.send_modify(|count| *count += 1);
+        let budget = Budget::new(tokio::sync::Mutex::new(LONGEST_FOR_A_LIST));
+        let listed = Arc::new(Listed { list_changes, end: count(), tools, verdicts: Mutex::default(), budget });
+        self.listed.send_replace(Some(listed.clone()));
         Ok(listed)
     }
 
@@ -188,22 +157,13 @@ impl LiveTools {
     }
 }
 
-/// Returns the bindings that the tool of a call belongs to.
-pub(crate) fn bindings_of(call: &ToolCall, baseline: &Baseline) -> Option<&'static ServerSpec> {
-    call.bindings.or(match baseline {
-        Baseline::Bindings(server) => Some(server),
-        Baseline::None | Baseline::Snapshot(_) => None,
-    })
-}
-
 /// Compares the tools of a connection with the bound tools, once a bound tool was called, and after each change of the
 /// list. If calls wait for the comparison, they list the tools themselves.
 pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn() -> Patience) -> Infallible {
     let (connection, refuses) = (&live.connection, refuses(&live.config));
-    let mut bound = live.bound_count.subscribe();
-    let mut lists = live.list_count.subscribe();
+    let (mut bound, mut listed) = (live.bound.subscribe(), live.listed.subscribe());
     let mut list_changes = connection.link.ledger.list_changes.subscribe();
-    if !compares(&live.config) || bound.wait_for(|count| *count > 0).await.is_err() {
+    if !compares(&live.config) || bound.wait_for(|tools| !tools.is_empty()).await.is_err() {
         return pending().await;
     }
     let mut pause = HEAD_START;
@@ -213,34 +173,28 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
         let _ = tokio::time::timeout(PATIENCE_FOR_SUBSCRIBING, list_changes.changed()).await;
     }
     loop {
-        bound.borrow_and_update();
         list_changes.borrow_and_update();
-        lists.borrow_and_update();
-        let listed = match refuses {
-            true => Ok(lock(&live.listed).clone()),
-            false => live.current(patience()).await.map(Some),
-        };
-        match listed {
-            Ok(None) => {}
-            Ok(Some(listed)) => {
-                let tools = lock(&live.bound).tools.clone();
-                for bound in tools {
-                    live.verdict(&listed, &bound).await;
-                    // Bindings may be many, and calls have their turn.
-                    tokio::task::yield_now().await;
-                }
+        if !refuses
+            && let Err(error) = live.current(patience()).await
+            && connection.is_open()
+        {
+            let server = &*live.config.name;
+            tracing::warn!(server, "cannot compare its tools with the bindings: {}", error.message);
+        }
+        let list = listed.borrow_and_update().clone();
+        let tools: Vec<Bound> = bound.borrow_and_update().values().cloned().collect();
+        if let Some(list) = list {
+            for tool in tools {
+                live.verdict(&list, &tool).await;
+                // Bindings may be many, and calls have their turn.
+                tokio::task::yield_now().await;
             }
-            Err(error) if connection.is_open() => {
-                let server = &*live.config.name;
-                tracing::warn!(server, "cannot compare its tools with the bindings: {}", error.message);
-            }
-            Err(_) => {}
         }
         let compared = Instant::now();
         let changed = tokio::select! {
             changed = bound.changed() => changed,
             changed = list_changes.changed(), if !refuses => changed,
-            changed = lists.changed(), if refuses => changed,
+            changed = listed.changed() => changed,
         };
         if changed.is_err() {
             return pending().await;

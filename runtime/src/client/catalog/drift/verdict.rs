@@ -1,5 +1,6 @@
 //! The difference between a live tool and the bound one.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,10 +10,15 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 
 use super::bound::{compared, hints};
+use super::{name_of, refuses};
+use crate::call::events::Observer;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
+use crate::ground::sync::lock;
 
 /// The maximum number of differences in one error.
 const MOST_NAMED: usize = 5;
+/// The maximum number of differences reported for one tool.
+const MOST_REPORTED: usize = 20;
 /// The time for comparing all tools of one list. Each comparison has a budget; this limits hundreds of them.
 pub(super) const LONGEST_FOR_A_LIST: Duration = Duration::from_secs(30);
 
@@ -23,7 +29,7 @@ pub(super) type Budget = Arc<Mutex<Duration>>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
     /// The pointer, the description and the witness of the difference, without secrets.
-    pub(super) description: String,
+    description: String,
     /// `true` if valid calls may now fail, or if `pin` requires an unchanged tool.
     is_breaking: bool,
     /// The entry of the configuration that accepts it.
@@ -36,14 +42,14 @@ impl Difference {
     }
 
     /// Returns `true` for a breaking difference that the configuration does not accept on a day.
-    pub(super) fn breaks(&self, today: Date) -> bool {
+    fn breaks(&self, today: Date) -> bool {
         self.is_breaking && self.accepted.as_ref().is_none_or(|accepted| accepted.is_expired(today))
     }
 }
 
 /// All differences of one tool; empty if it matches its binding.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Verdict(pub(super) Vec<Difference>);
+pub(super) struct Verdict(Vec<Difference>);
 
 impl Verdict {
     /// Compares a bound tool with the live one; `None` means that it was removed.
@@ -91,14 +97,44 @@ impl Verdict {
     /// Returns the reason against calling the tool.
     pub(super) fn refusal(&self) -> Option<String> {
         let today = Date::today();
-        let breaking: Vec<&str> =
-            self.0.iter().filter(|found| found.breaks(today)).map(|found| found.description.as_str()).collect();
-        let named = breaking.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(" · ");
-        let more = match breaking.len().saturating_sub(MOST_NAMED) {
+        let mut breaking = self.0.iter().filter(|found| found.breaks(today)).map(|found| &*found.description);
+        let named: Vec<&str> = breaking.by_ref().take(MOST_NAMED).collect();
+        let more = match breaking.count() {
             0 => String::new(),
             more => format!(" · and {more} more"),
         };
-        (!breaking.is_empty()).then(|| format!("{named}{more}"))
+        (!named.is_empty()).then(|| named.join(" · ") + &more)
+    }
+}
+
+/// The differences that were reported of each tool of a server, over all its connections, so that each is reported once.
+pub(crate) struct Reported {
+    observer: Arc<Observer>,
+    descriptions: std::sync::Mutex<HashMap<String, HashSet<String>>>,
+}
+
+impl Reported {
+    pub(crate) fn new(observer: Arc<Observer>) -> Self {
+        Self { observer, descriptions: std::sync::Mutex::default() }
+    }
+
+    pub(super) fn report(&self, config: &ServerConfig, tool: &str, verdict: &Verdict) {
+        // Without differences now, a later change is reported again.
+        let now = verdict.0.iter().map(|found| found.description.clone()).collect();
+        let before = lock(&self.descriptions).insert(tool.to_owned(), now).unwrap_or_default();
+        let today = Date::today();
+        for found in verdict.0.iter().filter(|found| !before.contains(&found.description)).take(MOST_REPORTED) {
+            let (change, is_breaking) = (&found.description, found.breaks(today));
+            let is_refused = is_breaking && refuses(config);
+            let effect = match (is_breaking, is_refused) {
+                (_, true) => "calls are refused",
+                (true, false) => "calls may fail",
+                (false, false) => "its bindings still work",
+            };
+            let server = &*config.name;
+            tracing::warn!(server, tool, "the tool has changed since its bindings were generated; {effect}: {change}");
+            self.observer.drift_detected(tool, change, is_breaking, is_refused);
+        }
     }
 }
 
@@ -117,7 +153,7 @@ fn differences(bound: &Value, live: Option<&Value>, config: &ServerConfig) -> Ve
         found.push(Difference { description: change.in_words(), is_breaking, accepted: change.accepted });
     }
     if let Some(live) = live.filter(|_| pin == Pin::All) {
-        let name = bound.get("name").and_then(Value::as_str).unwrap_or_default();
+        let name = name_of(bound).unwrap_or_default();
         for ((key, before), (_, now)) in hints(bound).zip(hints(live)).filter(|((_, before), (_, now))| before != now) {
             let text = |hint: Option<bool>| hint.map_or_else(|| "not said".to_owned(), |hint| hint.to_string());
             let description = format!("/annotations/{key}: {} now, {} before", text(now), text(before));
