@@ -60,10 +60,11 @@ pub use call::{
     TypedCall, WithOptions, parse_arguments,
 };
 pub use client::catalog::Declared;
-pub use client::catalog::changes::ToolChanges;
-pub use client::catalog::notifications::{Notification, Notifications};
-pub use client::catalog::prompts::{GetPrompt, PromptMessage, PromptRequest, PromptResult};
-pub use client::catalog::resources::{ReadResource, ResourceContents, ResourceRequest, ResourceResult};
+pub use client::catalog::changes::{Notification, Notifications, ToolChanges};
+pub use client::catalog::offers::{
+    GetPrompt, PromptMessage, PromptRequest, PromptResult, ReadResource, ResourceContents, ResourceRequest,
+    ResourceResult,
+};
 pub use client::catalog::subscriptions::ResourceUpdates;
 pub use client::{Client, ConnectReport, Servers, StateWatch};
 #[cfg(all(feature = "auth", feature = "keyring"))]

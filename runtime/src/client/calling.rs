@@ -8,7 +8,7 @@ use tower::Service;
 use tracing::Instrument;
 
 use super::Client;
-use super::lease::Lease;
+use super::state::Lease;
 use crate::call::events::{Try, report};
 use crate::call::{Limit, Offer, ServiceFuture, wait};
 use crate::client::catalog::drift::Bound;

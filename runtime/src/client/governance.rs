@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_bindgen_model::{PolicyEffect, PolicyRule};
 
 use super::Client;
-use super::lease::Lease;
+use super::state::Lease;
 use crate::call::LayerKind;
 use crate::client::catalog::drift::{self, Bound};
 use crate::ground::deadline::Patience;

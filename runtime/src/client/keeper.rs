@@ -9,9 +9,8 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::lease::Opened;
-use super::state::{Failed, Progress, Shared};
-use crate::client::catalog::{changes, drift, notifications, subscriptions};
+use super::state::{Failed, Opened, Progress, Shared};
+use crate::client::catalog::{changes, drift, subscriptions};
 use crate::connect::eras::establish;
 use crate::ground::backoff::with_jitter;
 use crate::ground::task::task;
@@ -94,9 +93,9 @@ impl Keeper {
                 true
             }
             never = Box::pin(changes::forward(connection, tools)) => match never {},
-            never = Box::pin(changes::subscribe(connection, tools)) => match never {},
+            never = Box::pin(changes::subscribe_to_tools(connection, tools)) => match never {},
             never = Box::pin(subscriptions::keep(connection, resources, patience)) => match never {},
-            never = Box::pin(notifications::keep(connection, notices, is_another)) => match never {},
+            never = Box::pin(changes::subscribe_to_lists(connection, notices, is_another)) => match never {},
             never = Box::pin(compare_tools(&self.shared, &opened)) => match never {},
         };
         opened.end.cancel();
@@ -108,7 +107,7 @@ impl Keeper {
             limits.starts().failed(&ConnectError::new(&config.name, Kind::Transport, message));
         }
         observer.session_ended(lasted, was_lost);
-        was_lost && !options.opens_one_transport() && (opened.was_used() || lasted >= SHORT_LIFE)
+        was_lost && !options.opens_one_transport() && (opened.activity().was_used || lasted >= SHORT_LIFE)
     }
 
     async fn open(&self, patience: Duration) -> Result<Arc<Opened>, ConnectError> {
@@ -177,9 +176,10 @@ async fn idle(opened: &Opened, after: Option<Duration>) {
 /// server need not answer.
 async fn unresponsive(opened: &Opened, every: Option<Duration>, patience: Duration) {
     let Some(every) = every else { return pending().await };
+    let is_in_use = || opened.activity().users > 0;
     loop {
         sleep(every).await;
-        if !opened.is_in_use() && !opened.connection.answers(patience).await && !opened.is_in_use() {
+        if !is_in_use() && !opened.connection.answers(patience).await && !is_in_use() {
             return;
         }
     }

@@ -5,8 +5,6 @@ pub(crate) mod catalog;
 mod configured;
 mod governance;
 mod keeper;
-mod lease;
-mod pool;
 mod requesting;
 mod servers;
 mod state;
@@ -17,7 +15,7 @@ use std::sync::Arc;
 
 use mcp_bindgen_model::ServerConfig;
 
-use self::lease::Lease;
+use self::state::Lease;
 use self::supervisor::Supervisor;
 use crate::call::events::{Events, Observer, subscribe_to_all};
 use crate::client::catalog::drift::Baseline;
@@ -81,7 +79,7 @@ impl Client {
 
     /// Creates a client with options.
     pub fn with_options(config: ServerConfig, options: ClientOptions) -> Self {
-        Self { supervisor: Arc::new(Supervisor::new(config, options)), baseline: Baseline::None }
+        Self { supervisor: Arc::new(Supervisor::new(config, options)), baseline: Baseline::Snapshot(Arc::default()) }
     }
 
     /// Creates a client of the server at the other end of a pair of streams: one in the same process, on a pipe of
@@ -142,7 +140,7 @@ impl Client {
     /// Fails if none of them has the server, or one of them cannot be read.
     pub fn for_spec(spec: &'static ServerSpec) -> Result<Self, ConnectError> {
         let (config, options) = configured::of_spec(spec, ClientOptions::default())?;
-        Ok(Self { supervisor: pool::shared(config, options), baseline: Baseline::Bindings(spec) })
+        Ok(Self { supervisor: configured::shared(config, options), baseline: Baseline::Bindings(spec) })
     }
 
     /// Creates it with options, which the configuration overrides; see [`for_spec`](Self::for_spec).
@@ -209,12 +207,12 @@ impl Client {
 
     /// Returns the state of the connection.
     pub fn state(&self) -> ConnectionState {
-        self.supervisor.shared.state()
+        self.supervisor.shared.progress.borrow().state()
     }
 
     /// Watches the state of the connection.
     pub fn watch_state(&self) -> StateWatch {
-        self.supervisor.shared.watch()
+        StateWatch(self.supervisor.shared.progress.subscribe())
     }
 
     /// Subscribes to events: calls, and changes of the connection. Changes of the tool list are reported as by

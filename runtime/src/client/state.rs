@@ -1,6 +1,7 @@
-//! The state of a client's connection.
+//! The state of a client's connection, and its use, to detect idle connections.
 
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use mcp_bindgen_model::ServerConfig;
@@ -8,16 +9,20 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::lease::Opened;
 use crate::ConnectError;
 use crate::call::events::{ConnectionState, Observer};
 use crate::client::catalog::changes::Changes;
-use crate::client::catalog::drift::Reported;
+use crate::client::catalog::drift::{LiveTools, Reported};
+use crate::connect::connection::Connection;
 use crate::connect::limits::SharedLimits;
 use crate::connect::options::ClientOptions;
 use crate::ground::redact::debug_as;
+use crate::ground::sync::lock;
 use crate::rpc::notices::Notices;
 use crate::rpc::subscriptions::Subscriptions;
+
+/// The minimum lifetime of a new connection, for the callers that requested it.
+const TIME_FOR_FIRST_USE: Duration = Duration::from_secs(1);
 
 /// Sees every change of a [`ConnectionState`]; of several in quick succession the last.
 ///
@@ -30,7 +35,7 @@ use crate::rpc::subscriptions::Subscriptions;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct StateWatch(watch::Receiver<Progress>);
+pub struct StateWatch(pub(super) watch::Receiver<Progress>);
 
 debug_as!(StateWatch, "StateWatch(..)");
 
@@ -61,7 +66,7 @@ pub(super) enum Progress {
 }
 
 impl Progress {
-    fn state(&self) -> ConnectionState {
+    pub(super) fn state(&self) -> ConnectionState {
         match self {
             Self::Closed | Self::Failed(_) => ConnectionState::Disconnected,
             Self::Opening => ConnectionState::Connecting,
@@ -69,10 +74,6 @@ impl Progress {
             Self::Open(_) => ConnectionState::Connected,
             Self::ShutDown => ConnectionState::ShutDown,
         }
-    }
-
-    pub(super) fn is(&self, opened: &Arc<Opened>) -> bool {
-        matches!(self, Self::Open(open) if Arc::ptr_eq(open, opened))
     }
 }
 
@@ -93,6 +94,89 @@ impl Failed {
         error.message =
             format!("no new connection attempt for {left_in_ms} ms, because the last one failed: {}", error.message);
         Some(error.with_retry_after(Some(left)))
+    }
+}
+
+/// An open connection, and its use.
+pub(super) struct Opened {
+    pub(super) connection: Arc<Connection>,
+    /// Its tools, and whether they are those that were bound.
+    pub(super) live_tools: LiveTools,
+    /// Cancelled when the connection has ended, or must end.
+    pub(super) end: CancellationToken,
+    activity: Mutex<Activity>,
+}
+
+/// The use of an open connection.
+pub(super) struct Activity {
+    pub(super) users: usize,
+    pub(super) was_used: bool,
+    since: Instant,
+    is_retired: bool,
+}
+
+impl Opened {
+    pub(super) fn new(connection: Connection, config: &Arc<ServerConfig>, reported: &Arc<Reported>) -> Arc<Self> {
+        let connection = Arc::new(connection);
+        let live_tools = LiveTools::new(config.clone(), connection.clone(), reported.clone());
+        let activity = Activity { users: 0, was_used: false, since: Instant::now(), is_retired: false };
+        Arc::new(Self { connection, live_tools, end: CancellationToken::new(), activity: Mutex::new(activity) })
+    }
+
+    /// Returns the connection for requests, or `None` if it must not be used any more.
+    pub(super) fn lease(self: &Arc<Self>) -> Option<Lease> {
+        if !self.connection.is_open() {
+            // Its keeper may not have seen that yet.
+            self.end.cancel();
+            return None;
+        }
+        let mut activity = self.activity();
+        if activity.is_retired {
+            return None;
+        }
+        activity.users += 1;
+        activity.was_used = true;
+        drop(activity);
+        Some(Lease(self.clone()))
+    }
+
+    /// Retires the connection if it has been unused for the given time. Otherwise returns the time until the next
+    /// check.
+    pub(super) fn retire_after(&self, idle: Duration) -> Result<(), Duration> {
+        let mut activity = self.activity();
+        let idle = if activity.was_used { idle } else { idle.max(TIME_FOR_FIRST_USE) };
+        let left = if activity.users > 0 { idle } else { idle.saturating_sub(activity.since.elapsed()) };
+        activity.is_retired = activity.users == 0 && left.is_zero();
+        if activity.is_retired { Ok(()) } else { Err(left.max(Duration::from_millis(1))) }
+    }
+
+    pub(super) fn activity(&self) -> MutexGuard<'_, Activity> {
+        lock(&self.activity)
+    }
+}
+
+/// An open connection that is in use until this is dropped.
+pub(crate) struct Lease(Arc<Opened>);
+
+impl Lease {
+    pub(super) fn live_tools(&self) -> &LiveTools {
+        &self.0.live_tools
+    }
+}
+
+impl Deref for Lease {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.0.connection
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut activity = self.0.activity();
+        activity.users = activity.users.saturating_sub(1);
+        activity.since = Instant::now();
     }
 }
 
@@ -152,13 +236,5 @@ impl Shared {
             self.observer.state_changed(state, error);
             true
         });
-    }
-
-    pub(super) fn state(&self) -> ConnectionState {
-        self.progress.borrow().state()
-    }
-
-    pub(super) fn watch(&self) -> StateWatch {
-        StateWatch(self.progress.subscribe())
     }
 }

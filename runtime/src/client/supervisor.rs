@@ -13,8 +13,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::keeper::{FIRST_PAUSE, Keeper};
-use super::lease::{Lease, Opened};
-use super::state::{Progress, Shared};
+use super::state::{Lease, Opened, Progress, Shared};
 use crate::connect::options::ClientOptions;
 use crate::ground::sync::{awaited, lock};
 use crate::ground::task::task;
@@ -64,7 +63,9 @@ impl Supervisor {
                     if let Some(lease) = opened.lease() {
                         return Ok(lease);
                     }
-                    awaited(&mut progress, |progress| !progress.is(&opened)).await;
+                    let is_open =
+                        |progress: &Progress| matches!(progress, Progress::Open(open) if Arc::ptr_eq(open, &opened));
+                    awaited(&mut progress, |progress| !is_open(progress)).await;
                     last = Some(opened);
                 }
                 Progress::Failed(failed) => return Err(failed.error),

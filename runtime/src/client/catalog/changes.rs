@@ -1,18 +1,20 @@
-//! Lists of tools that change while a program runs.
+//! Lists that change while a program runs, and notifications of a server, for programs that pass them on.
 
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-use tokio::sync::watch;
+use serde_json::{Map, Value};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, sleep};
 
 use crate::call::events::Observer;
 use crate::connect::connection::Connection;
 use crate::ground::backoff::Backoff;
 use crate::ground::sync::awaited;
+use crate::rpc::notices::{Notice, Notices, PROMPTS_CHANGED, RESOURCES_CHANGED};
 use crate::rpc::request::RequestError;
 use crate::{Client, ConnectError};
 
@@ -93,6 +95,59 @@ impl ToolChanges {
     }
 }
 
+/// A notification from a server.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Notification {
+    /// The method: `notifications/message`, `notifications/prompts/list_changed`, `notifications/resources/list_changed`,
+    /// `notifications/resources/updated`, or one that is not the protocol's.
+    pub method: String,
+    /// The parameters as sent, but for secrets of the server's configuration.
+    pub params: Map<String, Value>,
+    /// The number of notifications that were dropped before this one.
+    pub missed: u64,
+}
+
+/// A stream of a server's notifications: log messages, changes of prompts and resources, updates of subscribed
+/// resources, and notifications with custom methods. A slow reader blocks nothing: beyond 1,024 unread notifications
+/// the oldest are dropped, and the next one has their number.
+///
+/// The stream does not keep a connection open, and receives from every connection of the client. A new connection
+/// counts as a change of the lists.
+///
+/// ```no_run
+/// # async fn run(client: mcp_bindgen_runtime::Client) {
+/// let mut notifications = client.notifications();
+/// while let Some(notification) = notifications.next().await {
+///     println!("{}: {:?}", notification.method, notification.params);
+/// }
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Notifications {
+    notices: broadcast::Receiver<Arc<Notice>>,
+    missed: u64,
+}
+
+impl Notifications {
+    /// Waits for the next notification; returns `None` once the last clone of the client is gone. Cancel safe.
+    pub async fn next(&mut self) -> Option<Notification> {
+        loop {
+            match self.notices.recv().await {
+                Ok(notice) => {
+                    return Some(Notification {
+                        method: notice.method.clone().into_owned(),
+                        params: notice.params.clone(),
+                        missed: std::mem::take(&mut self.missed),
+                    });
+                }
+                Err(RecvError::Lagged(missed)) => self.missed = self.missed.saturating_add(missed),
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+}
+
 impl Client {
     /// Watches the list of tools from now on.
     #[must_use]
@@ -102,6 +157,13 @@ impl Client {
         let count = changes.count.subscribe();
         let seen = *count.borrow();
         ToolChanges { client: self.clone(), count, seen }
+    }
+
+    /// Subscribes to the server's notifications. For tools use [`tool_changes`](Self::tool_changes), for a resource
+    /// [`subscribe`](Self::subscribe).
+    #[must_use]
+    pub fn notifications(&self) -> Notifications {
+        Notifications { notices: self.supervisor.shared.notices.subscribe(), missed: 0 }
     }
 }
 
@@ -117,7 +179,7 @@ pub(crate) async fn forward(connection: &Connection, changes: &Changes) -> Infal
 
 /// Subscribes to changes of a server of 2026-07-28, which reports them in a request that stays open. It waits until the
 /// program watches the list.
-pub(crate) async fn subscribe(connection: &Connection, changes: &Changes) -> Infallible {
+pub(crate) async fn subscribe_to_tools(connection: &Connection, changes: &Changes) -> Infallible {
     if !connection.is_modern() || !reports_changes(connection, "tools") {
         return pending().await;
     }
@@ -125,14 +187,31 @@ pub(crate) async fn subscribe(connection: &Connection, changes: &Changes) -> Inf
     listen_again("the tool list", || connection.listen_to_tools(), || changes.note()).await
 }
 
+/// Subscribes to changes on one connection, if the server only reports them on request, once the program listens.
+/// `is_another` is `true` after an earlier connection, when changes may have been missed.
+pub(crate) async fn subscribe_to_lists(connection: &Connection, notices: &Notices, is_another: bool) -> Infallible {
+    let lists = [("prompts", PROMPTS_CHANGED), ("resources", RESOURCES_CHANGED)].into_iter();
+    let reported = lists.filter(|(list, _)| reports_changes(connection, list));
+    let lists: Vec<&str> = reported.map(|(_, method)| method).collect();
+    let may_have_changed = || lists.iter().for_each(|method| notices.note(method));
+    if is_another {
+        may_have_changed();
+    }
+    if !connection.is_modern() || lists.is_empty() {
+        return pending().await;
+    }
+    notices.wanted().await;
+    listen_again("prompts and resources", || connection.listen_to_lists(&lists), may_have_changed).await
+}
+
 /// Returns `true` if the server of a connection declares that it reports changes of a list.
-pub(super) fn reports_changes(connection: &Connection, list: &str) -> bool {
+fn reports_changes(connection: &Connection, list: &str) -> bool {
     let pointer = format!("/capabilities/{list}/listChanged");
     connection.handshake.pointer(&pointer) == Some(&Value::Bool(true))
 }
 
 /// Listens again and again, with pauses, and runs `ended` after each: changes in between were not reported.
-pub(super) async fn listen_again<L: Future<Output = Result<(), RequestError>>>(
+async fn listen_again<L: Future<Output = Result<(), RequestError>>>(
     what: &str,
     listen: impl Fn() -> L,
     ended: impl Fn(),

@@ -2,9 +2,7 @@
 
 pub(crate) mod changes;
 pub(crate) mod drift;
-pub(crate) mod notifications;
-pub(crate) mod prompts;
-pub(crate) mod resources;
+pub(crate) mod offers;
 pub(crate) mod subscriptions;
 
 use std::collections::HashSet;

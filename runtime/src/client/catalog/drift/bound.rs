@@ -78,10 +78,8 @@ pub(super) fn hints(tool: &Value) -> impl Iterator<Item = (&'static str, Option<
 }
 
 /// The tools that calls of a client without bindings of their own are compared with.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) enum Baseline {
-    #[default]
-    None,
     Bindings(&'static ServerSpec),
     Snapshot(Arc<[Arc<Value>]>),
 }
@@ -93,7 +91,6 @@ impl Baseline {
 
     pub(crate) fn find(&self, tool: &str) -> Option<Bound> {
         match self {
-            Self::None => None,
             Self::Bindings(server) => server.tools.iter().find(|spec| spec.name == tool).map(Bound::Spec),
             Self::Snapshot(tools) => {
                 tools.iter().find(|listed| name_of(listed) == Some(tool)).cloned().map(Bound::Listed)
