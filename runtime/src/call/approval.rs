@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use super::events::Observer;
 use super::wait;
-use crate::ground::contained::{Panicked, contained_async};
 use crate::ground::redact::debug_as;
 use crate::ground::task::Boxed;
 use crate::{Annotations, CallError, Caller, ToolCall};
@@ -124,18 +123,10 @@ impl Approver {
         if let Some(observer) = call.passage.observer::<Observer>() {
             observer.approval_asked(call);
         }
-        let answer = contained_async(|| (self.ask)(request));
-        let reason = match wait::aside(call, self.patience, answer).await? {
-            Some(Ok(ApprovalAnswer::Approve)) => return Ok(()),
-            Some(Ok(ApprovalAnswer::Decline(reason))) => reason,
-            Some(Err(Panicked)) => {
-                let (server, tool) = (&*call.server, &*call.tool);
-                tracing::error!(server, tool, "the approval handler panicked; the call is denied");
-                "the approval handler panicked".to_owned()
-            }
-            None => format!("no answer within {:?}", self.patience),
-        };
-        Err(CallError::denied(&*call.server, &*call.tool, format!("not approved: {reason}")))
+        match wait::decision(call, "the approval handler", self.patience, || (self.ask)(request)).await? {
+            ApprovalAnswer::Approve => Ok(()),
+            ApprovalAnswer::Decline(reason) => Err(call.denied(format!("not approved: {reason}"))),
+        }
     }
 }
 

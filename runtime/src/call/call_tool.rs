@@ -133,7 +133,8 @@ impl CallTool for dyn DynCallTool + '_ {
     }
 }
 
-type Admits = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+/// Whether a tool may be called; the second argument is `true` for a template that is not a local file.
+type Rule = Arc<dyn Fn(&str, bool) -> bool + Send + Sync>;
 
 /// The tools that a caller lets be called.
 #[doc(hidden)]
@@ -144,8 +145,7 @@ pub struct Offer {
     is_governed: bool,
     /// The observer of the calls.
     observer: Option<Arc<Observer>>,
-    admits: Vec<Admits>,
-    remote: Vec<Admits>,
+    rules: Vec<Rule>,
 }
 
 impl Offer {
@@ -170,15 +170,10 @@ impl Offer {
         self.observer.as_ref()
     }
 
-    /// Restricts the offer to tools that `admits` accepts.
-    pub(crate) fn if_admitted(mut self, admits: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        self.admits.push(Arc::new(admits));
-        self
-    }
-
-    /// Restricts remote templates to tools that `admits` accepts.
-    pub(crate) fn if_remote(mut self, admits: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        self.remote.push(Arc::new(admits));
+    /// Restricts the offer to tools that the rule accepts; its second argument is `true` for a template that is not a
+    /// local file.
+    pub(crate) fn restricted(mut self, rule: impl Fn(&str, bool) -> bool + Send + Sync + 'static) -> Self {
+        self.rules.push(Arc::new(rule));
         self
     }
 
@@ -192,23 +187,22 @@ impl Offer {
         self.client.as_deref().and_then(<dyn Any + Send + Sync>::downcast_ref)
     }
 
-    /// Returns the client, if no stack governs it.
-    pub(crate) fn ungoverned<C: Any>(&self) -> Option<&C> {
-        self.client().filter(|_| !self.is_governed)
+    pub(crate) const fn is_governed(&self) -> bool {
+        self.is_governed
     }
 
     /// Returns `true` if calls of this tool are allowed by its name: by `tools` and `exclude` of the configuration,
     /// and by policies by name.
     #[must_use]
     pub fn admits(&self, tool: &str) -> bool {
-        self.admits.iter().all(|admits| admits(tool))
+        self.rules.iter().all(|rule| rule(tool, false))
     }
 
     /// Checks a tool like [`admits`](Self::admits), for a template that is not a local file: `remote_use` of the
     /// configuration must name the tool too. Without a configuration such calls are allowed.
     #[must_use]
     pub fn admits_remote(&self, tool: &str) -> bool {
-        self.remote.iter().all(|admits| admits(tool)) && self.admits(tool)
+        self.rules.iter().all(|rule| rule(tool, true))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Converts a result to a typed value, from structured content or, with most servers, from text.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::ground::redact::LONGEST_MESSAGE;
 use crate::ground::wire::{Mismatch, Wire, from_value};
@@ -15,12 +15,7 @@ pub(super) const WRAPPER_FIELD: &str = "result";
 /// Fails with [`CallError::Tool`] if the tool answered `isError`, and with [`CallError::Decode`] if the result does not
 /// match. Both contain the unchanged result.
 pub fn decode<T: Wire>(result: ToolResult) -> Result<T, CallError> {
-    let result = result.success()?;
-    let read = match structured(&result) {
-        Some(structured) => from_value(structured),
-        None => of_text(&result, from_value),
-    };
-    read.map_err(|mismatch| unfit(mismatch, result))
+    decoded(result, |result| of_text(result, from_value))
 }
 
 /// Decodes a value from its wrapper object; a text block may contain the value without the wrapper.
@@ -28,16 +23,24 @@ pub fn decode<T: Wire>(result: ToolResult) -> Result<T, CallError> {
 /// # Errors
 /// Fails like [`decode`].
 pub fn decode_wrapped<T: Wire>(result: ToolResult) -> Result<T, CallError> {
+    let wrapped = |value: &Value| from_value(&Value::from_iter([(WRAPPER_FIELD, value.clone())]));
+    decoded(result, |result| {
+        of_text(result, from_value).or_else(|mismatch| of_text(result, wrapped).map_err(|_| mismatch))
+    })
+}
+
+/// Decodes the structured content of a result, or else its text.
+fn decoded<T: Wire>(
+    result: ToolResult,
+    of_text: impl FnOnce(&ToolResult) -> Result<T, Mismatch>,
+) -> Result<T, CallError> {
     let result = result.success()?;
-    let wrapped = |value: &Value| {
-        let wrapper = Map::from_iter([(WRAPPER_FIELD.to_owned(), value.clone())]);
-        from_value(&Value::Object(wrapper))
-    };
-    let read = match structured(&result) {
-        Some(structured) => from_value(structured),
-        None => of_text(&result, from_value).or_else(|mismatch| of_text(&result, wrapped).map_err(|_| mismatch)),
-    };
-    read.map_err(|mismatch| unfit(mismatch, result))
+    let read = structured(&result).map_or_else(|| of_text(&result), from_value);
+    read.map_err(|mismatch| CallError::Decode {
+        pointer: result.redactor.pointer(&mismatch.pointer()),
+        message: result.redactor.shown(&mismatch.message(), LONGEST_MESSAGE),
+        result: Box::new(result),
+    })
 }
 
 /// Returns the values that a result may hold, whatever its type, the likeliest first: for validation.
@@ -51,17 +54,23 @@ pub(crate) fn values(result: &ToolResult) -> Vec<Value> {
         [only] => vec![only.clone(), Value::Array(vec![only.clone()])],
         several => [&[Value::Array(several.to_vec())], several].concat(),
     };
-    if result.content.iter().any(|block| block.as_text().is_some()) {
-        values.push(Value::String(result.text()));
-    }
+    values.extend(whole_text(result));
     values
 }
 
 /// Returns the structured content. A `null` counts only if the result has no text, because some servers write `null`
 /// for missing content.
 fn structured(result: &ToolResult) -> Option<&Value> {
-    let has_text = || result.content.iter().any(|block| block.as_text().is_some());
-    result.structured.as_ref().filter(|structured| !structured.is_null() || !has_text())
+    result.structured.as_ref().filter(|structured| !structured.is_null() || !has_text(result))
+}
+
+fn has_text(result: &ToolResult) -> bool {
+    result.content.iter().any(|block| block.as_text().is_some())
+}
+
+/// Returns the text as a string, if there is any.
+fn whole_text(result: &ToolResult) -> Option<Value> {
+    has_text(result).then(|| result.text().into())
 }
 
 fn json_blocks(result: &ToolResult) -> Vec<Value> {
@@ -84,19 +93,7 @@ fn of_text<T>(result: &ToolResult, read: impl Fn(&Value) -> Result<T, Mismatch>)
             }
         }),
     };
-    let is_text = || result.content.iter().any(|block| block.as_text().is_some());
-    found.or_else(|mismatch| match is_text() {
-        true => read(&Value::String(result.text())).map_err(|_| mismatch),
-        false => Err(mismatch),
-    })
-}
-
-fn unfit(mismatch: Mismatch, result: ToolResult) -> CallError {
-    CallError::Decode {
-        pointer: result.redactor.pointer(&mismatch.pointer()),
-        message: result.redactor.shown(&mismatch.message(), LONGEST_MESSAGE),
-        result: Box::new(result),
-    }
+    found.or_else(|mismatch| whole_text(result).and_then(|text| read(&text).ok()).ok_or(mismatch))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The options of a call, and the progress that a server reports meanwhile (`notifications/progress`).
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -10,6 +10,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::caller::Caller;
+use super::spec::setters;
+use crate::ground::contained::contained;
 use crate::ground::task::cancelled;
 
 /// Options of one call: its time, its progress, its cancellation, its `_meta`.
@@ -30,8 +32,26 @@ use crate::ground::task::cancelled;
 #[non_exhaustive]
 #[must_use]
 pub struct CallOptions {
-    /// The options, or `None` if no option is set. Most calls set none, and calls are moved often.
-    given: Option<Box<Given>>,
+    given: Boxed,
+}
+
+/// The options, which are allocated when the first one is set: most calls set none, and calls are moved often.
+#[derive(Clone, Default)]
+struct Boxed(Option<Box<Given>>);
+
+impl Deref for Boxed {
+    type Target = Given;
+
+    fn deref(&self) -> &Given {
+        static NOTHING: LazyLock<Given> = LazyLock::new(Given::default);
+        self.0.as_deref().unwrap_or(&NOTHING)
+    }
+}
+
+impl DerefMut for Boxed {
+    fn deref_mut(&mut self) -> &mut Given {
+        self.0.get_or_insert_default()
+    }
 }
 
 /// The options that are set.
@@ -53,34 +73,74 @@ pub(crate) struct Given {
 impl CallOptions {
     /// Creates empty options: the call has the configured timeout.
     pub const fn new() -> Self {
-        Self { given: None }
-    }
-
-    fn set(mut self, set: impl FnOnce(&mut Given)) -> Self {
-        set(self.given.get_or_insert_default());
-        self
+        Self { given: Boxed(None) }
     }
 
     pub(crate) fn given(&self) -> &Given {
-        static NOTHING: LazyLock<Given> = LazyLock::new(Given::default);
-        self.given.as_deref().unwrap_or(&NOTHING)
+        &self.given
     }
 
-    /// Sets the timeout of the whole call, from the first poll of its future and including connecting. Time for
-    /// requests to the user does not count.
-    pub fn timeout(self, timeout: Duration) -> Self {
-        self.set(|given| given.timeout = Some(timeout))
-    }
+    setters! { owned:
+        /// Sets the timeout of the whole call, from the first poll of its future and including connecting. Time for
+        /// requests to the user does not count.
+        timeout(timeout: Duration): given.timeout = Some(timeout);
 
-    /// Lets progress restart the timeout, up to this total.
-    pub fn cap(self, cap: Duration) -> Self {
-        self.set(|given| given.cap = Some(cap))
-    }
+        /// Lets progress restart the timeout, up to this total.
+        cap(cap: Duration): given.cap = Some(cap);
 
-    /// Calls a listener with the call's progress. It runs between messages of the connection: a slow listener delays
-    /// them.
-    pub fn on_progress(self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.set(|given| given.progress = Some(Arc::new(listener)))
+        /// Calls a listener with the call's progress. It runs between messages of the connection: a slow listener delays
+        /// them.
+        on_progress(listener: impl Fn(Progress) + Send + Sync + 'static): given.progress = Some(Arc::new(listener));
+
+        /// Cancels the call when the token is cancelled; it then ends with [`CallError::Cancelled`](super::CallError::Cancelled).
+        cancelled_by(token: CancellationToken): given.cancellation = Some(token);
+
+        /// Names the caller for observers: [`CallSource::Named`](crate::events::CallSource::Named) in events, and an
+        /// attribute of spans. The name is never sent.
+        ///
+        /// ```
+        /// use mcp_bindgen_runtime::CallOptions;
+        ///
+        /// let options = CallOptions::new().source("triage agent");
+        /// # let _ = options;
+        /// ```
+        source(name: impl Into<String>): given.source = Some(name.into().into());
+
+        /// Sets the caller on whose behalf the call is made.
+        caller(caller: impl Into<Arc<Caller>>): given.caller = Some(caller.into());
+
+        /// Returns the server's requests for input to the caller, instead of passing them to the client's handlers: the
+        /// result of the call is then the request as sent (2026-07-28, `input_required`). Pass the answers with the next
+        /// call and the same arguments.
+        ///
+        /// Such a result is not the tool's: it is not cached, not validated, does not count as a success for other
+        /// layers, and events report [`CallOutcome::InputRequired`](crate::events::CallOutcome::InputRequired). Tasks are
+        /// still awaited. Servers of older versions send requests during the call, so the client's handlers answer them;
+        /// answers in a call to such a server make it fail with
+        /// [`CallError::InvalidArguments`](super::CallError::InvalidArguments).
+        ///
+        /// ```no_run
+        /// # async fn run(client: mcp_bindgen_runtime::Client, ask: impl AsyncFn(&serde_json::Value) -> serde_json::Map<String, serde_json::Value>) -> Result<(), mcp_bindgen_runtime::CallError> {
+        /// use mcp_bindgen_runtime::{CallOptions, CallTool, PassedInput, ToolCall};
+        ///
+        /// let call = ToolCall::new("trips", "book", Default::default());
+        /// let mut result = client.call_tool(call.clone().with(CallOptions::new().pass_input(PassedInput::new()))).await?;
+        /// while result.needs_input() {
+        ///     let answers = ask(&result.to_json()["inputRequests"]).await;
+        ///     let state = result.extra.get("requestState").and_then(|state| state.as_str());
+        ///     let input = PassedInput::new().responses(answers).state(state.map(str::to_owned));
+        ///     result = client.call_tool(call.clone().with(CallOptions::new().pass_input(input))).await?;
+        /// }
+        /// # Ok(())
+        /// # }
+        /// ```
+        pass_input(input: PassedInput): given.input = Some(input);
+
+        /// Declares these client capabilities for this call, instead of the client's: an object like the protocol's
+        /// `ClientCapabilities`. Use this for calls on behalf of others, with different capabilities than this program.
+        /// It only affects servers of 2026-07-28, which receive them with every request; older ones receive those of
+        /// [`ClientOptions::capabilities`](crate::ClientOptions::capabilities) once for each connection.
+        client_capabilities(capabilities: impl Into<Value>): given.capabilities = Some(Arc::new(capabilities.into()));
     }
 
     /// Returns the call's progress as a stream. An unread stream never blocks the call: excess items are dropped.
@@ -97,109 +157,50 @@ impl CallOptions {
     /// # }
     /// ```
     pub fn progress_stream(self) -> (Self, ProgressStream) {
-        let (listener, stream) = listen();
-        (self.set(|given| given.progress = Some(listener)), stream)
-    }
-
-    /// Cancels the call when the token is cancelled; it then ends with [`CallError::Cancelled`](super::CallError::Cancelled).
-    pub fn cancelled_by(self, token: CancellationToken) -> Self {
-        self.set(|given| given.cancellation = Some(token))
+        let (sender, reports) = mpsc::channel(UNREAD);
+        // A full channel or a dropped reader does not stop the call.
+        let listener = move |progress| drop(sender.try_send(progress));
+        (self.on_progress(listener), ProgressStream { reports })
     }
 
     /// Adds a key to the call's `_meta`. Keys that the client sets (`progressToken`, `io.modelcontextprotocol/..`) make
     /// the call fail with [`CallError::InvalidArguments`](super::CallError::InvalidArguments). The exception is
     /// `io.modelcontextprotocol/logLevel`, which requests log messages from servers of 2026-07-28.
-    pub fn meta(self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.set(|given| {
-            Arc::make_mut(given.meta.get_or_insert_default()).insert(key.into(), value.into());
-        })
-    }
-
-    /// Names the caller for observers: [`CallSource::Named`](crate::events::CallSource::Named) in events, and an
-    /// attribute of spans. The name is never sent.
-    ///
-    /// ```
-    /// use mcp_bindgen_runtime::CallOptions;
-    ///
-    /// let options = CallOptions::new().source("triage agent");
-    /// # let _ = options;
-    /// ```
-    pub fn source(self, name: impl Into<String>) -> Self {
-        self.set(|given| given.source = Some(name.into().into()))
-    }
-
-    /// Sets the caller on whose behalf the call is made.
-    pub fn caller(self, caller: impl Into<Arc<Caller>>) -> Self {
-        self.set(|given| given.caller = Some(caller.into()))
-    }
-
-    /// Returns the server's requests for input to the caller, instead of passing them to the client's handlers: the
-    /// result of the call is then the request as sent (2026-07-28, `input_required`). Pass the answers with the next
-    /// call and the same arguments.
-    ///
-    /// Such a result is not the tool's: it is not cached, not validated, does not count as a success for other
-    /// layers, and events report [`CallOutcome::InputRequired`](crate::events::CallOutcome::InputRequired). Tasks are
-    /// still awaited. Servers of older versions send requests during the call, so the client's handlers answer them;
-    /// answers in a call to such a server make it fail with
-    /// [`CallError::InvalidArguments`](super::CallError::InvalidArguments).
-    ///
-    /// ```no_run
-    /// # async fn run(client: mcp_bindgen_runtime::Client, ask: impl AsyncFn(&serde_json::Value) -> serde_json::Map<String, serde_json::Value>) -> Result<(), mcp_bindgen_runtime::CallError> {
-    /// use mcp_bindgen_runtime::{CallOptions, CallTool, PassedInput, ToolCall};
-    ///
-    /// let call = ToolCall::new("trips", "book", Default::default());
-    /// let mut result = client.call_tool(call.clone().with(CallOptions::new().pass_input(PassedInput::new()))).await?;
-    /// while result.needs_input() {
-    ///     let answers = ask(&result.to_json()["inputRequests"]).await;
-    ///     let state = result.extra.get("requestState").and_then(|state| state.as_str());
-    ///     let input = PassedInput::new().responses(answers).state(state.map(str::to_owned));
-    ///     result = client.call_tool(call.clone().with(CallOptions::new().pass_input(input))).await?;
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn pass_input(self, input: PassedInput) -> Self {
-        self.set(|given| given.input = Some(input))
-    }
-
-    /// Declares these client capabilities for this call, instead of the client's: an object like the protocol's
-    /// `ClientCapabilities`. Use this for calls on behalf of others, with different capabilities than this program.
-    /// It only affects servers of 2026-07-28, which receive them with every request; older ones receive those of
-    /// [`ClientOptions::capabilities`](crate::ClientOptions::capabilities) once for each connection.
-    pub fn client_capabilities(self, capabilities: impl Into<Value>) -> Self {
-        self.set(|given| given.capabilities = Some(Arc::new(capabilities.into())))
+    pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        Arc::make_mut(self.given.meta.get_or_insert_default()).insert(key.into(), value.into());
+        self
     }
 
     /// Marks a call as made by an action of a template.
     #[doc(hidden)]
-    pub fn of_template(self) -> Self {
-        self.source("template").set(|given| given.is_template = true)
+    pub fn of_template(mut self) -> Self {
+        self.given.is_template = true;
+        self.source("template")
     }
 
     /// Marks a call as made for a template that is not a local file: the client only makes it if `remote_use` of the
     /// server's configuration names the tool.
     #[doc(hidden)]
-    pub fn remote(self) -> Self {
-        self.set(|given| given.is_remote = true)
+    pub fn remote(mut self) -> Self {
+        self.given.is_remote = true;
+        self
     }
 
     /// Returns these options, with those of `defaults` for the ones that are not set.
     pub fn or(self, defaults: &Self) -> Self {
-        let given = match (self.given, &defaults.given) {
+        let given = match (self.given.0, &defaults.given.0) {
             (Some(own), Some(defaults)) => Some(Box::new(own.or(defaults))),
             (own, defaults) => own.or_else(|| defaults.clone()),
         };
-        Self { given }
+        Self { given: Boxed(given) }
     }
 
     /// Subtracts elapsed time from the time limits of the call.
     pub(crate) fn spend(&mut self, elapsed: Duration) {
         // Smaller remainders would turn round numbers into odd ones.
-        const NOTHING: Duration = Duration::from_millis(1);
-        if elapsed < NOTHING {
-            return;
-        }
-        if let Some(given) = &mut self.given {
+        if elapsed >= Duration::from_millis(1)
+            && let Some(given) = &mut self.given.0
+        {
             for time in [&mut given.timeout, &mut given.cap].into_iter().flatten() {
                 *time = time.saturating_sub(elapsed);
             }
@@ -208,20 +209,20 @@ impl CallOptions {
 
     /// Returns the total time limit of the call, if its options set one.
     pub(crate) fn given_total(&self) -> Option<Duration> {
-        self.given().cap.or(self.given().timeout)
+        self.given.cap.or(self.given.timeout)
     }
 
     /// Returns `true` if the server or the client's rules must see this call itself, so that a cached result does not
     /// answer it.
     pub(crate) fn bypass_caches(&self) -> bool {
-        let given = self.given();
-        given.meta.is_some() || given.input.as_ref().is_some_and(|input| !input.is_empty()) || given.is_remote
+        let Given { meta, input, is_remote, .. } = &*self.given;
+        *is_remote || meta.is_some() || input.as_ref().is_some_and(|input| !input.is_empty())
     }
 
     /// Returns the token that cancels the call, if there is one.
     #[must_use]
     pub fn cancellation(&self) -> Option<&CancellationToken> {
-        self.given().cancellation.as_ref()
+        self.given.cancellation.as_ref()
     }
 
     /// Returns the output of a future, unless the call is cancelled before.
@@ -235,7 +236,7 @@ impl CallOptions {
 
     /// Passes progress to the call's listener, if there is one: for services that run tools themselves.
     pub fn report(&self, progress: Progress) {
-        if let Some(listener) = &self.given().progress {
+        if let Some(listener) = &self.given.progress {
             progress.tell(listener);
         }
     }
@@ -276,19 +277,14 @@ impl Given {
 
 impl fmt::Debug for CallOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let given = self.given();
         f.debug_struct("CallOptions")
-            .field("timeout", &given.timeout)
-            .field("cap", &given.cap)
-            .field("progress", &given.progress.is_some())
-            .field("cancellation", &given.cancellation.is_some())
-            .field("meta", &given.meta.as_deref().map(|meta| meta.keys().collect::<Vec<_>>()))
-            .field("source", &given.source)
-            .field("caller", &given.caller)
-            .field("input", &given.input)
-            .field("client_capabilities", &given.capabilities)
-            .field("remote", &given.is_remote)
-            .finish()
+            .field("timeout", &self.given.timeout)
+            .field("cap", &self.given.cap)
+            .field("meta", &self.given.meta.as_deref().map(|meta| meta.keys().collect::<Vec<_>>()))
+            .field("source", &self.given.source)
+            .field("caller", &self.given.caller)
+            .field("input", &self.given.input)
+            .finish_non_exhaustive()
     }
 }
 
@@ -391,7 +387,7 @@ impl Progress {
 
     /// Tells a listener of the program's. One that panics must not take the connection with it.
     pub(crate) fn tell(self, listener: &Listener) {
-        if catch_unwind(AssertUnwindSafe(|| listener(self))).is_err() {
+        if contained(|| listener(self)).is_err() {
             tracing::warn!("a progress listener panicked");
         }
     }
@@ -408,15 +404,6 @@ impl ProgressStream {
     pub async fn next(&mut self) -> Option<Progress> {
         self.reports.recv().await
     }
-}
-
-fn listen() -> (Listener, ProgressStream) {
-    let (sender, reports) = mpsc::channel(UNREAD);
-    let listener = move |progress| {
-        // A full channel or a dropped reader does not stop the call.
-        let _ = sender.try_send(progress);
-    };
-    (Arc::new(listener), ProgressStream { reports })
 }
 
 #[cfg(test)]

@@ -5,9 +5,6 @@ use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, Weak};
 use std::time::Duration;
 
-use mcp_bindgen_model::canonical_json;
-use serde_json::{Map, Value};
-
 use crate::ground::deadline::Deadline;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
@@ -15,34 +12,40 @@ use crate::ground::sync::lock;
 /// The layers around a client, outermost first: the order of a [`Stack`](crate::middleware::Stack).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LayerKind {
+    /// `view` of the configuration: all other layers see the arguments that are sent.
+    View,
     Events,
     TotalCap,
+    /// `tools`, `exclude` and `[[policy]]` of the configuration.
+    Admission,
     Policy,
     SequentialDependency,
     Approval,
+    /// `approve` of the configuration, for calls that no [`Approval`](Self::Approval) got approved.
+    Consent,
     Validate,
+    /// `drift` of the configuration.
+    Drift,
     Transaction,
     Cache,
     Retry,
+    RateLimit,
     TryTimeout,
-}
-
-/// A deadline, and the duration from its start to its end.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Limit {
-    pub(crate) end: Deadline,
-    pub(crate) after: Duration,
-}
-
-impl Limit {
-    pub(crate) fn after(after: Duration) -> Self {
-        Self { end: Deadline::after(after), after }
-    }
 }
 
 impl LayerKind {
     const fn bit(self) -> u16 {
         1 << self as u16
+    }
+}
+
+impl fmt::Display for LayerKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TotalCap => f.write_str("total_cap"),
+            Self::TryTimeout => f.write_str("try_timeout"),
+            other => write!(f, "{other:?}"),
+        }
     }
 }
 
@@ -64,18 +67,22 @@ const EXCLUSIONS: &[(LayerKind, &[LayerKind], &str)] = {
     ]
 };
 
-impl fmt::Display for LayerKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TotalCap => f.write_str("total_cap"),
-            Self::TryTimeout => f.write_str("try_timeout"),
-            other => write!(f, "{other:?}"),
-        }
-    }
+/// A deadline, and the duration from its start to its end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limit {
+    pub(crate) end: Deadline,
+    pub(crate) after: Duration,
 }
 
-/// By whose demand a call was approved, and what of it they were shown.
-type Grant = (usize, String);
+impl Limit {
+    pub(crate) fn after(after: Duration) -> Self {
+        Self { end: Deadline::after(after), after }
+    }
+
+    pub(crate) fn earlier(self, other: Self) -> Self {
+        if self.end.earlier(other.end) == self.end { self } else { other }
+    }
+}
 
 /// The layers that a call has passed, with their decisions. All attempts of a call share it.
 #[derive(Clone, Default)]
@@ -85,15 +92,17 @@ pub(crate) struct Passage(Option<Box<State>>);
 struct State {
     through: u16,
     guarded_by: Option<usize>,
-    /// The grants of earlier attempts, or `None` if the call has a single attempt.
-    grants: Option<Arc<Mutex<Vec<Grant>>>>,
-    alive: Option<Weak<()>>,
+    /// The call that a layer got approved, in canonical form.
+    approved: Option<String>,
+    /// The guards by whose demand earlier attempts were approved, and the approved calls. `None` if the call has a single
+    /// attempt.
+    grants: Option<Arc<Mutex<Vec<(usize, String)>>>>,
+    /// Valid while the passage is in progress.
+    life: Weak<()>,
     /// The observer, whose type is defined in a module above this one.
     observer: Option<Weak<dyn Any + Send + Sync>>,
     limit: Limit,
     within: Vec<usize>,
-    /// The description of the call that a layer got approved.
-    approved: Option<String>,
 }
 
 impl Passage {
@@ -126,10 +135,10 @@ impl Passage {
 
     /// Enters a layer that would wait for itself inside itself. Returns `false` if the call is inside it already.
     pub(crate) fn enter_once(&mut self, id: usize) -> bool {
-        let state = self.state_mut();
-        let is_new = !state.within.contains(&id);
+        let within = &mut self.state_mut().within;
+        let is_new = !within.contains(&id);
         if is_new {
-            state.within.push(id);
+            within.push(id);
         }
         is_new
     }
@@ -137,9 +146,7 @@ impl Passage {
     /// Sets the deadline of the call, unless it already has an earlier one.
     pub(crate) fn bound(&mut self, limit: Limit) {
         let state = self.state_mut();
-        if state.limit.end.earlier(limit.end) != state.limit.end {
-            state.limit = limit;
-        }
+        state.limit = state.limit.earlier(limit);
     }
 
     /// Returns the deadline of the call, regardless of its options.
@@ -175,54 +182,42 @@ impl Passage {
         self.state().observer.as_ref()?.upgrade()?.downcast().ok()
     }
 
-    /// Returns `true` if an earlier try of the same call was approved, as this guard demands.
-    pub(crate) fn is_granted(&self, guard: usize, tool: &str, arguments: &Map<String, Value>) -> bool {
-        self.state().grants.as_ref().is_some_and(|grants| {
-            let grants = lock(grants);
-            !grants.is_empty() && grants.contains(&(guard, approved_call(tool, arguments)))
-        })
-    }
-
-    /// Notes for later tries that the call was approved.
-    pub(crate) fn grant(&self, guard: usize, tool: &str, arguments: &Map<String, Value>) {
-        if let Some(grants) = &self.state().grants {
-            lock(grants).push((guard, approved_call(tool, arguments)));
-        }
-    }
-
-    /// Records the description of the approved call.
+    /// Records that a layer got the call approved, which is given in canonical form.
     pub(crate) fn approve(&mut self, call: String) {
         self.state_mut().approved = Some(call);
     }
 
-    /// Returns `true` if this call was approved: this tool, with these arguments.
-    pub(crate) fn is_approved(&self, tool: &str, arguments: &Map<String, Value>) -> bool {
-        self.state().approved.as_ref().is_some_and(|approved| *approved == approved_call(tool, arguments))
+    /// Notes for later attempts that the call was approved, as this guard demands.
+    pub(crate) fn grant(&self, guard: usize, call: String) {
+        if let Some(grants) = &self.state().grants {
+            lock(grants).push((guard, call));
+        }
+    }
+
+    /// Returns `true` if exactly this call was approved: by a layer, or in an earlier attempt for this guard.
+    pub(crate) fn is_approved(&self, guard: usize, call: &str) -> bool {
+        let State { approved, grants, .. } = self.state();
+        let is_granted = |(by, granted): &(usize, String)| *by == guard && granted == call;
+        approved.as_deref() == Some(call) || grants.as_ref().is_some_and(|grants| lock(grants).iter().any(is_granted))
     }
 
     /// Begins a passage unless one is in progress. The passage lasts as long as the returned value, because a program
     /// may store a call that it observed, and make it again.
     pub(crate) fn begin(&mut self) -> Option<Arc<()>> {
-        let state = self.state_mut();
-        if state.alive.as_ref().is_some_and(|alive| alive.strong_count() > 0) {
+        if self.state().life.strong_count() > 0 {
             return None;
         }
         let life = Arc::new(());
-        *state = State { alive: Some(Arc::downgrade(&life)), ..State::default() };
+        self.0 = Some(Box::new(State { life: Arc::downgrade(&life), ..State::default() }));
         Some(life)
     }
 
     /// Forgets the passage of a call that is over.
     pub(crate) fn forget_if_over(&mut self) {
-        if self.state().alive.as_ref().is_some_and(|alive| alive.strong_count() == 0) {
-            *self = Self::default();
+        if self.state().life.strong_count() == 0 {
+            self.0 = None;
         }
     }
-}
-
-/// Returns a canonical description of a call for an approval.
-pub(crate) fn approved_call(tool: &str, arguments: &Map<String, Value>) -> String {
-    canonical_json(&serde_json::json!([tool, arguments]))
 }
 
 debug_as!(Passage, "Passage(..)");
@@ -234,12 +229,13 @@ mod tests {
     #[test]
     fn layer_order_of_the_stack_is_accepted() {
         use LayerKind::{
-            Approval, Cache, Events, Policy, Retry, SequentialDependency, TotalCap, Transaction, TryTimeout, Validate,
+            Admission, Approval, Cache, Consent, Drift, Events, Policy, RateLimit, Retry, SequentialDependency,
+            TotalCap, Transaction, TryTimeout, Validate, View,
         };
-        let all =
-            [Events, TotalCap, Policy, SequentialDependency, Approval, Validate, Transaction, Cache, Retry, TryTimeout];
+        let before = [View, Events, TotalCap, Admission, Policy, SequentialDependency, Approval, Consent, Validate];
+        let all = [&before[..], &[Drift, Transaction, Cache, Retry, RateLimit, TryTimeout]].concat();
         let mut passage = Passage::default();
-        for kind in all {
+        for kind in all.iter().copied() {
             passage.enter(kind).expect("the order of the stack");
         }
         assert!(all.is_sorted());
@@ -273,14 +269,15 @@ mod tests {
 
     #[test]
     fn approval_grant_is_shared_only_by_attempts_of_one_call() {
-        let none = Map::new();
         let mut passage = Passage::default();
         passage.enter(LayerKind::Retry).expect("it is the first");
         let (one, two) = (passage.clone(), passage);
-        one.grant(1, "a", &none);
-        assert!(two.is_granted(1, "a", &none));
-        assert!(!two.is_granted(2, "a", &none) && !two.is_granted(1, "b", &none));
-        assert!(!Passage::default().is_granted(1, "a", &none));
+        one.grant(1, "a".to_owned());
+        assert!(two.is_approved(1, "a"));
+        assert!(!two.is_approved(2, "a") && !two.is_approved(1, "b"));
+        let single = Passage::default();
+        single.grant(1, "a".to_owned());
+        assert!(!single.is_approved(1, "a"));
     }
 
     #[test]

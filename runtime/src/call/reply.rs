@@ -49,7 +49,7 @@ impl From<CallError> for ToolReply {
         match error {
             CallError::Tool(result) => Self::from(*result),
             CallError::Decode { ref result, .. } => {
-                Self { success: false, message: error.to_string(), value: result.to_json() }
+                Self { value: result.to_json(), ..Self::failure(error.to_string()) }
             }
             other => Self::failure(other.to_string()),
         }

@@ -81,11 +81,6 @@ impl ToolResult {
         Self { content: vec![Content::text(text)], is_error: true, ..Self::default() }
     }
 
-    /// Sets the server and the tool of the result.
-    pub(crate) fn named(self, server: &str, tool: &str) -> Self {
-        Self { server: server.to_owned(), tool: tool.to_owned(), ..self }
-    }
-
     /// Reads the `result` of a `tools/call` response. This never fails: a block of an unknown type or form becomes
     /// [`Content::Other`].
     pub fn from_json(server: impl Into<String>, tool: impl Into<String>, result: Value) -> Self {

@@ -14,9 +14,9 @@ macro_rules! setters {
             }
         )*
     };
-    ($($(#[$doc:meta])* $name:ident($value:ident: $type:ty): $($field:ident).+ = $set:expr;)*) => {
+    ($($(#[$attribute:meta])* $name:ident($value:ident: $type:ty): $($field:ident).+ = $set:expr;)*) => {
         $(
-            $(#[$doc])*
+            $(#[$attribute])*
             pub const fn $name(mut self, $value: $type) -> Self {
                 self.$($field).+ = $set;
                 self
@@ -87,28 +87,18 @@ impl Annotations {
     /// ```
     #[must_use]
     pub fn listed(annotations: &Value) -> Self {
-        let mut listed = Self::default();
-        for hint in Hint::ALL {
-            *listed.of(hint) = annotations.get(hint.wire()).and_then(Value::as_bool);
-        }
-        listed
-    }
-
-    const fn of(&mut self, hint: Hint) -> &mut Option<bool> {
-        match hint {
-            Hint::ReadOnly => &mut self.read_only,
-            Hint::Destructive => &mut self.destructive,
-            Hint::Idempotent => &mut self.idempotent,
-            Hint::OpenWorld => &mut self.open_world,
-        }
+        // `ALL` has the order of the fields.
+        let [read_only, destructive, idempotent, open_world] =
+            Hint::ALL.map(|hint| annotations.get(hint.wire()).and_then(Value::as_bool));
+        Self { read_only, destructive, idempotent, open_world }
     }
 
     /// Returns the hints in the form of a server's list.
     #[doc(hidden)]
     #[must_use]
-    pub fn to_json(mut self) -> Value {
-        let hints = Hint::ALL.into_iter().filter_map(|hint| Some((hint.wire().to_owned(), (*self.of(hint))?.into())));
-        Value::Object(hints.collect())
+    pub fn to_json(self) -> Value {
+        let values = [self.read_only, self.destructive, self.idempotent, self.open_world];
+        Hint::ALL.iter().zip(values).filter_map(|(hint, value)| Some((hint.wire(), value?))).collect()
     }
 }
 
@@ -131,14 +121,9 @@ pub struct ToolSpec {
     pub output_schema: Option<&'static str>,
     /// Hints about behaviour.
     pub annotations: Annotations,
-    /// The server's declarations, if overrides or a view changed them.
-    declared: Declared,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Declared {
-    input: Option<&'static str>,
-    output: Option<Option<&'static str>>,
+    /// The server's schemas, if overrides or a view changed them.
+    declared_input: Option<&'static str>,
+    declared_output: Option<Option<&'static str>>,
     /// The view as JSON text; and title, description and annotations of the server.
     view: Option<(&'static str, &'static str)>,
 }
@@ -154,14 +139,16 @@ impl ToolSpec {
             input_schema,
             output_schema: None,
             annotations: Annotations { read_only: None, destructive: None, idempotent: None, open_world: None },
-            declared: Declared { input: None, output: None, view: None },
+            declared_input: None,
+            declared_output: None,
+            view: None,
         }
     }
 
     /// Returns the `inputSchema` that the server declares, which digests refer to.
     #[must_use]
     pub const fn declared_input_schema(&self) -> &'static str {
-        match self.declared.input {
+        match self.declared_input {
             Some(schema) => schema,
             None => self.input_schema,
         }
@@ -170,7 +157,7 @@ impl ToolSpec {
     /// Returns the `outputSchema` that the server declares, which digests refer to.
     #[must_use]
     pub const fn declared_output_schema(&self) -> Option<&'static str> {
-        match self.declared.output {
+        match self.declared_output {
             Some(schema) => schema,
             None => self.output_schema,
         }
@@ -180,14 +167,14 @@ impl ToolSpec {
     /// server declares.
     #[must_use]
     pub const fn viewed(mut self, view: &'static str, declared: &'static str) -> Self {
-        self.declared.view = Some((view, declared));
+        self.view = Some((view, declared));
         self
     }
 
     /// Returns the view of the tool.
     #[must_use]
     pub fn view(&self) -> Option<View> {
-        let (view, _) = self.declared.view?;
+        let (view, _) = self.view?;
         View::from_json(&serde_json::from_str(view).ok()?).ok()
     }
 
@@ -201,15 +188,8 @@ impl ToolSpec {
 
     /// Returns the title, description and annotations that the server declares, if a view changed them.
     pub(crate) fn declared_texts(&self) -> Option<Map<String, Value>> {
-        let (_, texts) = self.declared.view?;
+        let (_, texts) = self.view?;
         serde_json::from_str(texts).ok()
-    }
-
-    /// Sets the hints about behaviour.
-    #[doc(hidden)]
-    pub const fn hints(mut self, hints: Annotations) -> Self {
-        self.annotations = hints;
-        self
     }
 
     setters! {
@@ -222,9 +202,12 @@ impl ToolSpec {
         /// Sets `outputSchema`, as JSON text.
         output_schema(schema: &'static str): output_schema = Some(schema);
         /// Sets the `inputSchema` that the server declares, if overrides changed it.
-        with_declared_input_schema(schema: &'static str): declared.input = Some(schema);
+        with_declared_input_schema(schema: &'static str): declared_input = Some(schema);
         /// Sets the `outputSchema` that the server declares, or its absence, if overrides changed it.
-        with_declared_output_schema(schema: Option<&'static str>): declared.output = Some(schema);
+        with_declared_output_schema(schema: Option<&'static str>): declared_output = Some(schema);
+        /// Sets the hints about behaviour.
+        #[doc(hidden)]
+        hints(hints: Annotations): annotations = hints;
         /// Sets `readOnlyHint`.
         read_only(hint: bool): annotations.read_only = Some(hint);
         /// Sets `destructiveHint`.

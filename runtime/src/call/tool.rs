@@ -7,7 +7,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Fuse};
 use serde_json::{Error, Map, Value};
 
 use super::decode::WRAPPER_FIELD;
@@ -50,16 +51,12 @@ impl ToolCall {
     /// # Errors
     /// Fails with [`CallError::InvalidArguments`] if the parameters do not print as a JSON object.
     pub fn of<P: Tool>(params: &P) -> Result<Self, CallError> {
-        let arguments =
-            to_value(params).map_err(|error| invalid_arguments::<P>(error.pointer(), error.message().into_owned()))?;
+        let arguments = to_value(params).map_err(unfit::<P>)?;
         #[cfg(feature = "validate")]
         check_arguments::<P>(&arguments)?;
         match arguments {
             Value::Object(arguments) => Self::bound(P::SERVER, P::SPEC, arguments).viewed(P::SPEC.view().as_ref()),
-            _ => {
-                let message = "expected a JSON object for the arguments".to_owned();
-                Err(invalid_arguments::<P>(String::new(), message))
-            }
+            _ => Err(unfit::<P>(Mismatch::new("expected a JSON object for the arguments"))),
         }
     }
 }
@@ -75,7 +72,7 @@ impl ToolResult {
     /// # Errors
     /// Fails with [`CallError::InvalidResponse`] if a number in the output has no JSON form.
     pub fn of<P: Tool>(output: P::Output) -> Result<Self, CallError> {
-        P::result(output).map(|result| result.named(P::SERVER.name, P::NAME))
+        Ok(Self { server: P::SERVER.name.to_owned(), tool: P::NAME.to_owned(), ..P::result(output)? })
     }
 }
 
@@ -110,14 +107,11 @@ pub fn parse_arguments<P: Tool>(arguments: impl AsArguments) -> Result<P, CallEr
 /// [`parse_arguments`], once for all forms of arguments.
 pub fn read_arguments<P: Tool>(arguments: &Result<Cow<'_, Value>, Error>) -> Result<P, CallError> {
     // The error shows the position in the text, and never the text.
-    let arguments = arguments
-        .as_deref()
-        .map_err(|error| invalid_arguments::<P>(String::new(), format!("the text is not JSON: {error}")))?;
-    let seen = visible_arguments::<P>(arguments)?;
-    let arguments = &*seen;
+    let not_json = |error: &Error| unfit::<P>(Mismatch::new(format!("the text is not JSON: {error}")));
+    let arguments = visible_arguments::<P>(arguments.as_deref().map_err(not_json)?)?;
     #[cfg(feature = "validate")]
-    check_arguments::<P>(arguments)?;
-    from_value(arguments).map_err(|error| invalid_arguments::<P>(error.pointer(), error.message().into_owned()))
+    check_arguments::<P>(&arguments)?;
+    from_value(&arguments).map_err(unfit::<P>)
 }
 
 /// Returns the arguments without those that a view of the tool sets.
@@ -130,14 +124,14 @@ fn visible_arguments<P: Tool>(arguments: &Value) -> Result<Cow<'_, Value>, CallE
     Ok(Cow::Owned(Value::Object(P::SPEC.visible(sent.clone()))))
 }
 
-pub(super) fn invalid_arguments<P: Tool>(pointer: String, message: String) -> CallError {
-    CallError::invalid_arguments(P::SERVER.name, P::NAME, pointer, message)
+fn unfit<P: Tool>(mismatch: Mismatch) -> CallError {
+    CallError::invalid_arguments(P::SERVER.name, P::NAME, mismatch.pointer(), mismatch.message())
 }
 
 #[cfg(feature = "validate")]
-pub(super) fn check_arguments<P: Tool>(arguments: &Value) -> Result<(), CallError> {
+fn check_arguments<P: Tool>(arguments: &Value) -> Result<(), CallError> {
     crate::call::validate::arguments(P::SPEC, arguments)
-        .map_err(|refusal| invalid_arguments::<P>(refusal.pointer().to_owned(), refusal.message()))
+        .map_err(|refusal| CallError::invalid_arguments(P::SERVER.name, P::NAME, refusal.pointer(), refusal.message()))
 }
 
 /// Returns the arguments of a tool as JSON; a number that JSON does not have prints as `null`, and fails when it is
@@ -193,10 +187,7 @@ impl AsArguments for Map<String, Value> {
 
 impl AsArguments for str {
     fn as_arguments(&self) -> Result<Cow<'_, Value>, Error> {
-        if self.trim().is_empty() {
-            return Ok(none());
-        }
-        let read: Value = serde_json::from_str(self)?;
+        let read = if self.trim().is_empty() { Value::Null } else { serde_json::from_str(self)? };
         Ok(if read.is_null() { none() } else { Cow::Owned(read) })
     }
 }
@@ -236,8 +227,8 @@ impl<T: AsArguments + ?Sized> AsArguments for &T {
 pub struct TypedCall<'c, C, P: Tool> {
     /// The parts of the call, until it is first polled.
     unmade: Option<(&'c C, P, CallOptions)>,
-    /// Until it has ended.
-    running: Option<BoxFuture<'c, Result<P::Output, CallError>>>,
+    /// The call, once it is polled.
+    running: Option<Fuse<BoxFuture<'c, Result<P::Output, CallError>>>>,
 }
 
 impl<'c, C: CallTool, P: Tool + 'c> TypedCall<'c, C, P> {
@@ -266,15 +257,10 @@ impl<'c, C: CallTool, P: Tool + 'c> Future for TypedCall<'c, C, P> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { unmade, running } = self.get_mut();
         if let Some((client, params, options)) = unmade.take() {
-            *running = Some(Box::pin(made(client, params, options)));
+            *running = Some(made(client, params, options).boxed().fuse());
         }
-        // A finished future is pending forever.
-        let Some(call) = running else { return Poll::Pending };
-        let outcome = call.as_mut().poll(context);
-        if outcome.is_ready() {
-            *running = None;
-        }
-        outcome
+        // A finished call is pending forever.
+        running.as_mut().map_or(Poll::Pending, |call| call.poll_unpin(context))
     }
 }
 
@@ -298,7 +284,7 @@ impl<C, P: Tool> fmt::Debug for TypedCall<'_, C, P> {
 /// Fails with [`CallError::InvalidResponse`] if a number in the output has no JSON form.
 #[doc(hidden)]
 pub fn encode<P: Tool>(output: &dyn Print) -> Result<ToolResult, CallError> {
-    Ok(carried::<P>(printed::<P>(output)?))
+    encoded::<P>(output, |value| value)
 }
 
 /// Encodes an output like [`encode`], for a server that wraps it in an object.
@@ -307,23 +293,19 @@ pub fn encode<P: Tool>(output: &dyn Print) -> Result<ToolResult, CallError> {
 /// Fails like [`encode`].
 #[doc(hidden)]
 pub fn encode_wrapped<P: Tool>(output: &dyn Print) -> Result<ToolResult, CallError> {
-    let wrapper = Map::from_iter([(WRAPPER_FIELD.to_owned(), printed::<P>(output)?)]);
-    Ok(carried::<P>(Value::Object(wrapper)))
+    encoded::<P>(output, |value| Value::from_iter([(WRAPPER_FIELD, value)]))
 }
 
 /// Returns the value as text, and as structured content if the server declares an `outputSchema`.
-fn carried<P: Tool>(value: Value) -> ToolResult {
-    let content = vec![Content::text(value.to_string())];
-    let structured = P::SPEC.declared_output_schema().is_some().then_some(value);
-    ToolResult { content, structured, ..ToolResult::new(P::SERVER.name, P::NAME) }
-}
-
-fn printed<P: Tool>(output: &dyn Print) -> Result<Value, CallError> {
-    to_value(output).map_err(|mismatch: Mismatch| CallError::InvalidResponse {
+fn encoded<P: Tool>(output: &dyn Print, wrapped: fn(Value) -> Value) -> Result<ToolResult, CallError> {
+    let value = to_value(output).map(wrapped).map_err(|mismatch| CallError::InvalidResponse {
         server: P::SERVER.name.to_owned(),
         tool: P::NAME.to_owned(),
         message: format!("the result cannot be sent{}: {}", place(&mismatch.pointer()), mismatch.message()),
-    })
+    })?;
+    let content = vec![Content::text(value.to_string())];
+    let structured = P::SPEC.declared_output_schema().is_some().then_some(value);
+    Ok(ToolResult { content, structured, ..ToolResult::new(P::SERVER.name, P::NAME) })
 }
 
 /// Implements [`Tool`] for the parameters of a tool: `-> Output` for an `outputSchema`, `-> Inner = Output.field` for

@@ -3,14 +3,15 @@
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use mcp_bindgen_model::{View, pointer_segment};
 use serde_json::{Map, Value};
 
-use super::{Annotations, CallError, CallOptions, Caller, Passage, ServerSpec, ToolResult, ToolSpec};
+use super::passage::{Limit, Passage};
+use super::{Annotations, CallError, CallOptions, Caller, Dispatched, ServerSpec, ToolResult, ToolSpec};
+use crate::ground::redact::debug_as;
 
 /// The future that services of calls return.
 pub type ServiceFuture = Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send>>;
@@ -76,14 +77,11 @@ impl ToolCall {
     /// Fails with [`CallError::InvalidArguments`] if the call has an argument that the view sets or hides.
     #[doc(hidden)]
     pub fn viewed(mut self, view: Option<&View>) -> Result<Self, CallError> {
-        let Some(view) = view else { return Ok(self) };
-        match view.complete(&mut self.arguments) {
-            Ok(()) => Ok(self),
-            Err(refusal) => {
-                let pointer = format!("/{}", pointer_segment(&refusal.argument));
-                Err(CallError::invalid_arguments(&self.server, &self.tool, pointer, refusal.message))
-            }
+        if let Some(Err(refusal)) = view.map(|view| view.complete(&mut self.arguments)) {
+            let pointer = format!("/{}", pointer_segment(&refusal.argument));
+            return Err(CallError::invalid_arguments(&self.server, &self.tool, pointer, refusal.message));
         }
+        Ok(self)
     }
 
     /// Returns the caller on whose behalf the call is made, if it is known: [`CallOptions::caller`].
@@ -94,7 +92,9 @@ impl ToolCall {
 
     /// Returns the hints about the tool's behaviour: by its bindings, else by the caller's description.
     pub(crate) fn annotations(&self) -> Annotations {
-        self.known().map(|spec| spec.annotations).or_else(|| self.description()).unwrap_or_default()
+        let described = || self.extension().filter(|described: &&Described| described.tool == self.tool);
+        let known = self.known().map(|spec| spec.annotations);
+        known.or_else(|| described().map(|described| described.annotations)).unwrap_or_default()
     }
 
     /// Returns the bindings of the tool that is called. A call that was renamed has left its bindings behind.
@@ -118,13 +118,7 @@ impl ToolCall {
             return self;
         }
         let tool = self.tool.clone();
-        self.with_extension(Description { tool, annotations })
-    }
-
-    /// Returns the description that a caller without bindings attached, or `None` if the call was renamed since.
-    pub(crate) fn description(&self) -> Option<Annotations> {
-        let description: &Description = self.extension()?;
-        (description.tool == self.tool).then_some(description.annotations)
+        self.with_extension(Described { tool, annotations })
     }
 
     /// Sets options, and keeps earlier ones that these do not set.
@@ -166,10 +160,34 @@ impl ToolCall {
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.extensions.0.as_ref()?.get(&TypeId::of::<T>())?.downcast_ref()
     }
+
+    /// Returns the tool and the arguments in a canonical form, which identifies equal calls.
+    pub(crate) fn canonical(&self) -> String {
+        let mut call = Value::Array(vec![Value::from(&*self.tool), Value::Object(self.arguments.clone())]);
+        call.sort_all_objects();
+        call.to_string()
+    }
+
+    /// Returns the error of this call for a reason to deny it.
+    pub(crate) fn denied(&self, reason: impl Into<String>) -> CallError {
+        CallError::denied(&*self.server, &*self.tool, reason)
+    }
+
+    /// Returns the error of this call if it was not sent before its deadline.
+    pub(crate) fn late(&self, limit: Limit) -> CallError {
+        CallError::timeout(&*self.server, &*self.tool, limit.after, Dispatched::No)
+    }
+
+    /// Denies this call because a closure of the program panicked.
+    pub(crate) fn panicked(&self, closure: &str) -> CallError {
+        let (server, tool) = (&*self.server, &*self.tool);
+        tracing::error!(server, tool, "{closure} panicked; the call is denied");
+        self.denied(format!("{closure} panicked"))
+    }
 }
 
-/// A caller's description of a tool.
-struct Description {
+/// The hints of a tool without bindings, which apply unless the call is renamed.
+struct Described {
     tool: Cow<'static, str>,
     annotations: Annotations,
 }
@@ -178,8 +196,4 @@ struct Description {
 #[derive(Clone, Default)]
 struct Extensions(Option<Arc<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>>);
 
-impl fmt::Debug for Extensions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} values", self.0.as_ref().map_or(0, |values| values.len()))
-    }
-}
+debug_as!(Extensions, "Extensions(..)");

@@ -1,77 +1,59 @@
 //! Waiting before a call is made.
 
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
+use super::passage::Limit;
+use crate::ground::contained::{Panicked, contained_async};
 use crate::ground::deadline::Deadline;
 use crate::{CallError, Dispatched, ToolCall};
 
-/// Waits on a separate clock, such as that of a person, for at most `patience`. Only the deadline of the call's passage
-/// and its cancellation end the wait earlier; the time limits in its options do not. Returns `None` after `patience`.
-pub(crate) async fn aside<F: Future>(
+/// Waits on the clock of the call, and subtracts the time from the call's limits.
+pub(crate) async fn within<F: Future>(call: &mut ToolCall, future: F) -> Result<F::Output, CallError> {
+    let (start, given) = (Instant::now(), call.options.given_total().map(Limit::after).unwrap_or_default());
+    let limit = given.earlier(call.passage.limit());
+    let output = until(call, || limit.end, future).await?;
+    call.options.spend(start.elapsed());
+    output.ok_or_else(|| call.late(limit))
+}
+
+/// Waits for a closure of the program to decide about the call, for at most `patience`. This is the time of a person:
+/// only the deadline of the call's passage and its cancellation end it earlier; the time limits in its options do not.
+///
+/// # Errors
+/// Fails if the call is denied because the closure, which `who` names, panics or takes too long.
+pub(crate) async fn decision<F: Future>(
     call: &ToolCall,
+    who: &str,
     patience: Duration,
+    ask: impl FnOnce() -> F,
+) -> Result<F::Output, CallError> {
+    let limit = call.passage.limit();
+    let end = || Deadline::after(patience).earlier(limit.end);
+    match until(call, end, contained_async(ask)).await? {
+        Some(decision) => decision.map_err(|Panicked| call.panicked(who)),
+        None if limit.end.has_passed() => Err(call.late(limit)),
+        None => Err(call.denied(format!("{who} did not answer within {patience:?}"))),
+    }
+}
+
+/// Returns the output of a future, unless the deadline passes or the call is cancelled before.
+async fn until<F: Future>(
+    call: &ToolCall,
+    end: impl FnOnce() -> Deadline,
     future: F,
 ) -> Result<Option<F::Output>, CallError> {
-    let mut future = pin!(future);
-    if let Some(given) = at_once(call, future.as_mut())? {
-        return Ok(Some(given));
+    let mut future = pin!(call.options.unless_cancelled(future));
+    let cancelled = || CallError::cancelled(&*call.server, &*call.tool, Dispatched::No);
+    // Most futures are ready at once, and need no timer.
+    if let Some(output) = future.as_mut().now_or_never() {
+        return output.ok_or_else(cancelled).map(Some);
     }
     // Boxed because it is rare: otherwise the futures of all calls would be several times as large.
-    Box::pin(async {
-        let limit = call.passage.limit();
-        let patient = Deadline::after(patience).bound(future);
-        bounded(call, limit.end, patient).await.and_then(|given| given.ok_or_else(|| late(call, limit.after)))
-    })
-    .await
-}
-
-/// Waits on the clock of the call, for at most `patience`, and subtracts the time from the call's limits. Returns
-/// `None` after `patience`.
-pub(crate) async fn within<F: Future>(
-    call: &mut ToolCall,
-    patience: Duration,
-    future: F,
-) -> Result<Option<F::Output>, CallError> {
-    let mut future = pin!(future);
-    if let Some(given) = at_once(call, future.as_mut())? {
-        return Ok(Some(given));
-    }
-    Box::pin(async {
-        let (start, given, limit) = (Instant::now(), call.options.given_total(), call.passage.limit());
-        let own = given.map_or(Deadline::NEVER, |time| Deadline::since(start, time));
-        let patient = Deadline::since(start, patience).bound(future);
-        let outcome = bounded(call, own.earlier(limit.end), patient).await?;
-        let Some(outcome) = outcome else {
-            return Err(late(call, given.filter(|_| own.has_passed()).unwrap_or(limit.after)));
-        };
-        call.options.spend(start.elapsed());
-        Ok(outcome)
-    })
-    .await
-}
-
-/// Polls once without a clock or a timer: most futures are ready at once.
-fn at_once<F: Future>(call: &ToolCall, future: Pin<&mut F>) -> Result<Option<F::Output>, CallError> {
-    if call.options.cancellation().is_some_and(CancellationToken::is_cancelled) {
-        return Err(given_up(call));
-    }
-    Ok(future.now_or_never())
-}
-
-async fn bounded<F: Future>(call: &ToolCall, end: Deadline, future: F) -> Result<Option<F::Output>, CallError> {
-    call.options.unless_cancelled(end.bound(future)).await.ok_or_else(|| given_up(call))
-}
-
-fn given_up(call: &ToolCall) -> CallError {
-    CallError::cancelled(&*call.server, &*call.tool, Dispatched::No)
-}
-
-fn late(call: &ToolCall, after: Duration) -> CallError {
-    CallError::timeout(&*call.server, &*call.tool, after, Dispatched::No)
+    let output = Box::pin(end().bound(future)).await;
+    output.map(|output| output.ok_or_else(cancelled)).transpose()
 }

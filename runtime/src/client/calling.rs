@@ -62,13 +62,12 @@ impl CallTool for Client {
     }
 
     fn offer(&self) -> Offer {
-        let (config, remote) = (self.supervisor.shared.config.clone(), self.supervisor.shared.config.clone());
-        Offer::of(self.clone())
-            .observed_by(self.supervisor.shared.observer.clone())
-            .if_admitted(move |tool| {
-                config.selects(tool) && !config.policies.iter().any(|rule| rule.always_denies(tool))
-            })
-            .if_remote(move |tool| remote.lets_remote_use(tool))
+        let config = self.supervisor.shared.config.clone();
+        let offer = Offer::of(self.clone()).observed_by(self.supervisor.shared.observer.clone());
+        offer.restricted(move |tool, is_remote| {
+            let is_denied = config.policies.iter().any(|rule| rule.always_denies(tool));
+            config.selects(tool) && !is_denied && (!is_remote || config.lets_remote_use(tool))
+        })
     }
 }
 
@@ -189,8 +188,8 @@ impl Client {
         let made = async {
             self.check(&call).await?;
             let bound = self.bound(&call)?;
-            let turn = wait::within(&mut call, Duration::MAX, self.supervisor.shared.limits.turn(self.name())).await?;
-            let _place = turn.transpose().map_err(|error| self.uncounted(&call, &error))?;
+            let turn = wait::within(&mut call, self.supervisor.shared.limits.turn(self.name())).await?;
+            let _place = turn.map_err(|error| self.uncounted(&call, &error))?;
             let (connection, patience) = self.ready(&call.tool, &call.options, call.passage.limit()).await?;
             attempt.connected(&connection.protocol_version);
             self.call_over(&connection, call, bound, patience).await

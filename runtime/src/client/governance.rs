@@ -185,15 +185,13 @@ impl Client {
     /// Asks for the approval that the configuration demands: `approve` and `policy`.
     pub(crate) async fn ask_approval(&self, call: &ToolCall) -> Result<(), CallError> {
         let Some(reason) = self.approval_demanded(call) else { return Ok(()) };
-        if call.passage.is_granted(self.id(), &call.tool, &call.arguments) {
-            return Ok(());
-        }
         if call.passage.has_come_through(LayerKind::Cache) {
             let reason = "it requires approval, and a cache around the client would bypass it; move the cache into the \
                           client's stack";
             return Err(self.denied(&call.tool, reason));
         }
-        if call.passage.is_approved(&call.tool, &call.arguments) {
+        let canonical = call.canonical();
+        if call.passage.is_approved(self.id(), &canonical) {
             return Ok(());
         }
         let Some(approver) = &self.supervisor.shared.options.approver else {
@@ -204,7 +202,7 @@ impl Client {
             return Err(CallError::Denied { server, tool, reason, help: Some(help.to_owned()), retry_after: None });
         };
         approver.approve(call, reason).await?;
-        call.passage.grant(self.id(), &call.tool, &call.arguments);
+        call.passage.grant(self.id(), canonical);
         Ok(())
     }
 }

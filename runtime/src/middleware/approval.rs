@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::CallFacts;
-use super::layer::{Around, Called};
-use super::tools::Globs;
-use crate::call::{ApprovalAnswer, ApprovalRequest, Approver, LayerKind, approved_call};
+use super::layer::{Around, Called, Globs};
+use crate::call::{ApprovalAnswer, ApprovalRequest, Approver};
 use crate::ground::contained::contained;
 use crate::ground::redact::debug_as;
 use crate::{Annotations, CallError, ToolCall, ToolResult};
@@ -86,15 +85,13 @@ fn may_destroy(hints: Annotations) -> bool {
 debug_as!(Approval, "Approval(..)");
 
 impl Around for Approval {
-    const KIND: Option<LayerKind> = Some(LayerKind::Approval);
-
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         if contained(|| (self.which)(&CallFacts::of(&call))).unwrap_or(true) {
             self.approver.approve(&call, None).await?;
-            let approved = approved_call(&call.tool, &call.arguments);
+            let approved = call.canonical();
             call.passage.approve(approved);
         }
-        below.call(call).await
+        below(call).await
     }
 }
 

@@ -1,11 +1,9 @@
 //! Converts between callers of tools and tower services.
 
-use std::time::Duration;
-
 use tower::{BoxError, Service, ServiceExt};
 
 use crate::call::wait;
-use crate::{CallError, CallTool, Dispatched, ToolCall, ToolResult};
+use crate::{CallError, CallTool, ToolCall, ToolResult};
 
 /// [`CallTool`] through a tower service: use it to pass a client with tower layers to bindings.
 ///
@@ -41,12 +39,10 @@ where
     async fn call_tool(&self, mut call: ToolCall) -> Result<ToolResult, CallError> {
         let (server, tool) = (call.server.to_string(), call.tool.to_string());
         let mut service = self.0.clone();
-        // However long that takes: the call's own time is what bounds it.
-        let ready = wait::within(&mut call, Duration::MAX, service.ready()).await?;
-        let outcome: Result<ToolResult, BoxError> = match ready.map(|ready| ready.map(drop).map_err(Into::into)) {
-            Some(Ok(())) => service.call(call).await.map_err(Into::into),
-            Some(Err(error)) => Err(error),
-            None => Err(CallError::timeout(server.as_str(), tool.as_str(), Duration::MAX, Dispatched::No).into()),
+        let ready: Result<(), BoxError> = wait::within(&mut call, service.ready()).await?.map(drop).map_err(Into::into);
+        let outcome = match ready {
+            Ok(()) => service.call(call).await.map_err(Into::into),
+            Err(error) => Err(error),
         };
         outcome.map_err(|error| match error.downcast::<CallError>() {
             Ok(error) => *error,

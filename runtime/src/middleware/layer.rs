@@ -3,14 +3,13 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use mcp_bindgen_model::matches_globs;
+
 use crate::call::{LayerKind, ServiceFuture};
-use crate::{CallError, CallTool, ToolCall, ToolResult};
+use crate::{CallError, ToolCall, ToolResult};
 
 /// The work of one layer around the calls below it.
 pub(super) trait Around: Send + Sync + 'static {
-    /// The kind of the layer, if the order matters.
-    const KIND: Option<LayerKind> = None;
-
     fn around(
         self: Arc<Self>,
         call: ToolCall,
@@ -18,41 +17,53 @@ pub(super) trait Around: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolResult, CallError>> + Send;
 }
 
-/// A service behind a pointer, around which layers are put. Cloning it is cheap.
+/// A service, around which layers are put. Cloning it is cheap.
+pub(super) type Called = Arc<dyn Fn(ToolCall) -> ServiceFuture + Send + Sync>;
+
+/// A layer of a stack.
 #[derive(Clone)]
-pub(super) struct Called(Arc<dyn Fn(ToolCall) -> ServiceFuture + Send + Sync>);
+pub(super) struct Layer {
+    /// The place of the layer among the others.
+    pub(super) kind: LayerKind,
+    around: Arc<dyn Fn(ToolCall, Called) -> ServiceFuture + Send + Sync>,
+}
 
-impl Called {
-    pub(super) fn new<C: CallTool + 'static>(inner: Arc<C>) -> Self {
-        Self(Arc::new(move |call| {
-            let inner = inner.clone();
-            Box::pin(async move { inner.call_tool(call).await })
-        }))
-    }
-
-    pub(super) fn call(&self, call: ToolCall) -> ServiceFuture {
-        (self.0)(call)
-    }
-
-    /// Puts a layer around the service.
-    pub(super) fn within<L: Around>(self, layer: L) -> Self {
+impl Layer {
+    pub(super) fn new(kind: LayerKind, layer: impl Around) -> Self {
         let layer = Arc::new(layer);
-        Self(Arc::new(move |mut call| {
-            let (layer, below) = (layer.clone(), self.clone());
+        let around = move |mut call: ToolCall, below| -> ServiceFuture {
+            let layer = layer.clone();
             Box::pin(async move {
                 let _life = call.passage.begin();
-                if let Some(kind) = L::KIND
-                    && let Err(reason) = call.passage.enter(kind)
-                {
-                    return Err(CallError::denied(call.server, call.tool, reason));
-                }
+                call.passage.enter(kind).map_err(|reason| call.denied(reason))?;
                 layer.around(call, below).await
             })
-        }))
+        };
+        Self { kind, around: Arc::new(around) }
     }
 
-    /// Puts layers around the service, the first one outermost.
-    pub(super) fn within_all<L: Around + Clone>(self, layers: &[L]) -> Self {
-        layers.iter().rev().fold(self, |service, layer| service.within(layer.clone()))
+    /// Puts the layer around a service.
+    pub(super) fn over(&self, below: Called) -> Called {
+        let around = self.around.clone();
+        Arc::new(move |call| around(call, below.clone()))
+    }
+}
+
+/// Globs of wire names.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Globs(Arc<[String]>);
+
+impl Globs {
+    pub(super) fn new(globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self(globs.into_iter().map(Into::into).collect())
+    }
+
+    pub(super) fn name(&self, tool: &str) -> bool {
+        matches_globs(&self.0, tool)
+    }
+
+    /// Returns the globs as a sentence has them.
+    pub(super) fn listed(&self) -> String {
+        self.0.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ")
     }
 }

@@ -6,32 +6,17 @@ use std::time::Duration;
 use mcp_bindgen_model::Rate;
 
 use super::layer::{Around, Called};
-use crate::call::{LayerKind, Limit, wait};
+use crate::call::{Limit, wait};
 use crate::ground::limiter::Limiter;
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
 
 /// The extra time for a call that ends at its limit by itself, to report what was sent.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// A layer that bounds how long a call may take.
-#[derive(Clone, Copy)]
-pub(super) struct Bounded<const IS_WHOLE: bool>(Duration);
+/// A layer that bounds how long a call may take, or each attempt of it.
+pub(super) struct Bounded(pub(super) Duration);
 
-/// Bounds the whole call.
-pub(super) type TotalCap = Bounded<true>;
-/// Bounds each try.
-pub(super) type TryTimeout = Bounded<false>;
-
-impl<const IS_WHOLE: bool> Bounded<IS_WHOLE> {
-    /// Returns the shorter of two times.
-    pub(super) fn shortest(time: Duration, other: Option<Self>) -> Self {
-        Self(other.map_or(time, |other| time.min(other.0)))
-    }
-}
-
-impl<const IS_WHOLE: bool> Around for Bounded<IS_WHOLE> {
-    const KIND: Option<LayerKind> = Some(if IS_WHOLE { LayerKind::TotalCap } else { LayerKind::TryTimeout });
-
+impl Around for Bounded {
     /// Runs a call within the time. Clients and layers of this crate end in time and know what was sent; for other
     /// services that is unknown.
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
@@ -39,7 +24,7 @@ impl<const IS_WHOLE: bool> Around for Bounded<IS_WHOLE> {
         call.passage.bound(limit);
         let (server, tool) = (call.server.clone(), call.tool.clone());
         let timeout = |dispatched| CallError::timeout(server, tool, limit.after, dispatched);
-        match limit.end.later(GRACE).bound(below.call(call)).await {
+        match limit.end.later(GRACE).bound(below(call)).await {
             Some(Err(CallError::Timeout { dispatched, .. })) if limit.end.has_passed() => Err(timeout(dispatched)),
             Some(outcome) => outcome,
             None => Err(timeout(Dispatched::Unknown)),
@@ -72,7 +57,7 @@ impl RateLimit {
 
 impl Around for RateLimit {
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        wait::within(&mut call, Duration::MAX, self.0.turn()).await?;
-        below.call(call).await
+        wait::within(&mut call, self.0.turn()).await?;
+        below(call).await
     }
 }

@@ -16,7 +16,6 @@ mod sequential;
 mod stack;
 #[cfg(test)]
 mod tests;
-mod tools;
 mod transaction;
 #[cfg(feature = "validation")]
 mod validate;

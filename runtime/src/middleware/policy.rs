@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::layer::{Around, Called};
-use super::tools::Globs;
-use crate::call::{LayerKind, Passage, wait};
-use crate::ground::contained::{Panicked, contained, contained_async};
+use super::layer::{Around, Called, Globs};
+use crate::call::{Passage, wait};
+use crate::ground::contained::{Panicked, contained};
 use crate::ground::redact::debug_as;
 use crate::ground::task::Boxed;
 use crate::{Annotations, CallError, Caller, ToolCall, ToolResult};
@@ -166,43 +165,33 @@ impl Policy {
     }
 
     async fn verdict(&self, call: &ToolCall) -> Result<Verdict, CallError> {
-        let verdict = match &self.rule {
+        Ok(match &self.rule {
             Rule::Allow(globs) if !globs.name(&call.tool) => {
-                Ok(Verdict::deny(format!("the policy only allows {}", globs.listed())))
+                Verdict::deny(format!("the policy only allows {}", globs.listed()))
             }
             Rule::Deny(globs) if globs.name(&call.tool) => {
-                Ok(Verdict::deny(format!("the policy denies {}", globs.listed())))
+                Verdict::deny(format!("the policy denies {}", globs.listed()))
             }
-            Rule::Allow(_) | Rule::Deny(_) => Ok(Verdict::Allow),
-            Rule::Sync(rule) => contained(|| rule(&CallFacts::of(call))),
+            Rule::Allow(_) | Rule::Deny(_) => Verdict::Allow,
+            Rule::Sync(rule) => {
+                contained(|| rule(&CallFacts::of(call))).map_err(|Panicked| call.panicked("the policy"))?
+            }
             Rule::Async(rule) => {
                 let mut copy = call.clone();
                 copy.passage = Passage::default();
-                let verdict = contained_async(|| rule(copy));
-                match wait::aside(call, self.patience, verdict).await? {
-                    Some(verdict) => verdict,
-                    None => {
-                        return Ok(Verdict::Deny(format!("the policy did not decide within {:?}", self.patience)));
-                    }
-                }
+                wait::decision(call, "the policy", self.patience, || rule(copy)).await?
             }
-        };
-        Ok(verdict.unwrap_or_else(|Panicked| {
-            tracing::error!(server = &*call.server, tool = &*call.tool, "a policy panicked; the call is denied");
-            Verdict::deny("the policy panicked")
-        }))
+        })
     }
 }
 
 debug_as!(Policy, "Policy(..)");
 
 impl Around for Policy {
-    const KIND: Option<LayerKind> = Some(LayerKind::Policy);
-
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         match self.verdict(&call).await? {
-            Verdict::Allow => below.call(call).await,
-            Verdict::Deny(reason) => Err(CallError::denied(call.server, call.tool, reason)),
+            Verdict::Allow => below(call).await,
+            Verdict::Deny(reason) => Err(call.denied(reason)),
         }
     }
 }

@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::layer::{Around, Called};
-use super::tools::Globs;
-use crate::call::LayerKind;
+use super::layer::{Around, Called, Globs};
 use crate::ground::backoff::{Backoff, with_jitter};
 use crate::rpc::transports::is_final;
-use crate::{CallError, CallOptions, ConnectError, ConnectErrorKind, Dispatched, ToolCall, ToolResult};
+use crate::{CallError, ConnectError, ConnectErrorKind, Dispatched, ToolCall, ToolResult};
 
 const TRIES: usize = 3;
 const SHORTEST: Duration = Duration::from_millis(100);
@@ -65,9 +63,23 @@ impl Retry {
         Self { repeatable: Globs::new(globs), ..self }
     }
 
-    fn is_repeatable(&self, call: &ToolCall) -> bool {
+    /// Returns `true` if another attempt is safe, and may end differently.
+    fn may_repeat(&self, call: &ToolCall, error: &CallError) -> bool {
         let hints = call.annotations();
-        hints.read_only == Some(true) || hints.idempotent == Some(true) || self.repeatable.name(&call.tool)
+        let is_repeatable =
+            hints.read_only == Some(true) || hints.idempotent == Some(true) || self.repeatable.name(&call.tool);
+        let may_pass = match error {
+            CallError::Transport { source, .. } | CallError::OutcomeUnknown { source, .. } => {
+                !source.as_ref().is_some_and(is_final)
+            }
+            CallError::Timeout { .. } => true,
+            CallError::NotConnected { source, .. } => {
+                let error = source.as_ref().and_then(|source| source.downcast_ref::<ConnectError>());
+                error.is_none_or(|error| matches!(error.kind, ConnectErrorKind::Transport | ConnectErrorKind::Timeout))
+            }
+            _ => false,
+        };
+        may_pass && (is_repeatable || error.dispatched() == Dispatched::No)
     }
 }
 
@@ -78,77 +90,32 @@ impl Default for Retry {
 }
 
 impl Around for Retry {
-    const KIND: Option<LayerKind> = Some(LayerKind::Retry);
-
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        let mut tries = Tries {
-            left: self.tries.saturating_sub(1),
-            given: call.options.clone(),
-            start: Instant::now(),
-            backoff: Backoff::new(self.shortest, self.longest),
-            may_have_run: false,
-            retry: self,
-        };
+        let (start, given) = (Instant::now(), call.options.clone());
+        let mut backoff = Backoff::new(self.shortest, self.longest);
+        let mut may_have_run = false;
+        let mut tries = 1;
         loop {
-            let mut error = match below.call(call.clone()).await {
+            let mut error = match below(call.clone()).await {
                 Ok(result) => return Ok(result),
                 Err(error) => error,
             };
-            if let Some(pause) = tries.pause(&call, &error) {
-                tries.may_have_run |= error.dispatched() == Dispatched::Unknown;
-                call.options = tries.given.clone();
-                call.options.spend(tries.start.elapsed().saturating_add(pause));
+            let wanted = error.retry_after().unwrap_or_default();
+            let pause = with_jitter(backoff.pause()).max(wanted);
+            call.options = given.clone();
+            call.options.spend(start.elapsed().saturating_add(pause));
+            let is_in_time = wanted <= self.longest
+                && call.options.given_total() != Some(Duration::ZERO)
+                && pause < call.passage.limit().end.left();
+            if tries < self.tries && is_in_time && self.may_repeat(&call, &error) {
+                may_have_run |= error.dispatched() == Dispatched::Unknown;
                 if call.options.unless_cancelled(tokio::time::sleep(pause)).await.is_some() {
+                    tries += 1;
                     continue;
                 }
                 error = CallError::cancelled(error.server(), error.tool(), Dispatched::No);
             }
-            return Err(if tries.may_have_run { error.after_dispatch() } else { error });
+            return Err(if may_have_run { error.after_dispatch() } else { error });
         }
-    }
-}
-
-/// The tries of one call.
-struct Tries {
-    retry: Arc<Retry>,
-    left: usize,
-    given: CallOptions,
-    start: Instant,
-    backoff: Backoff,
-    may_have_run: bool,
-}
-
-impl Tries {
-    /// Returns the pause before another attempt, if there is one.
-    fn pause(&mut self, call: &ToolCall, error: &CallError) -> Option<Duration> {
-        let is_safe = match error.dispatched() {
-            Dispatched::No => true,
-            Dispatched::Unknown => self.retry.is_repeatable(call),
-            Dispatched::Yes => false,
-        };
-        if self.left == 0 || !is_safe || !may_pass(error) {
-            return None;
-        }
-        self.left -= 1;
-        let wanted = error.retry_after().unwrap_or_default();
-        let pause = with_jitter(self.backoff.pause()).max(wanted);
-        let given = self.given.given_total().map_or(Duration::MAX, |time| time.saturating_sub(self.start.elapsed()));
-        let time_left = given.min(call.passage.limit().end.left());
-        (wanted <= self.retry.longest && pause < time_left).then_some(pause)
-    }
-}
-
-/// Returns `true` if it may be different the next time.
-fn may_pass(error: &CallError) -> bool {
-    match error {
-        CallError::Transport { source, .. } | CallError::OutcomeUnknown { source, .. } => {
-            !source.as_ref().is_some_and(is_final)
-        }
-        CallError::Timeout { .. } => true,
-        CallError::NotConnected { source, .. } => {
-            let why = source.as_ref().and_then(|source| source.downcast_ref::<ConnectError>()).map(|error| error.kind);
-            matches!(why, None | Some(ConnectErrorKind::Transport | ConnectErrorKind::Timeout))
-        }
-        _ => false,
     }
 }

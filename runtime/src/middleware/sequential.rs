@@ -1,6 +1,5 @@
 //! Tools that may be called only after others.
 
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
@@ -9,9 +8,9 @@ use mcp_bindgen_model::matches_glob;
 
 use super::CallFacts;
 use super::layer::{Around, Called};
-use crate::call::LayerKind;
-use crate::ground::contained::contained;
+use crate::ground::contained::{Panicked, contained};
 use crate::ground::recent::recent;
+use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
 use crate::{CallError, ToolCall, ToolResult};
 
@@ -49,9 +48,9 @@ pub struct SequentialDependency {
 
 type Scoping = dyn Fn(&CallFacts<'_>) -> String + Send + Sync;
 
-/// The progress of the tools that others depend on, by server and scope.
-type Seen = LruCache<(String, String), Known>;
-type Known = Arc<Mutex<Vec<Progress>>>;
+/// The progress of the tools that others depend on, in their order, by server and scope.
+type Seen = LruCache<Scope, Vec<Progress>>;
+type Scope = (String, String);
 
 #[derive(Clone, Copy, Default)]
 struct Progress {
@@ -80,63 +79,46 @@ impl SequentialDependency {
         self
     }
 
-    fn key(&self, call: &ToolCall) -> Result<(String, String), CallError> {
+    fn scope_of(&self, call: &ToolCall) -> Result<Scope, CallError> {
         let scope = match &self.scope {
-            Some(scope) => contained(|| scope(&CallFacts::of(call))).map_err(|_| {
-                let (server, tool) = (&*call.server, &*call.tool);
-                tracing::error!(server, tool, "the scope of a sequential dependency panicked; the call is denied");
-                CallError::denied(server, tool, "the scope of a sequential dependency panicked")
-            })?,
+            Some(scope) => contained(|| scope(&CallFacts::of(call)))
+                .map_err(|Panicked| call.panicked("the scope of a sequential dependency"))?,
             None => call.caller().map(|caller| caller.key()).unwrap_or_default(),
         };
         Ok((call.server.to_string(), scope))
     }
 
-    fn check(&self, known: &Known, call: &ToolCall) -> Result<(), CallError> {
-        let known = lock(known);
-        let missing = self.after.iter().zip(&*known).find(|(_, progress)| !progress.has_succeeded);
+    /// Checks that all prerequisites have succeeded. A denied call must not evict another scope.
+    fn check(&self, scope: &Scope, call: &ToolCall) -> Result<(), CallError> {
+        let known = lock(&self.seen).get(scope).cloned().unwrap_or_else(|| self.beginning());
+        let missing = self.after.iter().zip(known).find(|(_, progress)| !progress.has_succeeded);
         let Some((after, progress)) = missing else { return Ok(()) };
         let state = if progress.running > 0 { "it is still running" } else { "it has not run yet" };
-        Err(CallError::denied(&*call.server, &*call.tool, format!("`{after}` must succeed first; {state}")))
-    }
-
-    /// Returns the indices in `after` that match this tool.
-    fn waited_for(&self, tool: &str) -> Vec<usize> {
-        let is_it = |(_, glob): &(usize, &String)| matches_glob(glob, tool);
-        self.after.iter().enumerate().filter(is_it).map(|(index, _)| index).collect()
+        Err(call.denied(format!("`{after}` must succeed first; {state}")))
     }
 
     /// Returns the progress in a new scope.
-    fn beginning(&self) -> Known {
-        Arc::new(Mutex::new(vec![Progress::default(); self.after.len()]))
+    fn beginning(&self) -> Vec<Progress> {
+        vec![Progress::default(); self.after.len()]
     }
 }
 
-impl fmt::Debug for SequentialDependency {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SequentialDependency")
-            .field("tool", &self.tool)
-            .field("after", &self.after)
-            .finish_non_exhaustive()
-    }
-}
+debug_as!(SequentialDependency, "SequentialDependency(..)");
 
 /// A call that others wait for; over when it is dropped.
 struct Running {
-    known: Known,
+    seen: Arc<Mutex<Seen>>,
+    scope: Scope,
+    /// The prerequisites that this call fulfils.
     indices: Vec<usize>,
 }
 
 impl Running {
-    fn begin(known: Known, indices: Vec<usize>) -> Self {
-        let running = Self { known, indices };
-        running.note(|progress| progress.running += 1);
-        running
-    }
-
-    fn note(&self, of_each: impl Fn(&mut Progress)) {
-        let mut known = lock(&self.known);
-        self.indices.iter().for_each(|index| known.get_mut(*index).map_or((), &of_each));
+    /// Records a change of the progress, unless the scope was forgotten meanwhile.
+    fn note(&self, change: impl Fn(&mut Progress)) {
+        if let Some(known) = lock(&self.seen).get_mut(&self.scope) {
+            self.indices.iter().for_each(|index| known.get_mut(*index).map_or((), &change));
+        }
     }
 }
 
@@ -147,25 +129,24 @@ impl Drop for Running {
 }
 
 impl Around for SequentialDependency {
-    const KIND: Option<LayerKind> = Some(LayerKind::SequentialDependency);
-
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        let (waits, indices) = (matches_glob(&self.tool, &call.tool), self.waited_for(&call.tool));
+        let is_it = |(index, glob): (usize, &String)| matches_glob(glob, &call.tool).then_some(index);
+        let indices: Vec<usize> = self.after.iter().enumerate().filter_map(is_it).collect();
+        let waits = matches_glob(&self.tool, &call.tool);
         if !waits && indices.is_empty() {
-            return below.call(call).await;
+            return below(call).await;
         }
-        let key = self.key(&call)?;
+        let scope = self.scope_of(&call)?;
         if waits {
-            // A denied call must not evict another scope.
-            let known = lock(&self.seen).get(&key).cloned();
-            self.check(&known.unwrap_or_else(|| self.beginning()), &call)?;
+            self.check(&scope, &call)?;
         }
         if indices.is_empty() {
-            return below.call(call).await;
+            return below(call).await;
         }
-        let known = lock(&self.seen).get_or_insert(key, || self.beginning()).clone();
-        let running = Running::begin(known, indices);
-        let outcome = below.call(call).await;
+        lock(&self.seen).get_or_insert(scope.clone(), || self.beginning());
+        let running = Running { seen: self.seen.clone(), scope, indices };
+        running.note(|progress| progress.running += 1);
+        let outcome = below(call).await;
         if outcome.as_ref().is_ok_and(ToolResult::is_success) {
             running.note(|progress| progress.has_succeeded = true);
         }

@@ -9,12 +9,12 @@ use tower::Service;
 
 #[cfg(feature = "validation")]
 use super::Validate;
-use super::demands::{Admission, Announced, Consent, Sameness, Views};
-use super::layer::Called;
-use super::limits::{TotalCap, TryTimeout};
+use super::demands::{Announced, Demand};
+use super::layer::{Around, Called, Layer};
+use super::limits::Bounded;
 use super::{Approval, Cache, Policy, RateLimit, Retry, SequentialDependency, Transaction};
 use crate::call::events::{Events, Observer};
-use crate::call::{Offer, ServiceFuture};
+use crate::call::{LayerKind, Offer, ServiceFuture};
 use crate::{
     CallError, CallTool, Client, GetPrompt, PromptRequest, PromptResult, ReadResource, ResourceRequest, ResourceResult,
     ToolCall, ToolResult,
@@ -26,7 +26,7 @@ use crate::{
 /// 2. the cap on the whole call,
 /// 3. policies: first those of the configuration (`tools`, `exclude`), then those of the program,
 /// 4. sequential dependencies,
-/// 5. approvals: first those of the configuration (`approve`), then those of the program,
+/// 5. approvals: first those of the program, then that of the configuration (`approve`), unless one of them applied,
 /// 6. validation,
 /// 7. drift, as configured,
 /// 8. transactions,
@@ -60,98 +60,111 @@ use crate::{
 #[must_use]
 pub struct Stack<C> {
     inner: Arc<C>,
-    layers: Layers,
-    service: Called,
-}
-
-/// Those of a program; of each kind in the order in which they were given.
-#[derive(Clone, Default)]
-struct Layers {
-    /// The observer of calls if the inner service has none: a fake, or a stack.
+    /// The observer of the inner client, or a new one if it has none, as a fake.
     observer: Arc<Observer>,
-    total_cap: Option<TotalCap>,
+    /// The layers in their order; those of one kind in the order in which they were added.
+    layers: Vec<Layer>,
     policies: Vec<Policy>,
-    sequences: Vec<SequentialDependency>,
-    approvals: Vec<Approval>,
-    #[cfg(feature = "validation")]
-    validate: Option<Validate>,
-    transactions: Vec<Transaction>,
-    caches: Vec<Cache>,
-    retry: Option<Retry>,
-    rate_limits: Vec<RateLimit>,
-    try_timeout: Option<TryTimeout>,
+    /// The client within all layers.
+    service: Called,
 }
 
 impl<C: CallTool + 'static> Stack<C> {
     /// Creates a stack with the layers that the client's configuration requires.
     pub fn new(client: C) -> Self {
         let inner = Arc::new(client);
-        let layers = Layers::default();
-        Self { service: layers.around(&inner), inner, layers }
+        let offer = inner.offer();
+        let observer = offer.observer().cloned().unwrap_or_default();
+        let mut layers = vec![Layer::new(LayerKind::Events, Announced(observer.clone()))];
+        if let Some(client) = offer.client::<Client>() {
+            if !client.config().views.is_empty() {
+                layers.push(Layer::new(LayerKind::View, Demand::View(client.clone())));
+            }
+            if !offer.is_governed() {
+                layers.push(Layer::new(LayerKind::Admission, Demand::Admission(client.clone())));
+                layers.push(Layer::new(LayerKind::Consent, Demand::Consent(client.clone())));
+                layers.push(Layer::new(LayerKind::Drift, Demand::Drift(client.clone())));
+            }
+        }
+        let service = arranged(&inner, &mut layers);
+        Self { inner, observer, layers, policies: Vec::new(), service }
     }
 
     /// Limits a whole call, including approvals, waiting for other calls, all attempts and the pauses between them. A
     /// call that exceeds it ends with [`CallError::Timeout`], which shows whether the server may have received it.
     /// Timeouts of the call and of the configuration still apply.
     pub fn total_cap(self, cap: Duration) -> Self {
-        self.with(|layers| layers.total_cap = Some(TotalCap::shortest(cap, layers.total_cap)))
+        self.with(LayerKind::TotalCap, Bounded(cap))
     }
 
     /// Adds a policy. All policies must allow a call.
-    pub fn policy(self, policy: Policy) -> Self {
-        self.with(|layers| layers.policies.push(policy))
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policies.push(policy.clone());
+        self.with(LayerKind::Policy, policy)
     }
 
     /// Adds a dependency. With several, a call must satisfy all of them.
     pub fn sequential(self, dependency: SequentialDependency) -> Self {
-        self.with(|layers| layers.sequences.push(dependency))
+        self.with(LayerKind::SequentialDependency, dependency)
     }
 
     /// Adds an approval. All approvals for a call must be granted.
     pub fn approval(self, approval: Approval) -> Self {
-        self.with(|layers| layers.approvals.push(approval))
+        self.with(LayerKind::Approval, approval)
     }
 
     /// Checks arguments and results against their schemas.
     #[cfg(feature = "validation")]
     pub fn validate(self, validate: Validate) -> Self {
-        self.with(|layers| layers.validate = Some(validate))
+        self.with(LayerKind::Validate, validate)
     }
 
     /// Adds a transaction.
     pub fn transaction(self, transaction: Transaction) -> Self {
-        self.with(|layers| layers.transactions.push(transaction))
+        self.with(LayerKind::Transaction, transaction)
     }
 
     /// Adds a cache.
     pub fn cache(self, cache: Cache) -> Self {
-        self.with(|layers| layers.caches.push(cache))
+        self.with(LayerKind::Cache, cache)
     }
 
     /// Tries calls again.
-    pub fn retry(self, retry: Retry) -> Self {
-        self.with(|layers| layers.retry = Some(retry))
+    pub fn retry(mut self, retry: Retry) -> Self {
+        self.layers.retain(|layer| layer.kind != LayerKind::Retry);
+        self.with(LayerKind::Retry, retry)
     }
 
     /// Limits the attempts of calls in a time; with several, all of them hold.
     pub fn rate_limit(self, limit: RateLimit) -> Self {
-        self.with(|layers| layers.rate_limits.push(limit))
+        self.with(LayerKind::RateLimit, limit)
     }
 
     /// Limits each attempt of a call, including connecting, in addition to the timeouts of the call and the
     /// configuration.
     pub fn try_timeout(self, timeout: Duration) -> Self {
-        self.with(|layers| layers.try_timeout = Some(TryTimeout::shortest(timeout, layers.try_timeout)))
+        self.with(LayerKind::TryTimeout, Bounded(timeout))
     }
 
-    fn with(mut self, add: impl FnOnce(&mut Layers)) -> Self {
-        add(&mut self.layers);
-        self.service = self.layers.around(&self.inner);
+    fn with(mut self, kind: LayerKind, layer: impl Around) -> Self {
+        self.layers.push(Layer::new(kind, layer));
+        self.service = arranged(&self.inner, &mut self.layers);
         self
     }
 }
 
-impl<C: CallTool> Stack<C> {
+/// Sorts the layers, and puts them around a client.
+fn arranged<C: CallTool + 'static>(client: &Arc<C>, layers: &mut [Layer]) -> Called {
+    layers.sort_by_key(|layer| layer.kind);
+    let client = client.clone();
+    let service: Called = Arc::new(move |call| {
+        let client = client.clone();
+        Box::pin(async move { client.call_tool(call).await })
+    });
+    layers.iter().rev().fold(service, |below, layer| layer.over(below))
+}
+
+impl<C> Stack<C> {
     /// Subscribes to events of this stack's calls, one for each call. Around a client these are the client's
     /// [`events`](crate::Client::events), around another stack those of that stack; around anything else, such as a
     /// [`Fake`](crate::Fake), they are the stack's own.
@@ -165,57 +178,24 @@ impl<C: CallTool> Stack<C> {
     /// ```
     #[must_use]
     pub fn events(&self) -> Events {
-        self.layers.observer_of(&self.inner).subscribe()
+        self.observer.subscribe()
     }
-}
 
-impl<C> Stack<C> {
     /// Returns the service inside the layers.
     pub fn inner(&self) -> &C {
         &self.inner
     }
 }
 
-impl Layers {
-    /// Returns the observer of this stack.
-    fn observer_of(&self, inner: &impl CallTool) -> Arc<Observer> {
-        inner.offer().observer().unwrap_or(&self.observer).clone()
-    }
-
-    /// Builds the layers in their order, from the client outwards.
-    fn around<C: CallTool + 'static>(&self, inner: &Arc<C>) -> Called {
-        let viewing = inner.offer().client::<Client>().filter(|client| !client.config().views.is_empty()).cloned();
-        let client = inner.offer().ungoverned::<Client>().cloned();
-        let service = Called::new(inner.clone())
-            .within_all(self.try_timeout.as_slice())
-            .within_all(&self.rate_limits)
-            .within_all(self.retry.as_slice())
-            .within_all(&self.caches)
-            .within_all(&self.transactions)
-            .within_all(client.clone().map(Sameness).as_slice());
-        #[cfg(feature = "validation")]
-        let service = service.within_all(self.validate.as_slice());
-        service
-            .within_all(client.clone().map(Consent).as_slice())
-            .within_all(&self.approvals)
-            .within_all(&self.sequences)
-            .within_all(&self.policies)
-            .within_all(client.map(Admission).as_slice())
-            .within_all(self.total_cap.as_slice())
-            .within(Announced(self.observer_of(inner)))
-            .within_all(viewing.map(Views).as_slice())
-    }
-}
-
 impl<C: CallTool> CallTool for Stack<C> {
     async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
-        self.service.call(call).await
+        (self.service)(call).await
     }
 
     fn offer(&self) -> Offer {
-        let policies = self.layers.policies.clone();
-        let offer = self.inner.offer().governed().observed_by(self.layers.observer.clone());
-        offer.if_admitted(move |tool| policies.iter().all(|policy| policy.admits(tool)))
+        let policies = self.policies.clone();
+        let offer = self.inner.offer().governed().observed_by(self.observer.clone());
+        offer.restricted(move |tool, _| policies.iter().all(|policy| policy.admits(tool)))
     }
 }
 
@@ -229,13 +209,19 @@ impl<C> Service<ToolCall> for Stack<C> {
     }
 
     fn call(&mut self, call: ToolCall) -> ServiceFuture {
-        self.service.call(call)
+        (self.service)(call)
     }
 }
 
 impl<C> Clone for Stack<C> {
     fn clone(&self) -> Self {
-        Self { inner: self.inner.clone(), layers: self.layers.clone(), service: self.service.clone() }
+        Self {
+            inner: self.inner.clone(),
+            observer: self.observer.clone(),
+            layers: self.layers.clone(),
+            policies: self.policies.clone(),
+            service: self.service.clone(),
+        }
     }
 }
 

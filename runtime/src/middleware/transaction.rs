@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::layer::{Around, Called};
-use super::tools::Globs;
-use crate::call::{LayerKind, wait};
-use crate::ground::contained::contained;
+use super::layer::{Around, Called, Globs};
+use crate::call::wait;
+use crate::ground::contained::{Panicked, contained};
+use crate::ground::deadline::Deadline;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
@@ -73,55 +73,40 @@ impl Transaction {
         self.tools = Some(Globs::new(globs));
         self
     }
-
-    fn begin(&self, call: &ToolCall) -> Result<Rollback, CallError> {
-        let (server, tool) = (call.server.to_string(), call.tool.to_string());
-        match contained(|| (self.begin)()) {
-            Ok(restore) => Ok(Rollback { restore: Some(restore), server, tool }),
-            Err(_) => {
-                tracing::error!(server, tool, "the snapshot of a transaction panicked; the call is denied");
-                Err(CallError::denied(server, tool, "the snapshot of a transaction panicked"))
-            }
-        }
-    }
 }
 
 debug_as!(Transaction, "Transaction(..)");
 
 /// Restores the earlier state on drop, unless the call succeeded.
-struct Rollback {
-    restore: Option<Restore>,
-    server: String,
-    tool: String,
-}
+struct Rollback(Option<Restore>);
 
 impl Drop for Rollback {
     fn drop(&mut self) {
-        if let Some(restore) = self.restore.take()
+        if let Some(restore) = self.0.take()
             && contained(restore).is_err()
         {
-            let (server, tool) = (&*self.server, &*self.tool);
-            tracing::error!(server, tool, "restoring the state before a call panicked; it may be partly restored");
+            tracing::error!("restoring the state before a call panicked; it may be partly restored");
         }
     }
 }
 
 impl Around for Transaction {
-    const KIND: Option<LayerKind> = Some(LayerKind::Transaction);
-
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let is_selected = self.tools.as_ref().is_none_or(|tools| tools.name(&call.tool));
         if !is_selected || !call.passage.enter_once(Arc::as_ptr(&self.turn).addr()) {
-            return below.call(call).await;
+            return below(call).await;
         }
-        let Some(_turn) = wait::within(&mut call, PATIENCE, self.turn.lock()).await? else {
+        let turn = Deadline::after(PATIENCE).bound(self.turn.lock());
+        let Some(_turn) = wait::within(&mut call, turn).await? else {
             return Err(CallError::timeout(call.server, call.tool, PATIENCE, Dispatched::No));
         };
+        let restore =
+            contained(|| (self.begin)()).map_err(|Panicked| call.panicked("the snapshot of a transaction"))?;
         // Dropped before the turn ends.
-        let mut rollback = self.begin(&call)?;
-        let outcome = below.call(call).await;
+        let mut rollback = Rollback(Some(restore));
+        let outcome = below(call).await;
         if outcome.as_ref().is_ok_and(ToolResult::is_success) {
-            rollback.restore = None;
+            rollback.0 = None;
         }
         outcome
     }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::layer::{Around, Called};
-use crate::call::LayerKind;
 use crate::call::validate::{arguments, result};
-use crate::{CallError, ToolCall, ToolResult, ToolSpec};
+use crate::{CallError, ToolCall, ToolResult};
 
 /// Validates arguments before a call, and structured results after it, against the full schemas of the bindings.
 /// Invalid arguments are not sent ([`CallError::InvalidArguments`]); an invalid result is [`CallError::Decode`],
@@ -38,28 +37,21 @@ impl Validate {
 }
 
 impl Around for Validate {
-    const KIND: Option<LayerKind> = Some(LayerKind::Validate);
-
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        let Some(spec) = call.known() else { return below.call(call).await };
-        check_arguments(spec, &call)?;
-        let answer = below.call(call).await?;
-        if answer.needs_input() {
-            return Ok(answer);
-        }
+        let Some(spec) = call.known() else { return below(call).await };
+        // The schema of the bindings has no arguments that a view sets.
+        let visible = Value::Object(spec.visible(call.arguments.clone()));
+        arguments(spec, &visible).map_err(|refusal| {
+            CallError::invalid_arguments(&call.server, &call.tool, refusal.pointer(), refusal.message())
+        })?;
+        let answer = below(call).await?;
         match result(spec, &answer) {
-            Ok(()) => Ok(answer),
-            Err(refusal) => Err(CallError::Decode {
+            Err(refusal) if !answer.needs_input() => Err(CallError::Decode {
                 pointer: refusal.pointer().to_owned(),
                 message: refusal.message(),
                 result: Box::new(answer),
             }),
+            _ => Ok(answer),
         }
     }
-}
-
-fn check_arguments(spec: &'static ToolSpec, call: &ToolCall) -> Result<(), CallError> {
-    // The schema of the bindings has no arguments that a view sets.
-    arguments(spec, &Value::Object(spec.visible(call.arguments.clone())))
-        .map_err(|refusal| CallError::invalid_arguments(&call.server, &call.tool, refusal.pointer(), refusal.message()))
 }

@@ -1,17 +1,17 @@
 //! For programs' own tests: a server that is not there.
 
-use std::fmt;
+use std::collections::BTreeMap;
 use std::future::{Future, ready};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use mcp_bindgen_model::nearest;
 use serde_json::{Map, Value};
 
-use crate::call::{ServiceFuture, wait};
+use crate::call::{ServiceFuture, place, wait};
+use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
 use crate::ground::wire::Wire;
-use crate::{CallError, CallTool, Dispatched, Tool, ToolCall, ToolResult, parse_arguments};
+use crate::{CallError, CallTool, Tool, ToolCall, ToolResult, parse_arguments};
 
 /// The error code of servers for arguments that do not fit.
 const INVALID_PARAMS: i64 = -32602;
@@ -38,8 +38,8 @@ pub struct Fake {
 
 #[derive(Default)]
 struct Inner {
-    /// By the names of server and tool, sorted.
-    handlers: Vec<((&'static str, &'static str), Handler)>,
+    /// By the names of server and tool.
+    handlers: BTreeMap<(&'static str, &'static str), Handler>,
     calls: Vec<ToolCall>,
     refused: Vec<CallError>,
 }
@@ -84,12 +84,7 @@ impl Fake {
 
     fn handle<P: Tool>(self, begin: impl Fn(P) -> ServiceFuture + Send + Sync + 'static) -> Self {
         let handler: Handler = Arc::new(move |arguments| Ok(begin(parse_arguments(arguments).map_err(as_the_server)?)));
-        let mut inner = lock(&self.inner);
-        let names = (P::SERVER.name, P::NAME);
-        inner.handlers.retain(|(known, _)| *known != names);
-        let at = inner.handlers.partition_point(|(known, _)| *known < names);
-        inner.handlers.insert(at, (names, handler));
-        drop(inner);
+        lock(&self.inner).handlers.insert((P::SERVER.name, P::NAME), handler);
         self
     }
 
@@ -117,7 +112,8 @@ impl Fake {
         let handler = {
             let mut inner = lock(&self.inner);
             inner.calls.push(call.clone());
-            inner.handler(call)
+            let handler = inner.handlers.get(&(&*call.server, &*call.tool));
+            handler.cloned().ok_or_else(|| inner.unexpected(call))
         };
         let begun = handler.and_then(|handler| handler(&call.arguments));
         begun.inspect_err(|error| lock(&self.inner).refused.push(error.clone()))
@@ -132,62 +128,41 @@ impl CallTool for Fake {
         if let Some(limit) = [given.timeout, given.cap].into_iter().flatten().min() {
             call.options = call.options.cap(limit);
         }
-        let answer = wait::within(&mut call, Duration::MAX, answering).await.map_err(CallError::after_dispatch)?;
-        let result = match answer {
+        let result = match wait::within(&mut call, answering).await.map_err(CallError::after_dispatch)? {
             // A server cannot report that a result is not a success; the caller finds out.
-            Some(Err(CallError::Tool(result) | CallError::Decode { result, .. })) => *result,
-            Some(outcome) => outcome?,
-            None => return Err(CallError::timeout(call.server, call.tool, Duration::MAX, Dispatched::Unknown)),
+            Err(CallError::Tool(result) | CallError::Decode { result, .. }) => *result,
+            outcome => outcome?,
         };
         Ok(ToolResult::from_json(&*call.server, &*call.tool, result.to_json()))
     }
 }
 
 impl Inner {
-    fn names(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.handlers.iter().map(|(names, _)| *names)
-    }
-
-    fn handler(&self, call: &ToolCall) -> Result<Handler, CallError> {
-        let found = self.handlers.iter().find(|((server, tool), _)| call.server == *server && call.tool == *tool);
-        found.map(|(_, handler)| handler.clone()).ok_or_else(|| self.unexpected(call))
-    }
-
     fn unexpected(&self, call: &ToolCall) -> CallError {
-        let own: Vec<&str> = self.names().filter(|(server, _)| call.server == *server).map(|(_, tool)| tool).collect();
-        let others: Vec<&str> =
-            self.names().filter(|(server, _)| call.server != *server).map(|(server, _)| server).collect();
+        let mut servers: Vec<&str> = self.handlers.keys().map(|(server, _)| *server).collect();
+        servers.dedup();
+        let expected = self.handlers.keys().filter(|(server, _)| call.server == *server);
+        let tools: Vec<&str> = expected.map(|(_, tool)| *tool).collect();
         let listed = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        let expected = match (own.is_empty(), others.is_empty()) {
-            (true, true) => "it expects no calls; set answers with `Fake::on`".to_owned(),
-            (true, false) => format!("it expects calls of {}, not of this server", listed(&unique(others))),
-            (false, _) => format!("it expects calls of {}", listed(&own)),
+        let expected = match (servers.is_empty(), tools.is_empty()) {
+            (true, _) => "it expects no calls; set answers with `Fake::on`".to_owned(),
+            (false, true) => format!("it expects calls of {}, not of this server", listed(&servers)),
+            (false, false) => format!("it expects calls of {}", listed(&tools)),
         };
-        let near = nearest(&call.tool, own.iter().copied()).first().map(|near| format!("; did you mean `{near}`?"));
-        let reason = format!("the fake does not expect this call; {expected}{}", near.unwrap_or_default());
-        CallError::denied(&*call.server, &*call.tool, reason)
+        let near = nearest(&call.tool, tools).first().map(|near| format!("; did you mean `{near}`?"));
+        let near = near.unwrap_or_default();
+        call.denied(format!("the fake does not expect this call; {expected}{near}"))
     }
 }
 
-fn unique(mut names: Vec<&str>) -> Vec<&str> {
-    names.dedup();
-    names
-}
-
-impl fmt::Debug for Fake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = lock(&self.inner);
-        let tools: Vec<String> = inner.names().map(|(server, tool)| format!("{server}/{tool}")).collect();
-        f.debug_struct("Fake").field("answers", &tools).field("calls", &inner.calls.len()).finish()
-    }
-}
+debug_as!(Fake, "Fake(..)");
 
 /// Returns the client's error about arguments in the words of a server that got them.
 fn as_the_server(error: CallError) -> CallError {
     match error {
         CallError::InvalidArguments { server, tool, pointer, message } => {
-            let place = if pointer.is_empty() { String::new() } else { format!(" at `{pointer}`") };
-            CallError::rpc(server, tool, INVALID_PARAMS, format!("invalid arguments{place}: {message}"))
+            let message = format!("invalid arguments{}: {message}", place(&pointer));
+            CallError::rpc(server, tool, INVALID_PARAMS, message)
         }
         other => other,
     }
