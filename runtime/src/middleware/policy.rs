@@ -74,8 +74,11 @@ impl Verdict {
 
 #[derive(Clone)]
 enum Rule {
-    Allow(Globs),
-    Deny(Globs),
+    /// Allows the tools that the globs name and no others, or denies them.
+    Names {
+        globs: Globs,
+        are_allowed: bool,
+    },
     Sync(Arc<dyn Fn(&CallFacts<'_>) -> Verdict + Send + Sync>),
     Async(Arc<dyn Fn(ToolCall) -> Boxed<Verdict> + Send + Sync>),
 }
@@ -134,12 +137,12 @@ impl Policy {
 
     /// Allows the tools that the globs name, and no others.
     pub fn allow(globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { rule: Rule::Allow(Globs::new(globs)), patience: PATIENCE }
+        Self { rule: Rule::Names { globs: Globs::new(globs), are_allowed: true }, patience: PATIENCE }
     }
 
     /// Denies the tools that the globs name.
     pub fn deny(globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { rule: Rule::Deny(Globs::new(globs)), patience: PATIENCE }
+        Self { rule: Rule::Names { globs: Globs::new(globs), are_allowed: false }, patience: PATIENCE }
     }
 
     /// Allows only tools that the bindings mark as read-only (`readOnlyHint`).
@@ -158,30 +161,9 @@ impl Policy {
     /// Returns `true` if the policy may allow a call of this tool, judging by the name.
     pub(super) fn admits(&self, tool: &str) -> bool {
         match &self.rule {
-            Rule::Allow(globs) => globs.name(tool),
-            Rule::Deny(globs) => !globs.name(tool),
+            Rule::Names { globs, are_allowed } => globs.name(tool) == *are_allowed,
             Rule::Sync(_) | Rule::Async(_) => true,
         }
-    }
-
-    async fn verdict(&self, call: &ToolCall) -> Result<Verdict, CallError> {
-        Ok(match &self.rule {
-            Rule::Allow(globs) if !globs.name(&call.tool) => {
-                Verdict::deny(format!("the policy only allows {}", globs.listed()))
-            }
-            Rule::Deny(globs) if globs.name(&call.tool) => {
-                Verdict::deny(format!("the policy denies {}", globs.listed()))
-            }
-            Rule::Allow(_) | Rule::Deny(_) => Verdict::Allow,
-            Rule::Sync(rule) => {
-                contained(|| rule(&CallFacts::of(call))).map_err(|Panicked| call.panicked("the policy"))?
-            }
-            Rule::Async(rule) => {
-                let mut copy = call.clone();
-                copy.passage = Passage::default();
-                wait::decision(call, "the policy", self.patience, || rule(copy)).await?
-            }
-        })
     }
 }
 
@@ -189,7 +171,22 @@ debug_as!(Policy, "Policy(..)");
 
 impl Around for Policy {
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        match self.verdict(&call).await? {
+        let verdict = match &self.rule {
+            Rule::Names { .. } if self.admits(&call.tool) => Verdict::Allow,
+            Rule::Names { globs, are_allowed } => {
+                let verb = if *are_allowed { "only allows" } else { "denies" };
+                Verdict::deny(format!("the policy {verb} {}", globs.listed()))
+            }
+            Rule::Sync(rule) => {
+                contained(|| rule(&CallFacts::of(&call))).map_err(|Panicked| call.panicked("the policy"))?
+            }
+            Rule::Async(rule) => {
+                let mut copy = call.clone();
+                copy.passage = Passage::default();
+                wait::decision(&call, "the policy", self.patience, || rule(copy)).await?
+            }
+        };
+        match verdict {
             Verdict::Allow => below(call).await,
             Verdict::Deny(reason) => Err(call.denied(reason)),
         }
