@@ -142,9 +142,10 @@ type Rule = Arc<dyn Fn(&str, bool) -> bool + Send + Sync>;
 pub struct Offer {
     /// The client behind all layers. `Client` is in a module above this one.
     client: Option<Arc<dyn Any + Send + Sync>>,
-    is_governed: bool,
+    /// `true` if a stack enforces the rules of the client's configuration.
+    pub(crate) is_governed: bool,
     /// The observer of the calls.
-    observer: Option<Arc<Observer>>,
+    pub(crate) observer: Option<Arc<Observer>>,
     rules: Vec<Rule>,
 }
 
@@ -165,11 +166,6 @@ impl Offer {
         self
     }
 
-    /// Returns the observer of the calls.
-    pub(crate) const fn observer(&self) -> Option<&Arc<Observer>> {
-        self.observer.as_ref()
-    }
-
     /// Restricts the offer to tools that the rule accepts; its second argument is `true` for a template that is not a
     /// local file.
     pub(crate) fn restricted(mut self, rule: impl Fn(&str, bool) -> bool + Send + Sync + 'static) -> Self {
@@ -177,18 +173,9 @@ impl Offer {
         self
     }
 
-    /// Marks the offer as that of a stack, which enforces the rules of the client's configuration.
-    pub(crate) fn governed(self) -> Self {
-        Self { is_governed: true, ..self }
-    }
-
     /// Returns the client behind all layers.
     pub(crate) fn client<C: Any>(&self) -> Option<&C> {
         self.client.as_deref().and_then(<dyn Any + Send + Sync>::downcast_ref)
-    }
-
-    pub(crate) const fn is_governed(&self) -> bool {
-        self.is_governed
     }
 
     /// Returns `true` if calls of this tool are allowed by its name: by `tools` and `exclude` of the configuration,

@@ -68,10 +68,7 @@ impl Caller {
         match (&self.session, &self.principal) {
             (Some(session), _) => format!("session {session}"),
             (None, Some(principal)) => format!("principal {principal}"),
-            (None, None) => {
-                let address = self.address.map(|address| address.to_string()).unwrap_or_default();
-                format!("client {address} {}", self.client.as_deref().unwrap_or_default())
-            }
+            (None, None) => format!("client {:?} {:?}", self.address, self.client),
         }
     }
 }

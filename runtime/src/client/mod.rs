@@ -43,7 +43,7 @@ pub fn subscribe<'c>(callers: impl IntoIterator<Item = &'c dyn DynCallTool>) -> 
         if let Some(client) = offer.client::<Client>() {
             client.supervisor.shared.tools.watch();
         }
-        let observer = offer.observer().filter(|new| !observers.iter().any(|known| Arc::ptr_eq(known, new)));
+        let observer = offer.observer.as_ref().filter(|new| !observers.iter().any(|known| Arc::ptr_eq(known, new)));
         observers.extend(observer.cloned());
     }
     subscribe_to_all(observers.iter().map(|observer| &**observer))

@@ -74,13 +74,13 @@ impl<C: CallTool + 'static> Stack<C> {
     pub fn new(client: C) -> Self {
         let inner = Arc::new(client);
         let offer = inner.offer();
-        let observer = offer.observer().cloned().unwrap_or_default();
+        let observer = offer.observer.clone().unwrap_or_default();
         let mut layers = vec![Layer::new(LayerKind::Events, Announced(observer.clone()))];
         if let Some(client) = offer.client::<Client>() {
             if !client.config().views.is_empty() {
                 layers.push(Layer::new(LayerKind::View, Demand::View(client.clone())));
             }
-            if !offer.is_governed() {
+            if !offer.is_governed {
                 layers.push(Layer::new(LayerKind::Admission, Demand::Admission(client.clone())));
                 layers.push(Layer::new(LayerKind::Consent, Demand::Consent(client.clone())));
                 layers.push(Layer::new(LayerKind::Drift, Demand::Drift(client.clone())));
@@ -194,7 +194,8 @@ impl<C: CallTool> CallTool for Stack<C> {
 
     fn offer(&self) -> Offer {
         let policies = self.policies.clone();
-        let offer = self.inner.offer().governed().observed_by(self.observer.clone());
+        let mut offer = self.inner.offer().observed_by(self.observer.clone());
+        offer.is_governed = true;
         offer.restricted(move |tool, _| policies.iter().all(|policy| policy.admits(tool)))
     }
 }
