@@ -84,6 +84,9 @@ impl Limit {
     }
 }
 
+/// A guard by whose demand a call was approved, and the call in canonical form.
+type Grant = (usize, String);
+
 /// The layers that a call has passed, with their decisions. All attempts of a call share it.
 #[derive(Clone, Default)]
 pub(crate) struct Passage(Option<Box<State>>);
@@ -94,9 +97,8 @@ struct State {
     guarded_by: Option<usize>,
     /// The call that a layer got approved, in canonical form.
     approved: Option<String>,
-    /// The guards by whose demand earlier attempts were approved, and the approved calls. `None` if the call has a single
-    /// attempt.
-    grants: Option<Arc<Mutex<Vec<(usize, String)>>>>,
+    /// The grants of earlier attempts, or `None` if the call has a single attempt.
+    grants: Option<Arc<Mutex<Vec<Grant>>>>,
     /// Valid while the passage is in progress.
     life: Weak<()>,
     /// The observer, whose type is defined in a module above this one.
@@ -197,7 +199,7 @@ impl Passage {
     /// Returns `true` if exactly this call was approved: by a layer, or in an earlier attempt for this guard.
     pub(crate) fn is_approved(&self, guard: usize, call: &str) -> bool {
         let State { approved, grants, .. } = self.state();
-        let is_granted = |(by, granted): &(usize, String)| *by == guard && granted == call;
+        let is_granted = |(by, granted): &Grant| *by == guard && granted == call;
         approved.as_deref() == Some(call) || grants.as_ref().is_some_and(|grants| lock(grants).iter().any(is_granted))
     }
 

@@ -228,8 +228,10 @@ pub struct TypedCall<'c, C, P: Tool> {
     /// The parts of the call, until it is first polled.
     unmade: Option<(&'c C, P, CallOptions)>,
     /// The call, once it is polled.
-    running: Option<Fuse<BoxFuture<'c, Result<P::Output, CallError>>>>,
+    running: Option<Running<'c, P::Output>>,
 }
+
+type Running<'c, T> = Fuse<BoxFuture<'c, Result<T, CallError>>>;
 
 impl<'c, C: CallTool, P: Tool + 'c> TypedCall<'c, C, P> {
     /// Creates a call through `client`.
