@@ -40,7 +40,7 @@ mod wrapper;
 
 #[cfg(feature = "bindings")]
 pub use alike::{Alike, Class};
-pub use bundle::lookup;
+pub use bundle::{Bundle, Draft, NAMED_SCHEMAS, SCHEMA, SCHEMA_LIST, Target, below, lookup, subschemas};
 pub use checks::Checks;
 pub use document::Document;
 pub use joined::JoinedTools;

@@ -9,7 +9,7 @@ use mcp_bindgen_model::pointer_segment;
 use serde_json::{Map, Value};
 
 /// Keywords whose value is one schema.
-const SCHEMA: &[&str] = &[
+pub const SCHEMA: &[&str] = &[
     "additionalProperties",
     "additionalItems",
     "items",
@@ -24,9 +24,9 @@ const SCHEMA: &[&str] = &[
     "contentSchema",
 ];
 /// Keywords whose value is a list of schemas.
-const LIST: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems", "items"];
+pub const SCHEMA_LIST: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems", "items"];
 /// Keywords whose value holds schemas by name.
-pub(crate) const NAMED_SCHEMAS: &[&str] =
+pub const NAMED_SCHEMAS: &[&str] =
     &["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 
 const DEEPEST: usize = 256;
@@ -36,26 +36,31 @@ const LONGEST_URI: usize = 1024;
 
 /// A schema document with its `$id`s and anchors indexed.
 #[derive(Debug)]
-pub(crate) struct Bundle<'a> {
+pub struct Bundle<'a> {
     root: &'a Value,
     /// The base URIs of the schemas that have their own, by their pointers.
     bases: HashMap<String, Arc<str>>,
     resources: HashMap<Arc<str>, String>,
     anchors: HashMap<(Arc<str>, String), String>,
     dynamic_anchors: HashMap<String, Vec<String>>,
-    pub(crate) draft: Draft,
+    /// The dialect of the document.
+    pub draft: Draft,
     /// `true` if any schema refers to another.
     pub(crate) has_references: bool,
 }
 
 /// The dialect of a document, by its `$schema`. Each knows keywords that the ones before do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Draft {
+pub enum Draft {
     /// Draft 4, and older.
     D4,
+    /// Draft 6.
     D6,
+    /// Draft 7.
     D7,
+    /// Draft 2019-09.
     D2019,
+    /// Draft 2020-12.
     D2020,
     /// Any other value: 2020-12, with keywords of older versions.
     Unsaid,
@@ -76,7 +81,8 @@ impl Draft {
     }
 
     /// Returns `true` up to draft 7, in which keywords beside `$ref` are ignored and `$id: "#here"` is an anchor.
-    pub(crate) fn ref_stands_alone(self) -> bool {
+    #[must_use]
+    pub fn ref_stands_alone(self) -> bool {
         self <= Self::D7
     }
 
@@ -91,7 +97,8 @@ impl Draft {
     }
 
     /// Returns `true` if a keyword is a reference.
-    pub(crate) fn refers_by(self, keyword: &str) -> bool {
+    #[must_use]
+    pub fn refers_by(self, keyword: &str) -> bool {
         match keyword {
             "$dynamicRef" => self >= Self::D2020,
             "$recursiveRef" => matches!(self, Self::D2019 | Self::Unsaid),
@@ -102,7 +109,7 @@ impl Draft {
 
 /// The target of a reference.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub enum Target {
     /// To the place of this pointer, in this document.
     Here(String),
     /// To a place of this document that does not exist.
@@ -112,7 +119,9 @@ pub(crate) enum Target {
 }
 
 impl<'a> Bundle<'a> {
-    pub(crate) fn new(root: &'a Value) -> Self {
+    /// Indexes the names of a document.
+    #[must_use]
+    pub fn new(root: &'a Value) -> Self {
         let mut bundle = Self {
             root,
             bases: HashMap::new(),
@@ -126,11 +135,15 @@ impl<'a> Bundle<'a> {
         bundle
     }
 
-    pub(crate) fn at(&self, pointer: &str) -> Option<&'a Value> {
+    /// Returns the value at a pointer.
+    #[must_use]
+    pub fn at(&self, pointer: &str) -> Option<&'a Value> {
         self.root.pointer(pointer)
     }
 
-    pub(crate) fn resolve(&self, from: &str, reference: &str) -> Target {
+    /// Returns the target of a reference in the schema at a pointer.
+    #[must_use]
+    pub fn resolve(&self, from: &str, reference: &str) -> Target {
         let (document, fragment) = uri::split(reference);
         let document = uri::resolve(self.base_of(from), document);
         let Some((document, resource)) = self.resources.get_key_value(document.as_str()) else {
@@ -152,7 +165,8 @@ impl<'a> Bundle<'a> {
 
     /// Returns the target of a `$dynamicRef` if it is known without evaluation. Returns `None` if it depends on the
     /// path to the reference.
-    pub(crate) fn resolve_dynamic(&self, from: &str, reference: &str) -> Option<Target> {
+    #[must_use]
+    pub fn resolve_dynamic(&self, from: &str, reference: &str) -> Option<Target> {
         let target = self.resolve(from, reference);
         let (_, anchor) = uri::split(reference);
         match (&target, self.dynamic_anchors.get(anchor)) {
@@ -160,6 +174,17 @@ impl<'a> Bundle<'a> {
             (Target::Here(pointer), Some(places)) if places.contains(pointer) && places.len() > 1 => None,
             _ => Some(target),
         }
+    }
+
+    /// Returns the pointers of the schemas that a dynamic reference may lead to.
+    #[must_use]
+    pub fn candidates(&self, from: &str, reference: &str) -> Vec<String> {
+        let (_, anchor) = uri::split(reference);
+        let mut candidates = self.dynamic_anchors.get(anchor).cloned().unwrap_or_default();
+        if let Target::Here(pointer) = self.resolve(from, reference) {
+            candidates.push(pointer);
+        }
+        candidates
     }
 
     pub(crate) fn has_dynamic_anchors(&self) -> bool {
@@ -185,36 +210,8 @@ impl<'a> Bundle<'a> {
             return;
         }
         let base = self.index_names(map, pointer, base);
-        for (key, value) in map {
-            self.has_references |= key.ends_with("Ref") || key == "$ref";
-            let inside = pointer.len();
-            match value {
-                Value::Object(_) if SCHEMA.contains(&key.as_str()) => {
-                    push(pointer, key);
-                    self.index(value, pointer, &base, depth + 1);
-                }
-                Value::Array(items) if LIST.contains(&key.as_str()) => {
-                    push(pointer, key);
-                    for (position, item) in items.iter().enumerate() {
-                        let list = pointer.len();
-                        push(pointer, &position.to_string());
-                        self.index(item, pointer, &base, depth + 1);
-                        pointer.truncate(list);
-                    }
-                }
-                Value::Object(named) if NAMED_SCHEMAS.contains(&key.as_str()) => {
-                    push(pointer, key);
-                    for (name, item) in named {
-                        let table = pointer.len();
-                        push(pointer, name);
-                        self.index(item, pointer, &base, depth + 1);
-                        pointer.truncate(table);
-                    }
-                }
-                _ => {}
-            }
-            pointer.truncate(inside);
-        }
+        self.has_references |= map.keys().any(|key| key.ends_with("Ref") || key == "$ref");
+        subschemas(map, pointer, &mut |_, inner, pointer| self.index(inner, pointer, &base, depth + 1));
     }
 
     /// Indexes the names of a schema, and returns its base URI.
@@ -250,6 +247,44 @@ impl<'a> Bundle<'a> {
     }
 }
 
+/// Calls a function for each schema that a schema holds, with its keyword and its pointer. Malformed schemas in lists and
+/// tables are included.
+pub fn subschemas<'a>(
+    map: &'a Map<String, Value>,
+    pointer: &mut String,
+    visit: &mut dyn FnMut(&'a str, &'a Value, &mut String),
+) {
+    for (key, value) in map {
+        let outside = pointer.len();
+        match value {
+            Value::Object(_) | Value::Bool(_) if SCHEMA.contains(&key.as_str()) => {
+                push(pointer, key);
+                visit(key, value, pointer);
+            }
+            Value::Array(items) if SCHEMA_LIST.contains(&key.as_str()) => {
+                push(pointer, key);
+                let list = pointer.len();
+                for (position, item) in items.iter().enumerate() {
+                    push(pointer, &position.to_string());
+                    visit(key, item, pointer);
+                    pointer.truncate(list);
+                }
+            }
+            Value::Object(named) if NAMED_SCHEMAS.contains(&key.as_str()) => {
+                push(pointer, key);
+                let table = pointer.len();
+                for (name, item) in named {
+                    push(pointer, name);
+                    visit(key, item, pointer);
+                    pointer.truncate(table);
+                }
+            }
+            _ => {}
+        }
+        pointer.truncate(outside);
+    }
+}
+
 /// Returns the value of a keyword. Schemas are small: comparing keys is faster than hashing.
 pub fn lookup<'m>(map: &'m Map<String, Value>, name: &str) -> Option<&'m Value> {
     const SMALL: usize = 16;
@@ -260,7 +295,8 @@ pub fn lookup<'m>(map: &'m Map<String, Value>, name: &str) -> Option<&'m Value> 
 }
 
 /// Returns the JSON pointer of a step below another.
-pub(crate) fn below(pointer: &str, step: &str) -> String {
+#[must_use]
+pub fn below(pointer: &str, step: &str) -> String {
     let mut pointer = pointer.to_owned();
     push(&mut pointer, step);
     pointer

@@ -1,174 +1,132 @@
-//! The targets of references in a schema, from the validator's own resolver.
+//! The schemas of a document that can apply to a value, and the targets of their references.
 
 use std::collections::{HashMap, HashSet};
 use std::ptr;
 
-use jsonschema::{Draft, ReferencingError, Registry, uri};
-use mcp_bindgen_model::pointer_segment;
+use mcp_bindgen_schema::{Bundle, Draft, Target, below, subschemas};
 use serde_json::Value;
 
-use super::mend::{Form, form};
-use crate::ground::percent;
+use super::UnusableSchema;
 
-/// The base of a document that has none.
-const NO_BASE: &str = "json-schema:///";
-/// The characters that are not encoded when a pointer is the fragment of a URI.
-const IN_FRAGMENTS: &str = "/~-_.$";
+const DEEPEST: usize = 256;
+/// The beginnings of the documents that a validator knows.
+const META_SCHEMAS: [&str; 2] = ["http://json-schema.org/", "https://json-schema.org/"];
+/// The keywords whose schemas apply to the same value.
+const BESIDE: [&str; 9] = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"];
 
-/// The schemas of a document, with the targets of their references.
-pub(super) struct Links<'a> {
-    root: &'a Value,
-    /// Every value that may be a schema, by its address, with its pointer.
-    places: HashMap<*const Value, (&'a Value, String)>,
-    /// Every schema.
-    pub(super) schemas: Vec<&'a Value>,
-    /// The possible targets of each schema's references, by address of the schema.
-    pub(super) targets: HashMap<*const Value, Vec<&'a Value>>,
-    /// The pointers of each schema whose `$ref` has one target, and of the target.
-    fixed: Vec<(String, String)>,
-    /// `true` if every reference has one target, inside this document.
-    pub(super) are_fixed: bool,
-    /// `true` if a schema below the root has its own base.
-    pub(super) has_resources: bool,
+/// A schema of a document. Other schemas are named by their indexes.
+pub(super) struct Schema<'a> {
+    pub(super) value: &'a Value,
+    pub(super) pointer: String,
+    /// The keyword and the target of each reference.
+    pub(super) references: Vec<(&'static str, usize)>,
+    /// The schemas that apply to the same value, those behind references too.
+    pub(super) beside: Vec<usize>,
 }
 
-/// Schemas that dynamic references may select, by anchor name.
-type Dynamic<'a> = HashMap<&'a str, Vec<&'a Value>>;
+pub(super) struct Links<'a> {
+    pub(super) draft: Draft,
+    /// The root, and every schema that it leads to.
+    pub(super) schemas: Vec<Schema<'a>>,
+    /// The indexes of the schemas, by their addresses.
+    indexes: HashMap<*const Value, usize>,
+    /// The schemas that others refer to.
+    pub(super) targets: HashSet<usize>,
+    /// `true` if the target of a reference depends on the path that leads to the reference.
+    pub(super) are_dynamic: bool,
+}
 
 impl<'a> Links<'a> {
-    /// Follows every reference of a document.
+    /// Follows every reference of a document, except in definitions that nothing refers to.
     ///
     /// # Errors
-    /// Fails if the document's own names cannot be read.
-    pub(super) fn of(root: &'a Value, draft: Draft) -> Result<Self, ReferencingError> {
-        let resource = draft.create_resource_ref(root);
-        let base = resource.id().unwrap_or(NO_BASE).to_owned();
-        let registry = Registry::new().draft(draft).add(&base, resource)?.prepare()?;
-        let mut links = Self::without_targets(root);
-        let dynamic = links.dynamic();
-        let mut left = vec![(root, registry.resolver(uri::from_str(base.trim_end_matches('#'))?), draft)];
-        let mut seen = HashSet::from([ptr::from_ref(root)]);
-        while let Some((schema, resolver, draft)) = left.pop() {
-            links.schemas.push(schema);
-            for (keyword, reference) in references(schema) {
-                let found = resolver.lookup(reference);
-                let target = found.ok().and_then(|found| {
-                    let (target, _) = links.places.get(&ptr::from_ref(found.contents()))?;
-                    let (_, resolver, draft) = found.into_inner();
-                    Some((*target, resolver, draft))
-                });
-                links.link(schema, (keyword, reference), target.as_ref().map(|(target, ..)| *target), &dynamic);
-                left.extend(target.filter(|(target, ..)| seen.insert(ptr::from_ref(*target))));
+    /// Fails if a reference leads nowhere or out of the document, or the document is too deep.
+    pub(super) fn of(root: &'a Value) -> Result<Self, UnusableSchema> {
+        let bundle = Bundle::new(root);
+        let (schemas, indexes, targets) = (Vec::new(), HashMap::new(), HashSet::new());
+        let mut links = Self { draft: bundle.draft, schemas, indexes, targets, are_dynamic: false };
+        links.add(root, String::new());
+        let mut next = 0;
+        while let Some(schema) = links.schemas.get(next) {
+            let (value, pointer) = (schema.value, schema.pointer.clone());
+            let (references, beside) = links.follow(&bundle, value, pointer)?;
+            if let Some(schema) = links.schemas.get_mut(next) {
+                links.targets.extend(references.iter().map(|(_, target)| *target));
+                (schema.references, schema.beside) = (references, beside);
             }
-            for inner in subschemas(schema).filter(|inner| seen.insert(ptr::from_ref(*inner))) {
-                let own = draft.detect(inner);
-                links.are_fixed &= inner.get("$schema").is_none();
-                let resource = own.create_resource_ref(inner);
-                links.has_resources |= resource.id().is_some();
-                left.push((inner, resolver.in_subresource(resource)?, own));
-            }
+            next += 1;
         }
         Ok(links)
     }
 
-    fn without_targets(root: &'a Value) -> Self {
-        let mut places = HashMap::new();
-        let mut left = vec![(root, String::new())];
-        while let Some((value, pointer)) = left.pop() {
-            match value {
-                Value::Object(map) => {
-                    left.extend(map.iter().map(|(key, value)| (value, format!("{pointer}/{}", pointer_segment(key)))));
-                }
-                Value::Array(items) => {
-                    left.extend(items.iter().enumerate().map(|(index, item)| (item, format!("{pointer}/{index}"))));
-                }
-                Value::Bool(_) => {}
-                _ => continue,
-            }
-            places.insert(ptr::from_ref(value), (value, pointer));
-        }
-        let (schemas, targets, fixed) = (Vec::new(), HashMap::new(), Vec::new());
-        Self { root, places, schemas, targets, fixed, are_fixed: true, has_resources: false }
+    /// Returns the index of a schema, and what is known about it.
+    pub(super) fn find(&self, value: &Value) -> Option<(usize, &Schema<'a>)> {
+        let index = *self.indexes.get(&ptr::from_ref(value))?;
+        Some((index, self.schemas.get(index)?))
     }
 
-    fn dynamic(&self) -> Dynamic<'a> {
-        let mut dynamic = Dynamic::new();
-        for (place, _) in self.places.values() {
-            if let Some(name) = place.get("$dynamicAnchor").and_then(Value::as_str) {
-                dynamic.entry(name).or_default().push(*place);
-            }
-            if place.get("$recursiveAnchor") == Some(&Value::Bool(true)) {
-                dynamic.entry("").or_default().push(*place);
-            }
-        }
-        dynamic
+    /// Returns `true` if a schema is only its `$ref`, as up to draft 7.
+    pub(super) fn is_reference(&self, schema: &Value) -> bool {
+        self.draft.ref_stands_alone() && schema.get("$ref").is_some_and(Value::is_string)
     }
 
-    fn link(
+    fn add(&mut self, value: &'a Value, pointer: String) -> usize {
+        let next = self.schemas.len();
+        let index = *self.indexes.entry(ptr::from_ref(value)).or_insert(next);
+        if index == next {
+            let (references, beside) = (Vec::new(), Vec::new());
+            self.schemas.push(Schema { value, pointer, references, beside });
+        }
+        index
+    }
+
+    /// Adds the schemas that a schema holds or refers to, and returns its references and the schemas beside it.
+    fn follow(
         &mut self,
-        schema: &'a Value,
-        (keyword, reference): (&str, &str),
-        target: Option<&'a Value>,
-        dynamic: &Dynamic<'a>,
-    ) {
-        let targets = self.targets.entry(ptr::from_ref(schema)).or_default();
-        targets.extend(target);
-        if keyword != "$ref" {
-            let name = reference.rsplit_once('#').map_or("", |(_, name)| name);
-            targets.extend(dynamic.get(name).into_iter().flatten());
-            self.are_fixed = false;
-            return;
+        bundle: &Bundle<'a>,
+        value: &'a Value,
+        mut pointer: String,
+    ) -> Result<(Vec<(&'static str, usize)>, Vec<usize>), UnusableSchema> {
+        let (mut references, mut beside) = (Vec::new(), Vec::new());
+        let Value::Object(map) = value else { return Ok((references, beside)) };
+        if pointer.matches('/').count() > DEEPEST {
+            return Err(UnusableSchema::new(pointer, format!("the schema is more than {DEEPEST} levels deep")));
         }
-        let pointer = |value: &Value| self.places.get(&ptr::from_ref(value)).map(|(_, pointer)| pointer.clone());
-        match (pointer(schema), target.and_then(pointer)) {
-            (Some(schema), Some(target)) => self.fixed.push((schema, target)),
-            _ => self.are_fixed = false,
-        }
-    }
-
-    /// Returns the document with a JSON pointer for each reference and without unused names. A validator otherwise
-    /// compiles a schema again for every path of names that reaches it.
-    pub(super) fn by_pointers(&self, draft: Draft) -> Value {
-        let mut document = self.root.clone();
-        for schema in &self.schemas {
-            let place = self.places.get(&ptr::from_ref(*schema));
-            if let Some(Value::Object(map)) = place.and_then(|(_, pointer)| document.pointer_mut(pointer)) {
-                for name in [draft.id_keyword(), "$anchor", "$dynamicAnchor"] {
-                    // Other values are invalid, and reported later.
-                    if map.get(name).is_some_and(Value::is_string) {
-                        map.shift_remove(name);
-                    }
+        for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
+            let reference = map.get(keyword).and_then(Value::as_str).filter(|_| self.draft.refers_by(keyword));
+            let Some(reference) = reference else { continue };
+            let target = match keyword {
+                "$ref" => Some(bundle.resolve(&pointer, reference)),
+                "$dynamicRef" => bundle.resolve_dynamic(&pointer, reference),
+                _ => None,
+            };
+            match target {
+                Some(Target::Here(target)) => {
+                    let target = bundle.at(&target).map(|value| self.add(value, target));
+                    references.extend(target.map(|target| (keyword, target)));
+                    beside.extend(target);
+                }
+                Some(Target::Elsewhere) if META_SCHEMAS.iter().any(|known| reference.starts_with(known)) => {}
+                Some(_) => {
+                    let message =
+                        format!("`{reference}` does not exist in this document, and other documents are never fetched");
+                    return Err(UnusableSchema::new(below(&pointer, keyword), message));
+                }
+                None => {
+                    self.are_dynamic = true;
+                    let candidates = bundle.candidates(&pointer, reference).into_iter();
+                    beside.extend(candidates.filter_map(|target| Some(self.add(bundle.at(&target)?, target))));
                 }
             }
         }
-        for (schema, target) in &self.fixed {
-            if let Some(Value::Object(map)) = document.pointer_mut(schema) {
-                map.insert("$ref".to_owned(), format!("#{}", percent::encode(target, IN_FRAGMENTS)).into());
-            }
+        if !self.is_reference(value) {
+            subschemas(map, &mut pointer, &mut |keyword, inner, pointer| {
+                if !["$defs", "definitions"].contains(&keyword) {
+                    let inner = self.add(inner, pointer.clone());
+                    beside.extend(BESIDE.contains(&keyword).then_some(inner));
+                }
+            });
         }
-        document
+        Ok((references, beside))
     }
-}
-
-/// Returns the references of a schema: each with its keyword.
-fn references(schema: &Value) -> impl Iterator<Item = (&str, &str)> {
-    let keywords = schema.as_object().into_iter().flatten();
-    keywords.filter_map(|(keyword, value)| match (form(keyword), value) {
-        (Form::Reference, Value::String(target)) => Some((keyword.as_str(), target.as_str())),
-        _ => None,
-    })
-}
-
-/// Returns the schemas that a schema holds.
-pub(super) fn subschemas(schema: &Value) -> impl Iterator<Item = &Value> {
-    let keywords = schema.as_object().into_iter().flatten();
-    let inside = keywords.flat_map(|(keyword, value)| -> Vec<&Value> {
-        match (form(keyword), value) {
-            (Form::Schema, Value::Array(items)) | (Form::List, Value::Array(items)) => items.iter().collect(),
-            (Form::Named, Value::Object(named)) => named.values().collect(),
-            (Form::Schema, value) => vec![value],
-            _ => Vec::new(),
-        }
-    });
-    inside.filter(|inner| inner.is_object() || inner.is_boolean())
 }

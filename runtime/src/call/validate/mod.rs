@@ -20,7 +20,6 @@
 //! ```
 
 mod compiled;
-mod dialect;
 mod expansion;
 mod links;
 mod mend;

@@ -1,12 +1,12 @@
 //! A schema that is ready to check values.
 
-use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, ValidationError};
+use mcp_bindgen_schema::Draft as Dialect;
 use serde_json::Value;
 
 use super::links::Links;
-use super::mend::{Mended, Probe, mend};
-use super::{Skipped, UnusableSchema, Violation, dialect, expansion};
+use super::mend::mend;
+use super::{Skipped, UnusableSchema, Violation, expansion};
 use crate::ground::redact::Redactor;
 
 /// A schema, compiled.
@@ -26,16 +26,30 @@ impl Validator {
     /// Fails if a `$ref` leads nowhere or out of the document, or the schema is too deep or grows without measure: schemas
     /// that are made of each other apply to one value more often than any validator could try.
     pub fn new(schema: &Value) -> Result<Self, UnusableSchema> {
-        let draft = dialect::of(schema);
-        let mended = mend(schema, draft, None)?;
-        if let Ok(compiled) = compile_document(draft, &mended.schema)? {
-            return Ok(Self { compiled, skipped: mended.skipped });
-        }
-        let probe: Probe = |draft, schema| compile(draft, schema).is_ok();
-        let mended = mend(schema, draft, Some(probe))?;
-        match compile_document(draft, &mended.schema)? {
-            Ok(compiled) => Ok(Self { compiled, skipped: mended.skipped }),
-            Err(error) => Err(unusable(&error, &mended)),
+        let links = Links::of(schema)?;
+        expansion::check(&links)?;
+        let draft = match links.draft {
+            // Booleans for exclusive bounds, the other difference, are translated.
+            Dialect::D4 | Dialect::D6 => Draft::Draft6,
+            Dialect::D7 => Draft::Draft7,
+            Dialect::D2019 => Draft::Draft201909,
+            Dialect::D2020 | Dialect::Unsaid => Draft::Draft202012,
+        };
+        let (compiled, skipped) = if links.are_dynamic {
+            // The targets depend on the names in the document, so it must stay as it is.
+            (compile(draft, schema), Vec::new())
+        } else {
+            let (mut mended, mut skipped) = mend(&links, draft, false);
+            let mut compiled = compile(draft, &mended);
+            if compiled.is_err() {
+                (mended, skipped) = mend(&links, draft, true);
+                compiled = compile(draft, &mended);
+            }
+            (compiled, skipped)
+        };
+        match compiled {
+            Ok(compiled) => Ok(Self { compiled, skipped }),
+            Err(error) => Err(UnusableSchema::new("", error.masked().to_string())),
         }
     }
 
@@ -76,37 +90,6 @@ impl Validator {
     }
 }
 
-/// Compiles a whole document, if that ends.
-fn compile_document(
-    draft: Draft,
-    schema: &Value,
-) -> Result<Result<jsonschema::Validator, ValidationError<'static>>, UnusableSchema> {
-    let links = match Links::of(schema, draft) {
-        Ok(links) => links,
-        Err(error) => return Ok(Err(error.into())),
-    };
-    expansion::check(&links)?;
-    Ok(if links.are_fixed { compile(draft, &links.by_pointers(draft)) } else { compile(draft, schema) })
-}
-
-fn compile(draft: Draft, schema: &Value) -> Result<jsonschema::Validator, ValidationError<'static>> {
-    let mut options = jsonschema::options().with_draft(draft).offline().should_validate_formats(false);
-    for encoding in ["base64", "base64url", "base32", "base32hex", "base16"] {
-        options = options.without_content_encoding_support(encoding);
-    }
-    options.without_content_media_type_support("application/json").build(schema)
-}
-
-fn unusable(error: &ValidationError<'_>, mended: &Mended) -> UnusableSchema {
-    let message = error.masked().to_string();
-    if !matches!(error.kind(), ValidationErrorKind::Referencing(_)) {
-        return UnusableSchema::new(error.instance_path().as_str(), message);
-    }
-    match mended.references.iter().find(|reference| reference.explains(&message)) {
-        Some(reference) => UnusableSchema::new(
-            &reference.pointer,
-            format!("`{}` does not exist in this document, and other documents are never fetched", reference.target),
-        ),
-        None => UnusableSchema::new("", message),
-    }
+pub(super) fn compile(draft: Draft, schema: &Value) -> Result<jsonschema::Validator, ValidationError<'static>> {
+    jsonschema::options().with_draft(draft).offline().should_validate_formats(false).build(schema)
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::ground::redact::Redactor;
 
-const LONGEST_VALUE: usize = 80;
+pub(super) const LONGEST_VALUE: usize = 80;
 const LONGEST_MESSAGE: usize = 240;
 const DEEPEST_UNION: usize = 16;
 

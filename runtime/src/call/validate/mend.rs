@@ -1,0 +1,252 @@
+//! Rewrites schemas of servers so that a validator accepts them: invalid keywords are removed and reported, keywords of
+//! other versions of JSON Schema are translated, and each reference is the JSON pointer of a definition.
+
+use jsonschema::Draft;
+use mcp_bindgen_schema::{NAMED_SCHEMAS, SCHEMA, SCHEMA_LIST, below};
+use serde_json::{Map, Value, json};
+
+use super::Skipped;
+use super::links::Links;
+use super::validator::compile;
+use super::violation::{LONGEST_VALUE, brief};
+
+/// Every version of JSON Schema has this keyword.
+const DEFINITIONS: &str = "definitions";
+
+/// Returns a document that the validator may take, and its skipped parts. If `is_tried`, the validator tries every keyword
+/// separately; otherwise only the form of the schemas is checked.
+pub(super) fn mend(links: &Links<'_>, draft: Draft, is_tried: bool) -> (Value, Vec<Skipped>) {
+    let mut mender = Mender { links, draft, is_tried, skipped: Vec::new(), definitions: Map::new() };
+    let mut schemas = links.schemas.iter().enumerate();
+    let mut document = schemas.next().map_or(Value::Bool(true), |(_, root)| mender.schema(root.value, &root.pointer));
+    for (_, target) in schemas.filter(|(index, _)| links.targets.contains(index)) {
+        mender.schema(target.value, &target.pointer);
+    }
+    if let Value::Object(root) = &mut document
+        && !mender.definitions.is_empty()
+    {
+        root.insert(DEFINITIONS.to_owned(), mender.definitions.into());
+    }
+    (document, mender.skipped)
+}
+
+struct Mender<'l> {
+    links: &'l Links<'l>,
+    draft: Draft,
+    is_tried: bool,
+    skipped: Vec<Skipped>,
+    /// The targets of references, by their indexes.
+    definitions: Map<String, Value>,
+}
+
+impl Mender<'_> {
+    /// Mends a schema, and returns what is written in its place: a reference, if other schemas refer to it too.
+    fn schema(&mut self, value: &Value, pointer: &str) -> Value {
+        let target = self.links.find(value).filter(|(index, _)| self.links.targets.contains(index));
+        let Some((index, _)) = target else { return self.mended(value, pointer) };
+        if !self.definitions.contains_key(&index.to_string()) {
+            let mended = self.mended(value, pointer);
+            self.definitions.insert(index.to_string(), mended);
+        }
+        json!({ "$ref": definition(index) })
+    }
+
+    fn mended(&mut self, value: &Value, pointer: &str) -> Value {
+        match value {
+            Value::Object(map) => self.object(map, value, pointer).into(),
+            Value::Bool(_) => value.clone(),
+            _ => {
+                self.skip(pointer.to_owned(), value, "a schema is an object, `true` or `false`");
+                json!({})
+            }
+        }
+    }
+
+    fn object(&mut self, map: &Map<String, Value>, value: &Value, pointer: &str) -> Map<String, Value> {
+        let references = self.links.find(value).into_iter().flat_map(|(_, schema)| &schema.references);
+        let mut mended: Map<String, Value> =
+            references.map(|(keyword, target)| ((*keyword).to_owned(), definition(*target).into())).collect();
+        let is_reference = self.links.is_reference(value);
+        for (keyword, value) in map.iter().filter(|(keyword, _)| !is_reference || *keyword == "$ref") {
+            if !is_unused(keyword, value) && !mended.contains_key(keyword) {
+                mended.insert(keyword.clone(), self.keyword(keyword, value, &below(pointer, keyword)));
+            }
+        }
+        translate(&mut mended, self.draft);
+        mended.retain(|keyword, value| {
+            let is_reference = value.is_string() && (keyword == "$ref" || keyword == "$dynamicRef");
+            let is_taken = is_reference || holds_schemas(keyword, value) || self.takes(keyword, value);
+            if !is_taken {
+                self.skip(below(pointer, keyword), value, reason(keyword, value));
+            }
+            is_taken
+        });
+        self.loosen(map, &mut mended, pointer);
+        mended
+    }
+
+    fn keyword(&mut self, keyword: &str, value: &Value, here: &str) -> Value {
+        match value {
+            _ if !holds_schemas(keyword, value) => salvaged(keyword, value),
+            Value::Array(items) => {
+                items.iter().enumerate().map(|(index, item)| self.schema(item, &format!("{here}/{index}"))).collect()
+            }
+            Value::Object(entries) if NAMED_SCHEMAS.contains(&keyword) => self.named(keyword, entries, here).into(),
+            _ => self.schema(value, here),
+        }
+    }
+
+    fn named(&mut self, keyword: &str, entries: &Map<String, Value>, here: &str) -> Map<String, Value> {
+        let mut mended = Map::new();
+        for (name, entry) in entries {
+            let place = below(here, name);
+            // `dependencies` may also hold lists of names.
+            let is_list = keyword == "dependencies" && entry.is_array();
+            let tried = if is_list { entry.clone() } else { json!({}) };
+            if !self.takes(keyword, &json!({ name: tried })) {
+                let name = Value::from(name.as_str());
+                self.skip(place, &name, reason(keyword, &name));
+            } else if is_list {
+                mended.insert(name.clone(), entry.clone());
+            } else {
+                mended.insert(name.clone(), self.schema(entry, &place));
+            }
+        }
+        mended
+    }
+
+    /// Drops keywords that would refuse more because something beside or inside them was left out.
+    fn loosen(&mut self, original: &Map<String, Value>, mended: &mut Map<String, Value>, pointer: &str) {
+        let has_lost = |keyword: &str| {
+            let inside = below(pointer, keyword) + "/";
+            self.skipped.iter().any(|skipped| skipped.pointer.starts_with(&inside))
+        };
+        let size = |map: &Map<String, Value>, keyword: &str| {
+            map.get(keyword).map(|value: &Value| value.as_object().map_or(1, Map::len))
+        };
+        let mut dropped = Vec::new();
+        if has_lost("not") {
+            dropped.push("not");
+        }
+        if has_lost("if") {
+            dropped.extend(["if", "then", "else"]);
+        }
+        if has_lost("contains") {
+            dropped.push("maxContains");
+        }
+        if has_lost("oneOf") {
+            if mended.contains_key("anyOf") {
+                dropped.push("oneOf");
+            } else if let Some(branches) = mended.remove("oneOf") {
+                mended.insert("anyOf".to_owned(), branches);
+            }
+        }
+        if ["properties", "patternProperties"].iter().any(|keyword| size(original, keyword) != size(mended, keyword)) {
+            dropped.extend(["additionalProperties", "unevaluatedProperties"]);
+        }
+        for keyword in dropped {
+            if let Some(value) = mended.remove(keyword) {
+                self.skip(below(pointer, keyword), &value, "it depends on a part that is not validated");
+            }
+        }
+    }
+
+    /// Returns `true` if the validator takes a keyword alone, or is not asked.
+    fn takes(&self, keyword: &str, value: &Value) -> bool {
+        !self.is_tried || compile(self.draft, &json!({ keyword: value })).is_ok()
+    }
+
+    fn skip(&mut self, pointer: String, value: &Value, reason: &str) {
+        let value = brief(&value.to_string(), LONGEST_VALUE);
+        self.skipped.push(Skipped { pointer, value, reason: reason.to_owned() });
+    }
+}
+
+fn definition(index: usize) -> String {
+    format!("#/{DEFINITIONS}/{index}")
+}
+
+/// Returns `true` if a keyword only describes values, or only matters to references.
+fn is_unused(keyword: &str, value: &Value) -> bool {
+    match keyword {
+        "$schema" | "$comment" | "$vocabulary" | "$defs" | DEFINITIONS | "title" | "description" | "default"
+        | "examples" | "deprecated" | "readOnly" | "writeOnly" | "format" | "contentEncoding" | "contentMediaType" => {
+            true
+        }
+        // Other values are malformed.
+        "$id" | "id" | "$anchor" | "$dynamicAnchor" => value.is_string(),
+        _ => false,
+    }
+}
+
+fn reason(keyword: &str, value: &Value) -> &'static str {
+    match (keyword, value) {
+        ("pattern" | "patternProperties", Value::String(_)) => "the regex engine does not support the pattern",
+        _ => "the keyword's value is malformed",
+    }
+}
+
+/// Returns `true` if the value of a keyword holds schemas. If a branch is not a schema, it could match anything, and the
+/// other branches have no meaning.
+fn holds_schemas(keyword: &str, value: &Value) -> bool {
+    let is_schema = |value: &Value| value.is_object() || value.is_boolean();
+    match value {
+        Value::Object(_) if NAMED_SCHEMAS.contains(&keyword) => true,
+        Value::Array(items) if SCHEMA_LIST.contains(&keyword) => match keyword {
+            "items" => true,
+            "anyOf" | "oneOf" => !items.is_empty() && items.iter().all(is_schema),
+            _ => !items.is_empty(),
+        },
+        _ => is_schema(value) && SCHEMA.contains(&keyword),
+    }
+}
+
+/// Returns the usable part of a list with entries that do not belong there.
+fn salvaged(keyword: &str, value: &Value) -> Value {
+    let Value::Array(entries) = value else { return value.clone() };
+    if !["required", "type", "enum"].contains(&keyword) {
+        return value.clone();
+    }
+    let mut kept: Vec<Value> = Vec::with_capacity(entries.len());
+    for entry in entries.iter().filter(|entry| keyword != "required" || entry.is_string()) {
+        if !kept.contains(entry) {
+            kept.push(entry.clone());
+        }
+    }
+    kept.into()
+}
+
+/// Translates keywords of other versions of JSON Schema, and `nullable` of `OpenAPI`.
+fn translate(schema: &mut Map<String, Value>, draft: Draft) {
+    if schema.remove("nullable") == Some(Value::Bool(true)) {
+        let null = Value::from("null");
+        match schema.get_mut("type") {
+            Some(Value::Array(names)) if !names.is_empty() && !names.contains(&null) => names.push(null),
+            Some(name @ Value::String(_)) if *name != null => *name = Value::Array(vec![name.take(), null]),
+            _ => {}
+        }
+    }
+    // In draft 4, a boolean makes the bound beside it exclusive.
+    for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
+        match schema.get(exclusive) {
+            Some(Value::Bool(false)) => drop(schema.remove(exclusive)),
+            Some(Value::Bool(true)) => {
+                if let Some(limit) = schema.remove(bound) {
+                    schema.insert(exclusive.to_owned(), limit);
+                }
+            }
+            _ => {}
+        }
+    }
+    // Before 2020-12, a list is in `items`, and `additionalItems` is for the rest.
+    if draft == Draft::Draft202012 && schema.get("items").is_some_and(Value::is_array) {
+        let items = schema.remove("items");
+        let rest = schema.remove("additionalItems");
+        if let (Some(items), false) = (items, schema.contains_key("prefixItems")) {
+            if items.as_array().is_some_and(|items| !items.is_empty()) {
+                schema.insert("prefixItems".to_owned(), items);
+            }
+            schema.extend(rest.map(|rest| ("items".to_owned(), rest)));
+        }
+    }
+}
