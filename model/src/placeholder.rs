@@ -39,36 +39,25 @@ const KEYRING: &str = "keyring:";
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Placeholder<'a> {
     pub(crate) range: Range<usize>,
-    pub(crate) is_in_keyring: bool,
-    pub(crate) name: &'a str,
+    pub(crate) source: SecretRef,
     pub(crate) default: Option<&'a str>,
 }
 
-impl Placeholder<'_> {
-    pub(crate) fn stands_for(&self) -> SecretRef {
-        let name = self.name.to_owned();
-        if self.is_in_keyring { SecretRef::Keyring(name) } else { SecretRef::Variable(name) }
-    }
-}
-
-/// A secret that a value needs and that is not set.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Missing(pub(crate) SecretRef);
-
 /// Replaces placeholders by values. If there is a default, an empty value counts as missing, as in a shell.
-pub(crate) fn expand(value: &str, lookup: &dyn Fn(&SecretRef) -> Option<String>) -> Result<String, Missing> {
+///
+/// # Errors
+/// Returns the first source that is not set.
+pub(crate) fn expand(value: &str, lookup: &dyn Fn(&SecretRef) -> Option<String>) -> Result<String, SecretRef> {
     let mut expanded = String::with_capacity(value.len());
     let mut text_from = 0;
-    for placeholder in find(value) {
-        let secret = placeholder.stands_for();
-        let Placeholder { range, default, .. } = placeholder;
+    for Placeholder { range, source, default } in find(value) {
         expanded.push_str(value.get(text_from..range.start).unwrap_or_default());
         text_from = range.end;
-        match (lookup(&secret), default) {
+        match (lookup(&source), default) {
             (Some(found), None) => expanded.push_str(&found),
             (Some(found), Some(_)) if !found.is_empty() => expanded.push_str(&found),
             (_, Some(default)) => expanded.push_str(default),
-            (None, None) => return Err(Missing(secret)),
+            (None, None) => return Err(source),
         }
     }
     expanded.push_str(value.get(text_from..).unwrap_or_default());
@@ -77,37 +66,29 @@ pub(crate) fn expand(value: &str, lookup: &dyn Fn(&SecretRef) -> Option<String>)
 
 /// Returns the placeholders of a value, in order. Malformed placeholders are text.
 pub(crate) fn find(value: &str) -> Vec<Placeholder<'_>> {
-    let mut found = Vec::new();
-    let mut search_from = 0;
-    while let Some(start) = value.get(search_from..).and_then(|rest| rest.find("${")) {
-        let start = search_from + start;
-        let inside = start + 2;
-        let Some(length) = value.get(inside..).and_then(|rest| rest.find('}')) else {
-            break;
-        };
-        let end = inside + length + 1;
-        match value.get(inside..end - 1).and_then(|inside| placeholder(start..end, inside)) {
-            Some(placeholder) => {
-                found.push(placeholder);
-                search_from = end;
-            }
-            None => search_from = inside,
+    let mut found: Vec<Placeholder<'_>> = Vec::new();
+    for (start, _) in value.match_indices("${") {
+        let is_inside = found.last().is_some_and(|last| start < last.range.end);
+        let Some((inside, _)) = value.get(start + 2..).and_then(|rest| rest.split_once('}')) else { break };
+        if !is_inside && let Some((source, default)) = parse(inside) {
+            found.push(Placeholder { range: start..start + "${}".len() + inside.len(), source, default });
         }
     }
     found
 }
 
-fn placeholder(range: Range<usize>, inside: &str) -> Option<Placeholder<'_>> {
-    let (is_in_keyring, inside) = match inside.strip_prefix(KEYRING) {
-        Some(inside) => (true, inside),
-        None => (false, inside.strip_prefix(ENVIRONMENT).unwrap_or(inside)),
+/// Parses the part of a placeholder between the braces.
+fn parse(inside: &str) -> Option<(SecretRef, Option<&str>)> {
+    let (inside, is_in_keyring) = match inside.strip_prefix(KEYRING) {
+        Some(inside) => (inside, true),
+        None => (inside.strip_prefix(ENVIRONMENT).unwrap_or(inside), false),
     };
-    let (name, default) = match inside.split_once(":-") {
-        Some((name, default)) => (name, Some(default)),
-        None => (inside, None),
+    let (name, default) = inside.split_once(":-").map_or((inside, None), |(name, default)| (name, Some(default)));
+    let source = match is_in_keyring {
+        true => is_entry(name).then(|| SecretRef::Keyring(name.to_owned())),
+        false => is_variable(name).then(|| SecretRef::Variable(name.to_owned())),
     };
-    let is_name = if is_in_keyring { is_entry(name) } else { is_variable(name) };
-    is_name.then_some(Placeholder { range, is_in_keyring, name, default })
+    Some((source?, default))
 }
 
 fn is_variable(name: &str) -> bool {
@@ -175,7 +156,7 @@ mod tests {
 
     #[test]
     fn missing_placeholder_value_is_named() {
-        assert_eq!(expand("x${UNSET}", &lookup), Err(Missing(SecretRef::Variable("UNSET".to_owned()))));
-        assert_eq!(expand("${keyring:UNSET}", &lookup), Err(Missing(SecretRef::Keyring("UNSET".to_owned()))));
+        assert_eq!(expand("x${UNSET}", &lookup), Err(SecretRef::Variable("UNSET".to_owned())));
+        assert_eq!(expand("${keyring:UNSET}", &lookup), Err(SecretRef::Keyring("UNSET".to_owned())));
     }
 }

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use crate::placeholder::{self, Placeholder};
+use crate::placeholder::{self, Placeholder, SecretRef};
 use crate::printable;
 use crate::side_by_side::in_order;
 
@@ -97,12 +97,6 @@ pub struct Secret {
     pub is_default: bool,
 }
 
-/// A part of a text that is a secret, but for the placeholders in it.
-struct Candidate {
-    range: Range<usize>,
-    key: String,
-}
-
 /// The byte that replaces every byte of a placeholder while a text is scanned.
 const MASK: char = '\0';
 
@@ -144,7 +138,8 @@ fn find_within(place: ConfigField<'_>, text: &str, reach: Reach) -> Vec<Secret> 
 pub(crate) fn find_literals(key: &str, text: &str) -> Vec<Secret> {
     let placeholders = placeholder::find(text);
     let masked = mask(text, &placeholders);
-    let whole = Candidate { range: scan::after_scheme(&masked)..masked.len(), key: key.to_owned() };
+    let range = scan::after_scheme(&masked)..masked.len();
+    let whole = Secret { range, key: key.to_owned(), is_default: false };
     secrets_of(&masked, &placeholders, &[whole], &|_, default| !default.is_empty())
 }
 
@@ -214,20 +209,16 @@ pub(crate) fn hidden(secret: &Secret) -> String {
 }
 
 fn mask(text: &str, placeholders: &[Placeholder<'_>]) -> String {
-    let mut masked = String::with_capacity(text.len());
-    let mut from = 0;
+    let mut masked = text.to_owned();
     for Placeholder { range, .. } in placeholders {
-        masked.push_str(text.get(from..range.start).unwrap_or_default());
-        masked.extend(std::iter::repeat_n(MASK, range.len()));
-        from = range.end;
+        masked.replace_range(range.clone(), &MASK.to_string().repeat(range.len()));
     }
-    masked.push_str(text.get(from..).unwrap_or_default());
     masked
 }
 
 /// Candidates in order, those that overlap as one.
-fn merged(candidates: Vec<Candidate>) -> Vec<Candidate> {
-    let mut merged: Vec<Candidate> = Vec::new();
+fn merged(candidates: Vec<Secret>) -> Vec<Secret> {
+    let mut merged: Vec<Secret> = Vec::new();
     for candidate in in_order(candidates, |candidate| candidate.range.start) {
         match merged.last_mut() {
             Some(last) if candidate.range.start < last.range.end => {
@@ -239,32 +230,34 @@ fn merged(candidates: Vec<Candidate>) -> Vec<Candidate> {
     merged
 }
 
+/// Returns the secrets in candidates, which may have placeholders in them, and in the defaults of placeholders.
 fn secrets_of(
     masked: &str,
     placeholders: &[Placeholder<'_>],
-    candidates: &[Candidate],
+    candidates: &[Secret],
     is_secret_default: &dyn Fn(&str, &str) -> bool,
 ) -> Vec<Secret> {
     let mut secrets = Vec::new();
     for candidate in candidates {
-        for range in literals(masked, candidate) {
-            secrets.push(Secret { range, key: candidate.key.clone(), is_default: false });
-        }
+        let ranges = literals(masked, candidate).into_iter();
+        secrets.extend(ranges.map(|range| Secret { range, ..candidate.clone() }));
     }
-    for Placeholder { range, is_in_keyring, name, default } in placeholders {
+    for Placeholder { range, source, default } in placeholders {
         let Some(default) = default else { continue };
-        let touches = |c: &&Candidate| c.range.start <= range.start && range.end <= c.range.end;
-        let key = candidates.iter().find(touches).map_or(*name, |candidate| candidate.key.as_str());
-        if is_secret_default(key, default) || (*is_in_keyring && !default.is_empty()) {
+        let (SecretRef::Variable(name) | SecretRef::Keyring(name)) = source;
+        let is_in_keyring = matches!(source, SecretRef::Keyring(_));
+        let touches = |c: &&Secret| c.range.start <= range.start && range.end <= c.range.end;
+        let key = candidates.iter().find(touches).map_or(name, |candidate| &candidate.key);
+        if is_secret_default(key, default) || (is_in_keyring && !default.is_empty()) {
             let start = range.end - 1 - default.len() - ":-".len();
-            secrets.push(Secret { range: start..range.end - 1, key: key.to_owned(), is_default: true });
+            secrets.push(Secret { range: start..range.end - 1, key: key.clone(), is_default: true });
         }
     }
     in_order(secrets, |secret| secret.range.start)
 }
 
 /// Returns the parts of a candidate beside its placeholders.
-fn literals(masked: &str, candidate: &Candidate) -> Vec<Range<usize>> {
+fn literals(masked: &str, candidate: &Secret) -> Vec<Range<usize>> {
     let text = masked.get(candidate.range.clone()).unwrap_or_default();
     let mixed = text.contains(MASK);
     let is_label = |run: &str| key::has_scheme(&candidate.key) && run.trim_end_matches('"').ends_with('=');

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::key::{self, Key};
 use super::shape::{self, is_flag};
-use super::{Candidate, ConfigField, MASK, Reach, extent};
+use super::{ConfigField, MASK, Reach, Secret, extent};
 
 /// Programs that start others: what comes before the name of the other is for them, and means other things.
 const STARTERS: [&str; 13] =
@@ -23,11 +23,12 @@ pub(super) struct Scan<'t> {
     /// `true` for a shell script.
     pub(super) is_script: bool,
     pub(super) reach: Reach,
-    pub(super) found: Vec<Candidate>,
+    /// The secrets, but for the placeholders in them.
+    pub(super) found: Vec<Secret>,
 }
 
 /// Returns the secrets in a text.
-pub(super) fn candidates(place: ConfigField<'_>, text: &str, reach: Reach) -> Vec<Candidate> {
+pub(super) fn candidates(place: ConfigField<'_>, text: &str, reach: Reach) -> Vec<Secret> {
     let mut scan = Scan {
         text,
         is_prose: matches!(place, ConfigField::Note(_)),
@@ -67,7 +68,7 @@ impl Scan<'_> {
     pub(super) fn push(&mut self, range: Range<usize>, key: &str) {
         // Keys are shown, so a key with a secret in it is replaced.
         let key = if is_name(key) && shape::tokens(key, Reach::Widest).is_empty() { key } else { "secret" };
-        self.found.push(Candidate { range, key: key.to_owned() });
+        self.found.push(Secret { range, key: key.to_owned(), is_default: false });
     }
 
     /// Takes a part of the text as the value of a key.
@@ -130,8 +131,11 @@ impl Scan<'_> {
     fn flags(&mut self) {
         let mut flag = None;
         let mut program = "";
-        let mut words = words(self.text).into_iter();
-        while let Some(mut range) = words.next() {
+        let mut quoted_to = 0;
+        for mut range in words(self.text) {
+            if range.start < quoted_to {
+                continue;
+            }
             let word = self.text.get(range.clone()).unwrap_or_default();
             if is_flag(word) {
                 flag = Some(word.trim_start_matches('-')).filter(|flag| !flag.contains('='));
@@ -145,8 +149,7 @@ impl Scan<'_> {
                 let inside = range.start + 1;
                 let length = self.text.get(inside..).and_then(|rest| rest.find(quote));
                 range = inside..length.map_or(self.text.len(), |length| inside + length);
-                let end = range.end;
-                words = words.skip_while(|word| word.start < end).collect::<Vec<_>>().into_iter();
+                quoted_to = range.end;
             } else if self.is_script && self.reach == Reach::Exact {
                 range.end = range.start + extent::of(word, true).end;
             }
@@ -204,14 +207,11 @@ fn is_port(text: &str) -> bool {
 }
 
 fn words(text: &str) -> Vec<Range<usize>> {
-    let mut words = Vec::new();
-    let mut start = 0;
-    for word in text.split(char::is_whitespace) {
-        if !word.is_empty() {
-            words.push(start..start + word.len());
-        }
-        start += word.len();
-        start += text.get(start..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
-    }
-    words
+    let mut end = 0;
+    let words = text.split_inclusive(char::is_whitespace).map(|piece| {
+        let start = end;
+        end += piece.len();
+        start..start + piece.trim_end().len()
+    });
+    words.filter(|word| !word.is_empty()).collect()
 }

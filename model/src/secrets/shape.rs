@@ -74,12 +74,13 @@ pub(super) fn private_keys(text: &str) -> Vec<Range<usize>> {
 
 /// Finds `user:password` in base64.
 pub(super) fn encoded_logins(text: &str) -> Vec<Range<usize>> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "+/-_".contains(c);
     let mut found = Vec::new();
     let mut start = 0;
-    while let Some(rest) = text.get(start..).filter(|rest| !rest.is_empty()) {
-        let word = run(rest, |c| c.is_ascii_alphanumeric() || "+/-_".contains(c));
-        let padding = run(rest.get(word.len()..).unwrap_or_default(), |c| c == '=');
+    for piece in text.split_inclusive(|c| !is_part(c)) {
+        let word = run(piece, is_part);
         if is_login(word) {
+            let padding = run(text.get(start + word.len()..).unwrap_or_default(), |c| c == '=');
             found.push(start..start + word.len() + padding.len());
         } else {
             // A slash may be a part of it, or of a path.
@@ -91,8 +92,7 @@ pub(super) fn encoded_logins(text: &str) -> Vec<Range<usize>> {
                 at += segment.len() + 1;
             }
         }
-        let next = rest.get(word.len()..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
-        start += word.len() + next;
+        start += piece.len();
     }
     found
 }

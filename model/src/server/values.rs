@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Transport;
 use crate::FileError;
 use crate::config::{Change, Key, Reach, ServerConfig, Table, change_entries};
-use crate::placeholder::{self, Missing, Placeholder, SecretRef};
+use crate::placeholder::{self, SecretRef};
 use crate::secrets::{self, ConfigField, Secret, is_secret_key};
 
 /// The prefix of variables for secrets in bindings. No other variable has this prefix, so no unrelated variable is sent
@@ -36,7 +36,7 @@ impl ServerConfig {
             if !place.is_expanded() {
                 return text.to_owned();
             }
-            placeholder::expand(text, &lookup).unwrap_or_else(|Missing(secret)| {
+            placeholder::expand(text, &lookup).unwrap_or_else(|secret| {
                 missing.get_or_insert_with(|| self.missing(&place.label(), &secret));
                 String::new()
             })
@@ -54,7 +54,7 @@ impl ServerConfig {
         let mut found = BTreeSet::new();
         self.map_texts(&mut |place, text| {
             if place.is_expanded() {
-                found.extend(placeholder::find(text).iter().map(Placeholder::stands_for));
+                found.extend(placeholder::find(text).into_iter().map(|placeholder| placeholder.source));
             }
             String::new()
         });
