@@ -19,24 +19,14 @@ pub(crate) fn encode(text: &str, kept: &str) -> String {
 /// Decodes a text; returns `None` if it is unchanged or not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('%') {
-        let (before, after) = rest.split_at(at);
-        bytes.extend_from_slice(before.as_bytes());
-        // `from_str_radix` would take a sign.
-        let hex = after.get(1..3).filter(|hex| !hex.starts_with('+'));
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = after.get(3..)?;
-            }
-            None => {
-                bytes.push(b'%');
-                rest = after.get(1..)?;
-            }
-        }
+    let mut rest = text.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        let digit = |at: usize| char::from(*after.get(at)?).to_digit(16);
+        let escaped = digit(0).zip(digit(1)).filter(|_| *byte == b'%');
+        let escaped = escaped.and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+        bytes.push(escaped.unwrap_or(*byte));
+        rest = after.get(if escaped.is_some() { 2 } else { 0 }..)?;
     }
-    bytes.extend_from_slice(rest.as_bytes());
     String::from_utf8(bytes).ok().filter(|decoded| decoded != text)
 }
 

@@ -1,6 +1,5 @@
 //! Delivers events to subscribers. A slow subscriber blocks nothing.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 
 use tokio::sync::broadcast;
@@ -12,54 +11,30 @@ use crate::ground::sync::{read, write};
 /// How many events wait for a listener; of more the oldest go.
 const UNREAD: usize = 1024;
 
-type Subscriber = broadcast::Sender<Arc<Event>>;
-
 /// Delivers the events of one client to its listeners. Each listener has its own ring, so one ring can receive the
 /// events of several clients.
 #[derive(Default)]
-pub(super) struct Bus {
-    subscribers: RwLock<Vec<Subscriber>>,
-    has_subscribers: AtomicBool,
-}
+pub(super) struct Bus(RwLock<Vec<broadcast::Sender<Arc<Event>>>>);
 
 impl Bus {
     /// Returns `true` if an event is worth to be made; may be true for a while after the last listener has gone.
     pub(super) fn has_subscribers(&self) -> bool {
-        self.has_subscribers.load(Ordering::Relaxed)
+        !read(&self.0).is_empty()
     }
 
-    /// Sends an event to all listeners. Without listeners the event is not created.
+    /// Sends an event to all listeners, and removes those that are gone. Without listeners the event is not created.
     pub(super) fn publish(&self, event: impl FnOnce() -> Event) {
-        if !self.has_subscribers() {
-            return;
+        if self.has_subscribers() {
+            let event = Arc::new(event());
+            write(&self.0).retain(|subscriber| subscriber.send(event.clone()).is_ok());
         }
-        let event = Arc::new(event());
-        let mut is_any_gone = false;
-        for subscriber in &*read(&self.subscribers) {
-            is_any_gone |= subscriber.send(event.clone()).is_err();
-        }
-        if is_any_gone {
-            self.change(|_| {});
-        }
-    }
-
-    fn add(&self, subscriber: Subscriber) {
-        self.change(|subscribers| subscribers.push(subscriber));
-    }
-
-    /// Changes the subscribers, and removes those that are gone.
-    fn change(&self, change: impl FnOnce(&mut Vec<Subscriber>)) {
-        let mut subscribers = write(&self.subscribers);
-        subscribers.retain(|subscriber| subscriber.receiver_count() > 0);
-        change(&mut subscribers);
-        self.has_subscribers.store(!subscribers.is_empty(), Ordering::Relaxed);
     }
 }
 
 /// Listens to several at once.
 pub(super) fn listen<'b>(buses: impl Iterator<Item = &'b Bus>) -> Events {
     let (subscriber, events) = broadcast::channel(UNREAD);
-    buses.for_each(|bus| bus.add(subscriber.clone()));
+    buses.for_each(|bus| write(&bus.0).push(subscriber.clone()));
     Events(events)
 }
 
@@ -112,7 +87,7 @@ mod tests {
         let (mut slow, gone) = (listen([&bus].into_iter()), listen([&bus].into_iter()));
         drop(gone);
         (0..UNREAD + 6).for_each(|number| bus.publish(|| event(number)));
-        assert_eq!(bus.subscribers.read().unwrap().len(), 1, "who has gone is forgotten");
+        assert_eq!(bus.0.read().unwrap().len(), 1, "who has gone is forgotten");
         assert_eq!(slow.next().await, Some(Event::Lagged(Lagged { missed: 6 })));
         assert_eq!(slow.next().await, Some(event(6)));
         drop(slow);

@@ -34,16 +34,10 @@ struct Copying<'r> {
 
 impl Copying<'_> {
     fn value(&mut self, key: &str, value: &Value) -> Value {
-        let is_nothing = matches!(value, Value::Null | Value::Bool(_));
-        if is_secret_key(key) && !is_nothing {
-            self.spend(REDACTED.len());
-            return REDACTED.into();
-        }
+        self.spend(4);
         match value {
-            Value::Null | Value::Bool(_) => {
-                self.spend(4);
-                value.clone()
-            }
+            Value::Null | Value::Bool(_) => value.clone(),
+            _ if is_secret_key(key) => REDACTED.into(),
             Value::Number(number) => {
                 let text = number.to_string();
                 self.spend(text.len());
@@ -62,7 +56,6 @@ impl Copying<'_> {
                     copied.push(self.value(key, item));
                 }
                 self.depth -= 1;
-                self.spend(2);
                 Value::Array(copied)
             }
             Value::Object(members) => {
@@ -76,7 +69,6 @@ impl Copying<'_> {
 
     fn object(&mut self, members: &Map<String, Value>) -> Map<String, Value> {
         let mut copied = Map::new();
-        self.spend(2);
         for (key, value) in members {
             if self.left == 0 {
                 copied.insert(CUT.to_owned(), CUT.into());

@@ -130,7 +130,7 @@ impl fmt::Display for Skipped {
 
 /// A schema that cannot be used, because a part of it is missing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}{}", place(.pointer))]
+#[error("{message}{}", crate::call::place(.pointer))]
 #[non_exhaustive]
 pub struct UnusableSchema {
     /// The position in the schema, as a JSON pointer (RFC 6901); empty if unknown.
@@ -143,8 +143,4 @@ impl UnusableSchema {
     pub(super) fn new(pointer: impl Into<String>, message: impl AsRef<str>) -> Self {
         Self { pointer: pointer.into(), message: brief(message.as_ref(), LONGEST_MESSAGE) }
     }
-}
-
-fn place(pointer: &str) -> String {
-    if pointer.is_empty() { String::new() } else { format!(" (at `{}`)", mcp_bindgen_model::printable(pointer)) }
 }

@@ -1,7 +1,6 @@
 //! The forms in which a value can be repeated: unchanged, and escaped in several ways.
 
 use std::collections::HashSet;
-use std::fmt::Write;
 
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
@@ -16,26 +15,34 @@ const LEFT_AS_THEY_ARE: [&str; 5] = ["", UNRESERVED, "-._~!*'()", "-._*", "-._~;
 
 /// Returns every form of a value, itself included. How many backslashes there are does not matter.
 pub(super) fn of(value: &str) -> HashSet<String> {
-    let mut forms = HashSet::from([value.to_owned()]);
-    let json = in_json(value);
-    for form in [value, &json] {
-        forms.insert(in_units(form, |c| "<>&".contains(c)));
-        let ascii = in_units(form, |c| !c.is_ascii() || c.is_control());
+    let json = serde_json::Value::from(value).to_string();
+    let json = json.get(1..json.len() - 1).unwrap_or_default();
+    let mut forms = HashSet::from([
+        value.to_owned(),
+        json.to_owned(),
+        value.escape_debug().to_string(),
+        value.escape_default().to_string(),
+        value.as_bytes().escape_ascii().to_string(),
+        // Python escapes control characters as `\x1b` or `\n`, and no others.
+        escaped(value, |c| c.is_ascii_control(), |c| (c as u8).escape_ascii().to_string()),
+        // ASCII-only writers drop other characters or replace each with `?`.
+        value.chars().filter(char::is_ascii).collect(),
+        value.replace(|c: char| !c.is_ascii(), "?"),
+    ]);
+    // Encoders for HTML, and for ASCII.
+    let in_units = |c: char| c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect();
+    for form in [value, json] {
+        forms.insert(escaped(form, |c| "<>&".contains(c), in_units));
+        let ascii = escaped(form, |c| !c.is_ascii() || c.is_control(), in_units);
         forms.insert(ascii.to_ascii_uppercase().replace("\\U", "\\u"));
         forms.insert(ascii);
     }
-    forms.insert(json);
-    forms.insert(value.escape_debug().to_string());
-    forms.insert(value.escape_default().to_string());
-    forms.insert(value.as_bytes().escape_ascii().to_string());
-    forms.insert(value.chars().flat_map(in_python).collect());
-    // ASCII-only writers drop other characters or replace each with `?`.
-    forms.insert(value.chars().filter(char::is_ascii).collect());
-    forms.insert(value.replace(|c: char| !c.is_ascii(), "?"));
     for kept in LEFT_AS_THEY_ARE {
+        let is_kept = |c: char| c.is_ascii_alphanumeric() || kept.contains(c);
+        let lower = |c: char| c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02x}")).collect();
+        forms.insert(escaped(value, |c| !is_kept(c), lower));
         let encoded = percent::encode(value, kept);
         forms.insert(encoded.replace("%20", "+"));
-        forms.insert(lower_hex(&encoded));
         forms.insert(encoded);
     }
     // Each is shorter than the one before.
@@ -50,42 +57,9 @@ pub(super) fn of(value: &str) -> HashSet<String> {
     forms
 }
 
-fn in_json(text: &str) -> String {
-    let quoted = serde_json::Value::from(text).to_string();
-    quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
-}
-
-/// Writes a text with `\u` escapes, like encoders for ASCII or for HTML.
-fn in_units(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
-    let mut written = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_escaped(character) {
-            for unit in character.encode_utf16(&mut [0; 2]) {
-                // Writing to a String cannot fail.
-                let _ = write!(written, "\\u{unit:04x}");
-            }
-        } else {
-            written.push(character);
-        }
-    }
-    written
-}
-
-/// Escapes a control character as `\x1b` or `\n`; other characters stay.
-fn in_python(character: char) -> Vec<char> {
-    match character {
-        _ if character.is_ascii_control() => (character as u8).escape_ascii().map(char::from).collect(),
-        _ => vec![character],
-    }
-}
-
-fn lower_hex(encoded: &str) -> String {
-    let mut after_percent = 0;
-    let lower = |c: char| {
-        after_percent = if c == '%' { 2 } else { i32::max(after_percent - 1, -1) };
-        if after_percent >= 0 { c.to_ascii_lowercase() } else { c }
-    };
-    encoded.chars().map(lower).collect()
+/// Replaces some characters of a text by their escapes.
+fn escaped(text: &str, is_escaped: impl Fn(char) -> bool, escape: impl Fn(char) -> String) -> String {
+    text.chars().map(|c| if is_escaped(c) { escape(c) } else { c.to_string() }).collect()
 }
 
 /// Returns the constant parts of its base64, alone or in the middle of something longer, which begins in one of three ways.

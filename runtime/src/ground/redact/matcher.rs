@@ -1,6 +1,7 @@
 //! Finds many texts in one, in a time that grows with the text and hardly with how many there are.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// The minimum length of a text that matches inside a word: `4711` does not match the middle of `147112`.
 const SHORTEST_INSIDE: usize = 6;
@@ -38,44 +39,23 @@ impl<'t> Skeleton<'t> {
     }
 }
 
-struct Pattern {
-    text: String,
-    /// The longest other pattern that this one begins with.
-    parent: Option<usize>,
-}
-
-/// The texts, sorted.
+/// The texts to find.
 #[derive(Default)]
 pub(super) struct Matcher {
-    patterns: Vec<Pattern>,
-    /// One bit for each pair of bytes that a pattern begins with.
-    starts: Vec<u64>,
+    /// The texts, sorted.
+    patterns: Vec<String>,
+    /// The first bytes of the texts, which rule out most places.
+    starts: HashSet<[u8; 2]>,
 }
 
 impl Matcher {
     /// Looks for these texts, escaped or not.
     pub(super) fn new(texts: impl IntoIterator<Item = String>) -> Self {
-        let mut texts: Vec<String> = texts.into_iter().map(|text| text.replace('\\', "")).collect();
-        texts.retain(|text| text.len() >= SHORTEST);
-        texts.sort_unstable();
-        texts.dedup();
-        let mut starts = if texts.is_empty() { Vec::new() } else { vec![0; usize::from(u16::MAX / 64) + 1] };
-        let mut patterns: Vec<Pattern> = Vec::with_capacity(texts.len());
-        let mut open: Vec<usize> = Vec::new();
-        for text in texts {
-            if let Some((word, bit)) = start(text.as_bytes(), 0)
-                && let Some(word) = starts.get_mut(word)
-            {
-                *word |= bit;
-            }
-            let begins = |index: &usize| patterns.get(*index).is_some_and(|earlier| text.starts_with(&earlier.text));
-            while open.last().is_some_and(|last| !begins(last)) {
-                open.pop();
-            }
-            let parent = open.last().copied();
-            open.push(patterns.len());
-            patterns.push(Pattern { text, parent });
-        }
+        let mut patterns: Vec<String> = texts.into_iter().map(|text| text.replace('\\', "")).collect();
+        patterns.retain(|text| text.len() >= SHORTEST);
+        patterns.sort_unstable();
+        patterns.dedup();
+        let starts = patterns.iter().filter_map(|text| text.as_bytes().first_chunk().copied()).collect();
         Self { patterns, starts }
     }
 
@@ -85,30 +65,25 @@ impl Matcher {
 
     /// Returns the end in the original of the longest pattern that starts here.
     pub(super) fn end_at(&self, skeleton: &Skeleton<'_>, at: usize) -> Option<usize> {
-        let (word, bit) = start(skeleton.text.as_bytes(), at)?;
-        if self.starts.get(word)? & bit == 0 {
+        let mut rest = skeleton.text.as_bytes().get(at..)?;
+        if !self.starts.contains(rest.first_chunk()?) {
             return None;
         }
-        let rest = skeleton.text.get(at..)?;
-        // The last pattern sorted before the rest has every prefix of the rest among its parents.
-        let mut candidate = self.patterns.partition_point(|pattern| pattern.text.as_str() <= rest).checked_sub(1);
-        while let Some(pattern) = candidate.and_then(|index| self.patterns.get(index)) {
-            let length = pattern.text.len();
-            if rest.starts_with(&pattern.text) {
-                let end = skeleton.place(at + length - 1) + 1;
-                if length >= SHORTEST_INSIDE || is_alone(skeleton.original, skeleton.place(at), end) {
+        // The last pattern that is sorted up to the rest shares all patterns with it that both begin with.
+        loop {
+            let last = self.patterns.partition_point(|pattern| pattern.as_bytes() <= rest).checked_sub(1)?;
+            let pattern = self.patterns.get(last)?.as_bytes();
+            let mut shared = pattern.iter().zip(rest).take_while(|(a, b)| a == b).count();
+            if shared == pattern.len() {
+                let end = skeleton.place(at + shared - 1) + 1;
+                if shared >= SHORTEST_INSIDE || is_alone(skeleton.original, skeleton.place(at), end) {
                     return Some(end);
                 }
+                shared -= 1;
             }
-            candidate = pattern.parent;
+            rest = rest.get(..shared)?;
         }
-        None
     }
-}
-
-fn start(text: &[u8], at: usize) -> Option<(usize, u64)> {
-    let pair = usize::from(*text.get(at)?) << 8 | usize::from(*text.get(at + 1)?);
-    Some((pair / 64, 1 << (pair % 64)))
 }
 
 fn is_alone(text: &str, start: usize, end: usize) -> bool {

@@ -26,9 +26,7 @@ pub(crate) const LONGEST_MESSAGE: usize = 2000;
 
 /// Takes the secrets of one server out of texts; clones share them. The default knows none.
 #[derive(Clone, Default)]
-pub(crate) struct Redactor {
-    shared: Arc<RwLock<Shared>>,
-}
+pub(crate) struct Redactor(Arc<RwLock<Shared>>);
 
 #[derive(Default)]
 struct Shared {
@@ -37,6 +35,7 @@ struct Shared {
     learned: VecDeque<String>,
     /// Those of another redactor.
     lent: Option<Arc<Known>>,
+    /// All of these, if there are any.
     known: Option<Arc<Known>>,
 }
 
@@ -44,13 +43,13 @@ impl Shared {
     fn update(&mut self) {
         let mut values = self.configured.clone();
         self.learned.iter().for_each(|learned| values.secret(learned));
-        if let Some(lent) = &self.lent {
-            values.extend(&lent.values);
-        }
-        self.known = Known::of(values);
+        self.lent.iter().for_each(|lent| values.extend(&lent.values));
+        let forms = |sure_only: bool| Matcher::new(values.iter(sure_only).flat_map(forms::of));
+        self.known = Some(Arc::new(Known { all: forms(false), sure: forms(true), values }));
     }
 }
 
+#[derive(Default)]
 struct Known {
     values: PrivateValues,
     all: Matcher,
@@ -58,24 +57,16 @@ struct Known {
     sure: Matcher,
 }
 
-impl Known {
-    fn of(values: PrivateValues) -> Option<Arc<Self>> {
-        let forms = |sure_only: bool| Matcher::new(values.iter(sure_only).flat_map(forms::of));
-        let known = Self { all: forms(false), sure: forms(true), values };
-        (!known.all.is_empty()).then(|| Arc::new(known))
-    }
-}
-
 impl Redactor {
     pub(crate) fn new(values: &PrivateValues) -> Self {
-        let known = Known::of(values.clone());
-        let shared = Shared { configured: values.clone(), known, ..Shared::default() };
-        Self { shared: Arc::new(RwLock::new(shared)) }
+        let mut shared = Shared { configured: values.clone(), ..Shared::default() };
+        shared.update();
+        Self(Arc::new(RwLock::new(shared)))
     }
 
     /// Adds a new secret, such as a token or a session id; only the latest ones are kept.
     pub(crate) fn learn(&self, secret: &str) {
-        let mut shared = write(&self.shared);
+        let mut shared = write(&self.0);
         if shared.learned.iter().any(|learned| learned == secret) {
             return;
         }
@@ -88,24 +79,21 @@ impl Redactor {
 
     /// Adds all secrets of another redactor, in place of its earlier ones.
     pub(crate) fn learn_from(&self, other: &Self) {
-        let Some(lent) = other.known() else { return };
-        let mut shared = write(&self.shared);
+        let Some(lent) = read(&other.0).known.clone() else { return };
+        let mut shared = write(&self.0);
         if !shared.lent.as_ref().is_some_and(|known| Arc::ptr_eq(known, &lent)) {
             shared.lent = Some(lent);
             shared.update();
         }
     }
 
-    fn known(&self) -> Option<Arc<Known>> {
-        read(&self.shared).known.clone()
+    fn known(&self) -> Arc<Known> {
+        read(&self.0).known.clone().unwrap_or_default()
     }
 
     /// Returns a text without secrets.
     pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match self.known() {
-            Some(known) => without(text, &known.all, usize::MAX),
-            None => Cow::Borrowed(text),
-        }
+        without(text, &self.known().all, usize::MAX)
     }
 
     /// Returns `true` if a text contains a secret.
@@ -115,26 +103,20 @@ impl Redactor {
 
     /// Returns `true` if a text certainly contains a secret.
     pub(crate) fn is_sure_of(&self, text: &str) -> bool {
-        self.known().is_some_and(|known| matches!(without(text, &known.sure, usize::MAX), Cow::Owned(_)))
+        matches!(without(text, &self.known().sure, usize::MAX), Cow::Owned(_))
     }
 
     /// Returns untrusted text for a message: without secrets, control sequences and bidirectional marks, and with at
     /// most this many characters. Lines stay.
     pub(crate) fn shown(&self, text: &str, longest: usize) -> String {
-        let text = match self.known() {
-            Some(known) => without(text, &known.all, longest.saturating_add(1)),
-            None => Cow::Borrowed(text),
-        };
-        let (kept, is_cut) = match text.char_indices().nth(longest) {
-            Some((end, _)) => (text.get(..end).unwrap_or_default(), true),
-            None => (&*text, false),
-        };
-        let lines = kept.split('\n').map(|line| line.split('\t').map(printable).collect::<Vec<_>>().join("\t"));
-        let mut shown = lines.collect::<Vec<_>>().join("\n");
-        if is_cut {
-            shown.push('…');
-        }
-        shown
+        let text = without(text, &self.known().all, longest.saturating_add(1));
+        let end = text.char_indices().nth(longest).map(|(end, _)| end);
+        let kept = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
+        let lines = kept.split_inclusive(['\n', '\t']).map(|part| {
+            let line = part.trim_end_matches(['\n', '\t']);
+            printable(line) + part.get(line.len()..).unwrap_or_default()
+        });
+        lines.chain(end.map(|_| "…".to_owned())).collect()
     }
 
     /// Writes `Debug` of a value, without secrets.
@@ -162,17 +144,13 @@ impl Redactor {
 
     /// Takes secrets out of a value for messages.
     pub(crate) fn value(&self, value: &mut Value) {
-        if let Some(known) = self.known() {
-            clean(value, &known.all);
-        }
+        clean(value, &self.known().all);
     }
 
     /// Removes values that are certainly secret from a server's description of itself, and no others: schemas must stay
     /// unchanged.
     pub(crate) fn description(&self, value: &mut Value) {
-        if let Some(known) = self.known() {
-            clean(value, &known.sure);
-        }
+        clean(value, &self.known().sure);
     }
 }
 
@@ -218,6 +196,9 @@ impl PartialEq for Redactor {
 
 /// Returns the text without secrets, up to `longest` characters. Secrets that overlap or touch are removed together.
 fn without<'t>(text: &'t str, secrets: &Matcher, longest: usize) -> Cow<'t, str> {
+    if secrets.is_empty() {
+        return Cow::Borrowed(text);
+    }
     let skeleton = Skeleton::of(text);
     let mut written = String::new();
     let mut length = 0;

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use base64::Engine;
-use base64::alphabet;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::prelude::BASE64_STANDARD_NO_PAD;
 use mcp_bindgen_model::{ServerConfig, Transport};
 
 use crate::ground::percent;
@@ -232,7 +231,6 @@ fn is_random(value: &str) -> bool {
 }
 
 fn decoded(credentials: &str) -> Option<String> {
-    let lenient = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-    let bytes = GeneralPurpose::new(&alphabet::STANDARD, lenient).decode(credentials);
+    let bytes = BASE64_STANDARD_NO_PAD.decode(credentials.trim_end_matches('='));
     String::from_utf8(bytes.ok()?).ok().filter(|login| login.contains(':'))
 }
