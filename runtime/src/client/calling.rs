@@ -9,7 +9,7 @@ use tracing::Instrument;
 
 use super::Client;
 use super::state::Lease;
-use crate::call::events::{Try, report};
+use crate::call::events::{CallSpan, report};
 use crate::call::{Limit, Offer, ServiceFuture, wait};
 use crate::client::catalog::drift::Bound;
 use crate::connect::ask::Ask;
@@ -184,7 +184,7 @@ impl Client {
 
     /// Makes a call in a separate span.
     async fn try_once(&self, mut call: ToolCall, is_all: bool) -> Result<ToolResult, CallError> {
-        let attempt = Try::begin(&self.supervisor.shared.observer, &call, is_all);
+        let attempt = CallSpan::of_try(&self.supervisor.shared.observer, &call, is_all);
         let made = async {
             self.check(&call).await?;
             let bound = self.bound(&call)?;
@@ -194,7 +194,7 @@ impl Client {
             attempt.connected(&connection.protocol_version);
             self.call_over(&connection, call, bound, patience).await
         };
-        let outcome = made.instrument(attempt.span()).await;
+        let outcome = made.instrument(attempt.span.clone()).await;
         attempt.end(&outcome);
         outcome
     }

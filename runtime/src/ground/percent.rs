@@ -1,20 +1,4 @@
-//! Percent-encoding.
-
-use std::fmt::Write;
-
-/// Encodes all bytes except ASCII letters, digits and those in `kept`.
-pub(crate) fn encode(text: &str, kept: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || kept.as_bytes().contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            // Writing to a String cannot fail.
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
-}
+//! Decodes percent-encoding.
 
 /// Decodes a text; returns `None` if it is unchanged or not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<String> {

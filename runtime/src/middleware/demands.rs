@@ -19,7 +19,7 @@ impl Around for Announced {
         }
         report(&self.0, call, async |call| {
             let span = CallSpan::of_all(&self.0, &call);
-            let outcome = below(call).instrument(span.span()).await;
+            let outcome = below(call).instrument(span.span.clone()).await;
             span.end(&outcome);
             outcome
         })

@@ -1,16 +1,14 @@
-//! Reports a call to observers: the whole call, and each attempt of a client.
+//! Reports a call to observers.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
-use tracing::Span;
 
 use super::event::{CallOutcome, CallSource, Event, ToolInvoked};
 use super::metrics;
 use super::observer::Observer;
-use super::spans::CallSpan;
 use crate::{CallError, ToolCall, ToolResult};
 
 /// Makes a call, and reports its outcome to the observer, even if the program drops it.
@@ -79,43 +77,5 @@ impl Invocation {
 impl Drop for Invocation {
     fn drop(&mut self) {
         self.publish(CallOutcome::Dropped, None);
-    }
-}
-
-/// One try of a client to make a call.
-pub(crate) struct Try {
-    observer: Arc<Observer>,
-    is_bound: bool,
-    span: CallSpan,
-    /// When the request was sent, and the protocol version.
-    sent: OnceLock<(Instant, String)>,
-}
-
-impl Try {
-    /// Begins an attempt; `is_all` is `true` if no layer around the client reports the call.
-    pub(crate) fn begin(observer: &Arc<Observer>, call: &ToolCall, is_all: bool) -> Self {
-        let span = CallSpan::of_try(observer, call, is_all);
-        Self { observer: observer.clone(), is_bound: call.spec.is_some(), span, sent: OnceLock::new() }
-    }
-
-    /// Records the protocol version right before the request is sent.
-    pub(crate) fn connected(&self, protocol_version: &str) {
-        self.span.connected(protocol_version);
-        self.sent.get_or_init(|| (Instant::now(), protocol_version.to_owned()));
-    }
-
-    pub(crate) fn span(&self) -> Span {
-        self.span.span()
-    }
-
-    pub(crate) fn end(self, outcome: &Result<ToolResult, CallError>) {
-        if metrics::ARE_KEPT
-            && let Some((begun, protocol_version)) = self.sent.into_inner()
-        {
-            let tool = self.observer.name(outcome.as_ref().map_or_else(CallError::tool, |result| &result.tool));
-            let (server, request) = (self.observer.server(), (begun.elapsed(), protocol_version));
-            metrics::request_ended((server, &self.observer.endpoint), (&tool, self.is_bound), request, outcome);
-        }
-        self.span.end(outcome);
     }
 }

@@ -18,7 +18,7 @@ pub use event::{
     ApprovalAsked, CallKind, CallOutcome, CallSource, DriftDetected, Event, Lagged, ServerStateChanged, ToolInvoked,
     ToolsChanged,
 };
-pub(crate) use invocation::{Try, report};
+pub(crate) use invocation::report;
 pub use observer::HostedObserver;
 pub(crate) use observer::{Observer, subscribe_to_all};
 pub(crate) use spans::{CallSpan, note_request};

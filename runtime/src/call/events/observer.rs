@@ -41,11 +41,10 @@ impl Observer {
         let redactor = has_all.then(|| Redactor::new(&PrivateValues::of(config)));
         Self {
             server: Some(config.name.clone()),
-            kind: CallKind::Mcp,
-            bus: Bus::default(),
             records_content,
             redactor: RwLock::new(redactor),
             endpoint: Endpoint::of(config),
+            ..Self::default()
         }
     }
 

@@ -5,16 +5,17 @@
 //! Spans omit `mcp.session.id`, because it grants access to the session. They omit the status description, because a
 //! server may repeat in it what it received.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rmcp::model::RequestId;
-use serde_json::{Map, Value};
+use serde_json::Value;
+use tokio::time::Instant;
 use tracing::Span;
 use tracing::field::Empty;
 
 use super::event::{CallOutcome, CallSource};
 use super::observer::Observer;
-use super::{METHOD, OPERATION};
+use super::{METHOD, OPERATION, metrics};
 use crate::{CallError, ToolCall, ToolResult};
 
 const TARGET: &str = "mcp_bindgen::calls";
@@ -46,13 +47,16 @@ macro_rules! call_span {
     };
 }
 
-/// The span of a call, or of one try of it.
+/// Reports a call, or one try of it, as a span, and the request of a try as a metric.
 pub(crate) struct CallSpan {
-    span: Span,
-    /// The observer, if a span is open.
-    observer: Option<Arc<Observer>>,
+    pub(crate) span: Span,
+    observer: Arc<Observer>,
+    is_bound: bool,
     /// `true` if this span records the call's content.
     has_content: bool,
+    /// When the request of a try was sent, and the protocol version.
+    sent: OnceLock<(Instant, String)>,
+    has_ended: bool,
 }
 
 impl CallSpan {
@@ -63,51 +67,57 @@ impl CallSpan {
         Self::begin(span, OPERATION, observer, call, true)
     }
 
-    /// Opens the span of one request. A span around all attempts, if any, is the agent's operation.
+    /// Opens the span of one request. A span around all attempts, if any, is the agent's operation; `is_all` is `true`
+    /// if there is none.
     pub(crate) fn of_try(observer: &Arc<Observer>, call: &ToolCall, is_all: bool) -> Self {
         let span = call_span!(METHOD, "client");
         span.record("mcp.method.name", METHOD);
-        let traced = Self::begin(span, METHOD, observer, call, is_all);
-        if let (Some(observer), span) = (&traced.observer, &traced.span) {
-            if is_all {
-                span.record("gen_ai.operation.name", OPERATION);
-            }
-            span.record("network.transport", observer.endpoint.transport);
-            span.record("server.address", observer.endpoint.address.as_deref());
-            span.record("server.port", observer.endpoint.port);
-        }
-        traced
+        span.record("gen_ai.operation.name", is_all.then_some(OPERATION));
+        span.record("network.transport", observer.endpoint.transport);
+        span.record("server.address", observer.endpoint.address.as_deref());
+        span.record("server.port", observer.endpoint.port);
+        Self::begin(span, METHOD, observer, call, is_all)
     }
 
     fn begin(span: Span, what: &str, observer: &Arc<Observer>, call: &ToolCall, has_content: bool) -> Self {
-        if span.is_disabled() {
-            return Self { span, observer: None, has_content };
+        if !span.is_disabled() {
+            let tool = observer.name(&call.tool);
+            span.record("otel.name", format!("{what} {tool}"));
+            span.record("gen_ai.tool.name", tool);
+            span.record("mcp_bindgen.server", observer.server_of(call));
+            span.record("mcp_bindgen.source", observer.name(CallSource::of(call).as_str()));
+            if has_content {
+                let arguments = observer.arguments(&call.arguments);
+                span.record("gen_ai.tool.call.arguments", arguments.map(|object| Value::Object(object).to_string()));
+            }
         }
-        let tool = observer.name(&call.tool);
-        span.record("otel.name", format!("{what} {tool}"));
-        span.record("gen_ai.tool.name", tool);
-        span.record("mcp_bindgen.server", observer.server_of(call));
-        span.record("mcp_bindgen.source", observer.name(CallSource::of(call).as_str()));
-        if has_content {
-            span.record("gen_ai.tool.call.arguments", observer.arguments(&call.arguments).map(json));
-        }
-        Self { span, observer: Some(observer.clone()), has_content }
+        let (observer, is_bound) = (observer.clone(), call.spec.is_some());
+        Self { span, observer, is_bound, has_content, sent: OnceLock::new(), has_ended: false }
     }
 
-    pub(crate) fn span(&self) -> Span {
-        self.span.clone()
-    }
-
+    /// Records the protocol version right before the request is sent.
     pub(crate) fn connected(&self, protocol_version: &str) {
         self.span.record("mcp.protocol.version", protocol_version);
+        self.sent.get_or_init(|| (Instant::now(), protocol_version.to_owned()));
     }
 
     pub(crate) fn end(mut self, outcome: &Result<ToolResult, CallError>) {
-        let Some(observer) = self.observer.take() else { return };
+        self.has_ended = true;
+        if metrics::ARE_KEPT
+            && let Some((begun, protocol_version)) = self.sent.take()
+        {
+            let tool = self.observer.name(outcome.as_ref().map_or_else(CallError::tool, |result| &result.tool));
+            let (server, request) = (self.observer.server(), (begun.elapsed(), protocol_version));
+            metrics::request_ended((server, &self.observer.endpoint), (&tool, self.is_bound), request, outcome);
+        }
+        if self.span.is_disabled() {
+            return;
+        }
         if let Ok(result) = outcome
             && self.has_content
         {
-            self.span.record("gen_ai.tool.call.result", observer.result(result).map(|result| result.to_string()));
+            let result = self.observer.result(result);
+            self.span.record("gen_ai.tool.call.result", result.map(|result| result.to_string()));
         }
         let code = match outcome {
             Err(CallError::Rpc { code, .. }) => Some(code.to_string()),
@@ -128,14 +138,10 @@ impl CallSpan {
 
 impl Drop for CallSpan {
     fn drop(&mut self) {
-        if self.observer.is_some() {
+        if !self.has_ended {
             self.failed(CallOutcome::Dropped.as_str());
         }
     }
-}
-
-fn json(object: Map<String, Value>) -> String {
-    Value::Object(object).to_string()
 }
 
 /// Records the request id of a call in the current span. If a server asks for input, a call has several requests, and

@@ -27,31 +27,17 @@ pub(super) fn check(tool: &str, schema: &'static str, value: &Value, redactor: &
 fn compiled(tool: &str, schema: &'static str) -> Compiled {
     let place = (schema.as_ptr().addr(), schema.len());
     let known = read(&COMPILED).get(&place).cloned();
-    known.unwrap_or_else(|| {
-        let compiled = compile(schema);
-        let mut all = write(&COMPILED);
-        let kept = all.entry(place).or_insert_with(|| {
-            warn(tool, &compiled);
-            Arc::new(compiled)
-        });
-        Arc::clone(kept)
-    })
+    known.unwrap_or_else(|| write(&COMPILED).entry(place).or_insert_with(|| Arc::new(compile(tool, schema))).clone())
 }
 
-fn compile(schema: &str) -> Result<Validator, UnusableSchema> {
-    let schema = serde_json::from_str(schema).map_err(|error| UnusableSchema::new("", error.to_string()))?;
-    Validator::new(&schema)
-}
-
-fn warn(tool: &str, compiled: &Result<Validator, UnusableSchema>) {
-    match compiled {
-        Ok(validator) => {
-            for skipped in validator.skipped() {
-                tracing::warn!(tool, pointer = skipped.pointer, "part of the schema is not validated: {skipped}");
-            }
-        }
-        Err(unusable) => tracing::warn!(tool, "unusable schema: {unusable}"),
+/// Compiles a schema, and warns of what is not validated.
+fn compile(tool: &str, schema: &str) -> Result<Validator, UnusableSchema> {
+    let schema = serde_json::from_str(schema).map_err(|error| UnusableSchema::new("", error.to_string()));
+    let compiled = schema.and_then(|schema| Validator::new(&schema));
+    for skipped in compiled.iter().flat_map(Validator::skipped) {
+        tracing::warn!(tool, pointer = skipped.pointer, "part of the schema is not validated: {skipped}");
     }
+    compiled.inspect_err(|unusable| tracing::warn!(tool, "unusable schema: {unusable}"))
 }
 
 #[cfg(test)]

@@ -38,11 +38,11 @@ pub(super) fn of(value: &str) -> HashSet<String> {
         forms.insert(ascii);
     }
     for kept in LEFT_AS_THEY_ARE {
-        let is_kept = |c: char| c.is_ascii_alphanumeric() || kept.contains(c);
-        let lower = |c: char| c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02x}")).collect();
-        forms.insert(escaped(value, |c| !is_kept(c), lower));
-        let encoded = percent::encode(value, kept);
+        let is_escaped = |c: char| !c.is_ascii_alphanumeric() && !kept.contains(c);
+        let bytes = |c: char| c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
+        let encoded = escaped(value, is_escaped, bytes);
         forms.insert(encoded.replace("%20", "+"));
+        forms.insert(escaped(value, is_escaped, |c| bytes(c).to_ascii_lowercase()));
         forms.insert(encoded);
     }
     // Each is shorter than the one before.
