@@ -6,7 +6,6 @@ pub(crate) mod backoff;
 pub(crate) mod contained;
 pub(crate) mod deadline;
 pub(crate) mod limiter;
-pub(crate) mod percent;
 pub(crate) mod recent;
 pub(crate) mod redact;
 pub(crate) mod sync;

@@ -1,13 +1,12 @@
 //! Rewrites schemas of servers so that a validator accepts them: invalid keywords are removed and reported, keywords of
 //! other versions of JSON Schema are translated, and each reference is the JSON pointer of a definition.
 
-use jsonschema::Draft;
+use jsonschema::{Draft, ValidationError, Validator};
 use mcp_bindgen_schema::{NAMED_SCHEMAS, SCHEMA, SCHEMA_LIST, below};
 use serde_json::{Map, Value, json};
 
 use super::Skipped;
 use super::links::Links;
-use super::validator::compile;
 use super::violation::{LONGEST_VALUE, brief};
 
 /// Every version of JSON Schema has this keyword.
@@ -28,6 +27,11 @@ pub(super) fn mend(links: &Links<'_>, draft: Draft, is_tried: bool) -> (Value, V
         root.insert(DEFINITIONS.to_owned(), mender.definitions.into());
     }
     (document, mender.skipped)
+}
+
+/// Compiles a document. Nothing is fetched.
+pub(super) fn compile(draft: Draft, schema: &Value) -> Result<Validator, ValidationError<'static>> {
+    jsonschema::options().with_draft(draft).offline().should_validate_formats(false).build(schema)
 }
 
 struct Mender<'l> {

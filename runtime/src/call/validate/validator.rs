@@ -1,11 +1,11 @@
 //! A schema that is ready to check values.
 
-use jsonschema::{Draft, ValidationError};
+use jsonschema::Draft;
 use mcp_bindgen_schema::Draft as Dialect;
 use serde_json::Value;
 
 use super::links::Links;
-use super::mend::mend;
+use super::mend::{compile, mend};
 use super::{Skipped, UnusableSchema, Violation, expansion};
 use crate::ground::redact::Redactor;
 
@@ -88,8 +88,4 @@ impl Validator {
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
     }
-}
-
-pub(super) fn compile(draft: Draft, schema: &Value) -> Result<jsonschema::Validator, ValidationError<'static>> {
-    jsonschema::options().with_draft(draft).offline().should_validate_formats(false).build(schema)
 }

@@ -5,8 +5,6 @@ use std::collections::HashSet;
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
 
-use crate::ground::percent;
-
 const SHORTEST_IN_BASE64: usize = 8;
 const UNRESERVED: &str = "-._~";
 /// The characters that encoders leave as they are beside letters and digits: none, RFC 3986, `encodeURIComponent`, forms,
@@ -46,7 +44,7 @@ pub(super) fn of(value: &str) -> HashSet<String> {
         forms.insert(encoded);
     }
     // Each is shorter than the one before.
-    forms.extend(percent::decode(value).iter().flat_map(|decoded| of(decoded)));
+    forms.extend(decode(value).iter().flat_map(|decoded| of(decoded)));
     for apostrophe in ["&#39;", "&#x27;"] {
         let text = value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         forms.insert(text.replace('"', "&quot;").replace('\'', apostrophe));
@@ -60,6 +58,20 @@ pub(super) fn of(value: &str) -> HashSet<String> {
 /// Replaces some characters of a text by their escapes.
 fn escaped(text: &str, is_escaped: impl Fn(char) -> bool, escape: impl Fn(char) -> String) -> String {
     text.chars().map(|c| if is_escaped(c) { escape(c) } else { c.to_string() }).collect()
+}
+
+/// Decodes percent escapes; returns `None` if it is unchanged or not UTF-8.
+pub(super) fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        let digit = |at: usize| char::from(*after.get(at)?).to_digit(16);
+        let escaped = digit(0).zip(digit(1)).filter(|_| *byte == b'%');
+        let escaped = escaped.and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+        bytes.push(escaped.unwrap_or(*byte));
+        rest = after.get(if escaped.is_some() { 2 } else { 0 }..)?;
+    }
+    String::from_utf8(bytes).ok().filter(|decoded| decoded != text)
 }
 
 /// Returns the constant parts of its base64, alone or in the middle of something longer, which begins in one of three ways.
@@ -116,6 +128,15 @@ mod tests {
                 let encoded = engine.encode(format!("{before}hunter2-hunter2{after}"));
                 assert!(forms.iter().any(|form| form.len() > 16 && encoded.contains(form)), "{encoded}");
             }
+        }
+    }
+
+    #[test]
+    fn percent_escapes_are_decoded_and_invalid_ones_are_unchanged() {
+        for (text, expected) in
+            [("/a%20b", "/a b"), ("/%C3%A9", "/é"), ("/100%", "/100%"), ("/%zz", "/%zz"), ("/%+1", "/%+1")]
+        {
+            assert_eq!(decode(text).as_deref().unwrap_or(text), expected);
         }
     }
 }

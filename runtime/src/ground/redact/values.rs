@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
 use mcp_bindgen_model::{ServerConfig, Transport};
 
-use crate::ground::percent;
+use super::forms;
 
 const SHORTEST: usize = 4;
 /// A value that is written out under a harmless key, or is a line of something longer, is a word of every text if it is shorter.
@@ -168,7 +168,7 @@ impl PrivateValues {
             let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
             if let Some((login, _)) = authority.rsplit_once('@') {
                 self.add_login(login);
-                if let Some(login) = percent::decode(login) {
+                if let Some(login) = forms::decode(login) {
                     self.add_login(&login);
                 }
             }
