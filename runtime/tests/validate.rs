@@ -130,6 +130,29 @@ fn dialect_is_selected_by_the_schema() {
     assert!(accepts(draft4.clone(), json!({"any": 1})));
     assert!(!accepts(draft4.clone(), json!({"gone": 1})));
     assert_eq!(skipped(draft4), Vec::<String>::new());
+    let newer = json!({"$schema": "http://json-schema.org/draft-04/schema#", "const": 1, "exclusiveMinimum": 5,
+                       "propertyNames": false, "contains": false});
+    for value in [json!(2), json!({"a": 1}), json!([1])] {
+        assert!(accepts(newer.clone(), value));
+    }
+}
+
+#[test]
+fn definitions_without_references_are_not_read() {
+    let unused = json!({"$defs": {"a": {"$ref": "#/nowhere"}, "b": {"type": "any"}}, "type": "integer"});
+    assert_eq!(skipped(unused.clone()), Vec::<String>::new());
+    assert!(accepts(unused.clone(), json!(1)) && !accepts(unused, json!("x")));
+}
+
+#[test]
+fn part_that_is_referred_to_elsewhere_is_reported_once() {
+    let shared = json!({"properties": {"a": {"properties": {"b": {"type": "any", "maximum": 1}}},
+                                       "c": {"$ref": "#/properties/a/properties/b"}, "d": {"$ref": "#"}}});
+    assert_eq!(skipped(shared.clone()), ["/properties/a/properties/b/type"]);
+    for value in [json!({"a": {"b": 2}}), json!({"c": 2}), json!({"d": {"d": {"c": 2}}})] {
+        assert!(!accepts(shared.clone(), value));
+    }
+    assert!(accepts(shared, json!({"a": {"b": 1}, "c": 1, "d": {"c": 0}})));
 }
 
 #[test]

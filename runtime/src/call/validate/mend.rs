@@ -2,7 +2,7 @@
 //! other versions of JSON Schema are translated, and each reference is the JSON pointer of a definition.
 
 use jsonschema::{Draft, ValidationError, Validator};
-use mcp_bindgen_schema::{NAMED_SCHEMAS, SCHEMA, SCHEMA_LIST, below};
+use mcp_bindgen_schema::{Draft as Dialect, NAMED_SCHEMAS, SCHEMA, SCHEMA_LIST, below};
 use serde_json::{Map, Value, json};
 
 use super::Skipped;
@@ -72,7 +72,7 @@ impl Mender<'_> {
             references.map(|(keyword, target)| ((*keyword).to_owned(), definition(*target).into())).collect();
         let is_reference = self.links.is_reference(value);
         for (keyword, value) in map.iter().filter(|(keyword, _)| !is_reference || *keyword == "$ref") {
-            if !is_unused(keyword, value) && !mended.contains_key(keyword) {
+            if !is_unused(self.links.draft, keyword, value) && !mended.contains_key(keyword) {
                 mended.insert(keyword.clone(), self.keyword(keyword, value, &below(pointer, keyword)));
             }
         }
@@ -170,8 +170,8 @@ fn definition(index: usize) -> String {
     format!("#/{DEFINITIONS}/{index}")
 }
 
-/// Returns `true` if a keyword only describes values, or only matters to references.
-fn is_unused(keyword: &str, value: &Value) -> bool {
+/// Returns `true` if a keyword only describes values, only matters to references, or is unknown in its dialect.
+fn is_unused(dialect: Dialect, keyword: &str, value: &Value) -> bool {
     match keyword {
         "$schema" | "$comment" | "$vocabulary" | "$defs" | DEFINITIONS | "title" | "description" | "default"
         | "examples" | "deprecated" | "readOnly" | "writeOnly" | "format" | "contentEncoding" | "contentMediaType" => {
@@ -179,6 +179,8 @@ fn is_unused(keyword: &str, value: &Value) -> bool {
         }
         // Other values are malformed.
         "$id" | "id" | "$anchor" | "$dynamicAnchor" => value.is_string(),
+        "const" | "contains" | "propertyNames" => dialect == Dialect::D4,
+        "exclusiveMinimum" | "exclusiveMaximum" => dialect == Dialect::D4 && value.is_number(),
         _ => false,
     }
 }

@@ -29,7 +29,7 @@ impl Validator {
         let links = Links::of(schema)?;
         expansion::check(&links)?;
         let draft = match links.draft {
-            // Booleans for exclusive bounds, the other difference, are translated.
+            // `mend` handles the differences of draft 4.
             Dialect::D4 | Dialect::D6 => Draft::Draft6,
             Dialect::D7 => Draft::Draft7,
             Dialect::D2019 => Draft::Draft201909,
