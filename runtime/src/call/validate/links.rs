@@ -49,10 +49,10 @@ impl<'a> Links<'a> {
         let mut next = 0;
         while let Some(schema) = links.schemas.get(next) {
             let (value, pointer) = (schema.value, schema.pointer.clone());
-            let (references, beside) = links.follow(&bundle, value, pointer)?;
+            let followed = links.follow(&bundle, value, pointer)?;
+            links.targets.extend(followed.references.iter().map(|(_, target)| *target));
             if let Some(schema) = links.schemas.get_mut(next) {
-                links.targets.extend(references.iter().map(|(_, target)| *target));
-                (schema.references, schema.beside) = (references, beside);
+                *schema = followed;
             }
             next += 1;
         }
@@ -80,15 +80,15 @@ impl<'a> Links<'a> {
         index
     }
 
-    /// Adds the schemas that a schema holds or refers to, and returns its references and the schemas beside it.
+    /// Adds the schemas that a schema holds or refers to, and returns it with their indexes.
     fn follow(
         &mut self,
         bundle: &Bundle<'a>,
         value: &'a Value,
         mut pointer: String,
-    ) -> Result<(Vec<(&'static str, usize)>, Vec<usize>), UnusableSchema> {
+    ) -> Result<Schema<'a>, UnusableSchema> {
         let (mut references, mut beside) = (Vec::new(), Vec::new());
-        let Value::Object(map) = value else { return Ok((references, beside)) };
+        let Value::Object(map) = value else { return Ok(Schema { value, pointer, references, beside }) };
         if pointer.matches('/').count() > DEEPEST {
             return Err(UnusableSchema::new(pointer, format!("the schema is more than {DEEPEST} levels deep")));
         }
@@ -127,6 +127,6 @@ impl<'a> Links<'a> {
                 }
             });
         }
-        Ok((references, beside))
+        Ok(Schema { value, pointer, references, beside })
     }
 }
