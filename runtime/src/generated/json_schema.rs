@@ -2,12 +2,16 @@
 //! cannot see this one's features, so there are two of it.
 
 #[cfg(feature = "schemars")]
-pub use {schemars, std::borrow::Cow};
+pub use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+/// The name or id of a type.
+#[cfg(feature = "schemars")]
+pub type Name = std::borrow::Cow<'static, str>;
 
 /// Returns a schema as `schemars` holds it.
 #[cfg(feature = "schemars")]
 #[must_use]
-pub fn original(text: Option<&str>) -> schemars::Schema {
+pub fn original(text: Option<&str>) -> Schema {
     text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
@@ -25,22 +29,18 @@ macro_rules! __json_schema {
         $crate::__json_schema!($type, <$params as $crate::Tool>::SPEC.output_schema);
     };
     ($type:ident, $text:expr) => {
-        impl $crate::__private::json_schema::schemars::JsonSchema for $type {
-            fn schema_name() -> $crate::__private::json_schema::Cow<'static, str> {
-                $crate::__private::json_schema::Cow::Borrowed(::core::stringify!($type))
+        impl $crate::__private::json_schema::JsonSchema for $type {
+            fn schema_name() -> $crate::__private::json_schema::Name {
+                ::core::convert::From::from(::core::stringify!($type))
             }
 
-            fn schema_id() -> $crate::__private::json_schema::Cow<'static, str> {
-                $crate::__private::json_schema::Cow::Borrowed(::core::concat!(
-                    ::core::module_path!(),
-                    "::",
-                    ::core::stringify!($type)
-                ))
+            fn schema_id() -> $crate::__private::json_schema::Name {
+                ::core::convert::From::from(::core::concat!(::core::module_path!(), "::", ::core::stringify!($type)))
             }
 
             fn json_schema(
-                _: &mut $crate::__private::json_schema::schemars::SchemaGenerator,
-            ) -> $crate::__private::json_schema::schemars::Schema {
+                _: &mut $crate::__private::json_schema::SchemaGenerator,
+            ) -> $crate::__private::json_schema::Schema {
                 $crate::__private::json_schema::original($text)
             }
         }
