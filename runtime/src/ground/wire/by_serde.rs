@@ -5,9 +5,9 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Unexpecte
 use serde::{Serialize, forward_to_deserialize_any};
 use serde_json::{Number, Value};
 
-use super::input::Recorded;
-use super::scalar::Scalar;
-use super::tape::Node;
+use super::mismatch::kind_of;
+use super::scalar::{Scalar, integer_of};
+use super::tape::{Node, Recorded};
 use super::{Form, Input, Mismatch};
 
 /// Implements `Wire::read` for a type with `Deserialize`. Unlike those of `serde_json`, errors have a JSON pointer, and
@@ -16,7 +16,7 @@ use super::{Form, Input, Mismatch};
 /// # Errors
 /// Fails if the value does not match.
 pub fn read_by_serde<T: DeserializeOwned>(input: Input<'_>) -> Result<T, Mismatch> {
-    input.recorded(|| None, |value| T::deserialize(Reading(value)))
+    input.recorded(|value| T::deserialize(value))
 }
 
 /// Implements `Print::form` for a type with `Serialize`.
@@ -91,7 +91,7 @@ impl de::Error for Mismatch {
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::new(format!("expected {expected}, found {}", kind(found)))
+        Self::new(format!("expected {expected}, found {}", kind_of(&found.to_string())))
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
@@ -111,61 +111,37 @@ impl de::Error for Mismatch {
     }
 }
 
-fn kind(found: Unexpected<'_>) -> &'static str {
-    match found {
-        Unexpected::Bool(_) => "a boolean",
-        Unexpected::Unsigned(_) | Unexpected::Signed(_) => "an integer",
-        Unexpected::Float(_) => "a number",
-        Unexpected::Str(_) | Unexpected::Char(_) => "a string",
-        Unexpected::Unit | Unexpected::Option => "null",
-        Unexpected::Seq => "an array",
-        Unexpected::Map => "an object",
-        _ => "something else",
-    }
-}
-
-struct Reading<'a>(Recorded<'a>);
-
-/// `5.0` is an integer in JSON Schema.
-macro_rules! integers {
-    ($($method:ident)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-            let Node::Scalar(scalar @ Scalar::Float(_)) = self.0.node() else { return self.deserialize_any(visitor) };
-            match (scalar.whole("an integer"), scalar.whole("an integer")) {
-                (Ok(whole), _) => visitor.visit_i64(whole),
-                (_, Ok(whole)) => visitor.visit_u64(whole),
-                _ => self.deserialize_any(visitor),
-            }
-        }
-    )*};
-}
-
-impl<'de> Deserializer<'de> for Reading<'de> {
+impl<'de> Deserializer<'de> for Recorded<'de> {
     type Error = Mismatch;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        match self.0.node() {
+        match self.node() {
             Node::Scalar(Scalar::Null) => visitor.visit_unit(),
             Node::Scalar(Scalar::Bool(value)) => visitor.visit_bool(value),
             Node::Scalar(Scalar::Unsigned(number)) => visitor.visit_u64(number),
             Node::Scalar(Scalar::Signed(number)) => visitor.visit_i64(number),
-            Node::Scalar(Scalar::Float(number)) => visitor.visit_f64(number),
+            // `5.0` is an integer in JSON Schema, and a double takes an integer.
+            Node::Scalar(Scalar::Float(number)) => match integer_of(number) {
+                Some(Scalar::Unsigned(whole)) => visitor.visit_u64(whole),
+                Some(Scalar::Signed(whole)) => visitor.visit_i64(whole),
+                _ => visitor.visit_f64(number),
+            },
             Node::Scalar(Scalar::Digits(digits)) => visit_number(digits, visitor),
             Node::Scalar(Scalar::Text(text)) => visitor.visit_borrowed_str(text),
             Node::Array(length) => {
-                let mut reading = Items { items: self.0.items()?, read: 0 };
-                let value = visitor.visit_seq(&mut reading)?;
-                match reading.items.len() {
+                let mut items = Items(self.items().enumerate());
+                let value = visitor.visit_seq(&mut items)?;
+                match items.0.len() {
                     0 => Ok(value),
-                    _ => Err(Mismatch::new(format!("expected {} items, found {length}", reading.read))),
+                    left => Err(Mismatch::new(format!("expected {} items, found {length}", length - left))),
                 }
             }
-            Node::Object(_) => visitor.visit_map(Members { members: self.0.members()?, current: None }),
+            Node::Object(_) => visitor.visit_map(Members { members: self.object()?, current: None }),
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+        if self.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Mismatch> {
@@ -178,21 +154,21 @@ impl<'de> Deserializer<'de> for Reading<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mismatch> {
-        match self.0.node() {
+        match self.node() {
             Node::Scalar(Scalar::Text(text)) => visitor.visit_enum(BorrowedStrDeserializer::new(text)),
             // `serde`'s default form: the variant's name is the only key.
             Node::Object(1) => {
-                let members = Members { members: self.0.members()?, current: None };
+                let members = Members { members: self.object()?, current: None };
                 visitor.visit_enum(MapAccessDeserializer::new(members))
             }
             Node::Object(_) => Err(Mismatch::new("expected an object with one property")),
-            _ => Err(self.0.expected("a string or an object")),
+            _ => Err(self.expected("a string or an object")),
         }
     }
 
     /// A `serde_json::Map` takes `null` for an empty object.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        if self.0.is_null() { visitor.visit_unit() } else { self.deserialize_struct("", &[], visitor) }
+        if self.is_null() { visitor.visit_unit() } else { self.deserialize_struct("", &[], visitor) }
     }
 
     /// `serde`'s structs and variants would take an array as well.
@@ -202,25 +178,20 @@ impl<'de> Deserializer<'de> for Reading<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mismatch> {
-        visitor.visit_map(Members { members: self.0.members()?, current: None })
+        visitor.visit_map(Members { members: self.object()?, current: None })
     }
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        if self.0.is_null() { visitor.visit_unit() } else { Err(self.0.expected("null")) }
-    }
-
-    integers! {
-        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
-        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+        if self.is_null() { visitor.visit_unit() } else { Err(self.expected("null")) }
     }
 
     /// Reads a double exactly; `serde` would round an integer.
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        visitor.visit_f64(self.0.read()?)
+        visitor.visit_f64(self.read()?)
     }
 
     forward_to_deserialize_any! {
-        bool i128 u128 f32 char str string bytes byte_buf unit_struct seq tuple tuple_struct
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 char str string bytes byte_buf unit_struct seq tuple tuple_struct
         identifier ignored_any
     }
 }
@@ -231,23 +202,18 @@ fn visit_number<'de, V: Visitor<'de>>(digits: &str, visitor: V) -> Result<V::Val
     number.deserialize_any(visitor).map_err(|error| Mismatch::new(error.to_string()))
 }
 
-struct Items<I> {
-    items: I,
-    read: usize,
-}
+struct Items<I>(I);
 
-impl<'de, I: ExactSizeIterator<Item = Recorded<'de>>> de::SeqAccess<'de> for &mut Items<I> {
+impl<'de, I: ExactSizeIterator<Item = (usize, Recorded<'de>)>> de::SeqAccess<'de> for &mut Items<I> {
     type Error = Mismatch;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Mismatch> {
-        let Some(item) = self.items.next() else { return Ok(None) };
-        let index = self.read;
-        self.read += 1;
-        seed.deserialize(Reading(item)).map(Some).map_err(|error| error.within_item(index))
+        let Some((index, item)) = self.0.next() else { return Ok(None) };
+        seed.deserialize(item).map(Some).map_err(|error| error.within_item(index))
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(self.items.len())
+        Some(self.0.len())
     }
 }
 
@@ -268,7 +234,7 @@ impl<'de, I: Iterator<Item = (&'de str, Recorded<'de>)>> de::MapAccess<'de> for 
         let Some((key, value)) = self.current.take() else {
             return Err(Mismatch::new("a value is read before its key"));
         };
-        seed.deserialize(Reading(value)).map_err(|error| error.within(key.to_owned()))
+        seed.deserialize(value).map_err(|error| error.within(key.to_owned()))
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use mcp_bindgen_schema::Checks;
 use serde_json::Number;
 
-use super::Mismatch;
+use super::{Form, Mismatch, Print};
 
 /// The check of a newtype: a schema, which is read at its first use.
 #[derive(Debug)]
@@ -23,22 +23,25 @@ impl CheckedBy {
         Self { schema, checks: OnceLock::new() }
     }
 
-    /// Checks a value.
-    ///
-    /// # Errors
-    /// Fails with a message that names the expected value and describes the actual one.
-    pub fn check(&self, value: &impl Checkable) -> Result<(), Mismatch> {
-        value.held_against(self.checks.get_or_init(|| Checks::parse(self.schema))).map_err(Mismatch::new)
-    }
-}
-
-/// A value that a newtype holds.
-pub trait Checkable {
-    /// Checks the value.
+    /// Checks a string, a number or a list.
     ///
     /// # Errors
     /// Fails with a message that names the expected value and describes the actual one, but never repeats a string.
-    fn held_against(&self, checks: &Checks) -> Result<(), String>;
+    pub fn check(&self, value: &dyn Print) -> Result<(), Mismatch> {
+        let checks = self.checks.get_or_init(|| Checks::parse(self.schema));
+        let checked = match value.form() {
+            Form::Text(text) => checks.text(text),
+            Form::Array(_, length) => checks.length(length),
+            Form::Signed(number) => checks.number(&number.into()),
+            Form::Unsigned(number) => checks.number(&number.into()),
+            Form::Float(number) => match Number::from_f64(number) {
+                Some(number) => checks.number(&number),
+                None => Err("expected a number, found NaN or an infinity".to_owned()),
+            },
+            _ => Ok(()),
+        };
+        checked.map_err(Mismatch::new)
+    }
 }
 
 /// Parses the value of a newtype.
@@ -47,36 +50,6 @@ pub trait Checkable {
 /// Fails with the reason, which does not repeat the text.
 pub fn parse_text<T: FromStr<Err: Display>>(text: &str) -> Result<T, Mismatch> {
     text.parse().map_err(|error: T::Err| Mismatch::new(error.to_string()))
-}
-
-impl Checkable for String {
-    fn held_against(&self, checks: &Checks) -> Result<(), String> {
-        checks.text(self)
-    }
-}
-
-impl<T> Checkable for Vec<T> {
-    fn held_against(&self, checks: &Checks) -> Result<(), String> {
-        checks.length(self.len())
-    }
-}
-
-impl Checkable for i64 {
-    fn held_against(&self, checks: &Checks) -> Result<(), String> {
-        checks.number(&Number::from(*self))
-    }
-}
-
-impl Checkable for u64 {
-    fn held_against(&self, checks: &Checks) -> Result<(), String> {
-        checks.number(&Number::from(*self))
-    }
-}
-
-impl Checkable for f64 {
-    fn held_against(&self, checks: &Checks) -> Result<(), String> {
-        checks.number(&Number::from_f64(*self).ok_or("expected a number, found NaN or an infinity")?)
-    }
 }
 
 /// Declares a newtype of a string, a number or a list, which is checked by its schema.

@@ -2,38 +2,74 @@
 //! tokens.
 
 /// `Wire` for a struct: `field: required "key"`, `optional` or `present`, then `extra field` or `deny` for unknown
-/// properties. `tag "key"` names the property that the union around it reads.
+/// properties, and `any` with sets of properties, one of which must be there. `tag "key"` names the property that the
+/// union around it reads.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object {
-    ($type:ident { $($field:ident: $presence:ident $key:literal,)* } tag $tag:literal $($rest:tt)*) => {
-        $crate::__object!(@impl $type [$($field: $presence $key,)*] [$($key,)* $tag] $($rest)*);
+    (
+        $type:ident { $($field:ident: $presence:ident $key:literal,)* } $(tag $tag:literal)? extra $extra:ident
+        $(any $sets:tt)*
+    ) => {
+        $crate::__object!(
+            @impl $type [$($field $presence $key)*] [$($key,)* $($tag)?]
+            // It takes every key.
+            ::core::option::Option::None,
+            $crate::__private::Unknown::Keep(&mut $extra), [$extra] [$(&$sets),*]
+        );
     };
-    ($type:ident { $($field:ident: $presence:ident $key:literal,)* } $($rest:tt)*) => {
-        $crate::__object!(@impl $type [$($field: $presence $key,)*] [$($key),*] $($rest)*);
+    ($type:ident { $($field:ident: $presence:ident $key:literal,)* } $(tag $tag:literal)? deny $(any $sets:tt)*) => {
+        $crate::__object!(
+            @impl $type [$($field $presence $key)*] [$($key,)* $($tag)?]
+            ::core::option::Option::Some(&[$($key,)* $($tag)?]),
+            $crate::__private::Unknown::Deny, [] [$(&$sets),*]
+        );
     };
-    (@impl $type:ident [$($field:ident: $presence:ident $key:literal,)*] $keys:tt $($rest:tt)*) => {
+    ($type:ident { $($field:ident: $presence:ident $key:literal,)* } $(tag $tag:literal)? $(any $sets:tt)*) => {
+        $crate::__object!(
+            @impl $type [$($field $presence $key)*] [$($key,)* $($tag)?]
+            ::core::option::Option::Some(&[$($key,)* $($tag)?]),
+            $crate::__private::Unknown::Ignore, [] [$(&$sets),*]
+        );
+    };
+    (
+        @impl $type:ident [$($field:ident $presence:ident $key:literal)*] $keys:tt $taken:expr,
+        $unknown:expr, [$($extra:ident)?] $demands:tt
+    ) => {
         impl $crate::__private::Wire for $type {
-            fn read(
-                input: $crate::__private::Input<'_>,
-            ) -> ::core::result::Result<Self, $crate::Mismatch> {
+            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
                 $(let mut $field = ::core::option::Option::None;)*
-                $crate::__object_read!(input $keys [$($field $presence $key)*] $($rest)*)
+                $(let mut $extra = ::std::collections::BTreeMap::new();)?
+                input.give($crate::__private::Sink::Object(&mut $crate::__private::Fields::new(
+                    &$keys,
+                    &mut [$($crate::__private::Slot::$presence(&mut $field)),*],
+                    $unknown,
+                    &$demands,
+                )))?;
+                ::core::result::Result::Ok(Self {
+                    $($field: $crate::__object_take!($presence $field),)*
+                    $($extra,)?
+                })
             }
 
-            $crate::__object_keys!($keys $($rest)*);
+            fn keys() -> ::core::option::Option<$crate::__private::Keys> {
+                $taken
+            }
         }
 
         impl $crate::__private::Print for $type {
             fn form(&self) -> $crate::__private::Form<'_> {
-                $crate::__private::Form::Object(self, $crate::__object_length!(self [$($field $presence)*] $($rest)*))
+                let is_complete = true $(&& self.$extra.is_empty())?;
+                let printed = 0 $(+ $crate::__private::Member::$presence($key, &self.$field).count())*;
+                $crate::__private::Form::Object(self, is_complete.then_some(printed))
             }
 
-            fn members(
-                &self,
-                to: &mut $crate::__private::Members<'_>,
-            ) -> ::core::result::Result<(), $crate::__private::Stopped> {
-                $crate::__object_print!(to &[$($crate::__private::Member::$presence($key, &self.$field)),*], self $($rest)*)
+            fn parts(&self, to: &mut $crate::__private::Parts<'_>) -> $crate::__private::Printing {
+                let fields: &[$crate::__private::Member<'_>] =
+                    &[$($crate::__private::Member::$presence($key, &self.$field)),*];
+                to.fields(fields)?;
+                $(to.extra(fields, &self.$extra)?;)?
+                ::core::result::Result::Ok(())
             }
         }
 
@@ -41,96 +77,18 @@ macro_rules! __object {
     };
 }
 
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __object_read {
-    ($input:ident $keys:tt $fields:tt extra $extra:ident $($rest:tt)*) => {{
-        let mut extra = ::std::collections::BTreeMap::new();
-        let unknown = $crate::__private::Unknown::Keep(&mut extra);
-        $crate::__object_read!(@impl $input $keys $fields unknown [$extra: extra,] $($rest)*)
-    }};
-    ($input:ident $keys:tt $fields:tt deny $($rest:tt)*) => {{
-        let unknown = $crate::__private::Unknown::Deny;
-        $crate::__object_read!(@impl $input $keys $fields unknown [] $($rest)*)
-    }};
-    ($input:ident $keys:tt $fields:tt $($rest:tt)*) => {{
-        let unknown = $crate::__private::Unknown::Ignore;
-        $crate::__object_read!(@impl $input $keys $fields unknown [] $($rest)*)
-    }};
-    (
-        @impl $input:ident $keys:tt [$($field:ident $presence:ident $key:literal)*] $unknown:ident
-        [$($extra:ident: $kept:ident,)?] $(any $sets:tt)*
-    ) => {{
-        let slots: &mut [$crate::__private::Slot<'_>] = &mut [$($crate::__private::Slot::$presence(&mut $field)),*];
-        let mut fields = $crate::__private::Fields::new(&$keys, slots, $unknown);
-        $input.object(&mut fields)?;
-        $(fields.require_any(&$sets)?;)*
-        #[allow(unused_variables)]
-        let strangers = fields.finish();
-        ::core::result::Result::Ok(Self {
-            $($field: $crate::__object_take!(strangers $presence $key $field),)*
-            $($extra: $kept,)?
-        })
-    }};
-}
-
+/// Returns the value of a property, which is there if the property is required.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_take {
-    ($strangers:ident required $key:literal $field:ident) => {
+    (required $field:ident) => {
         match $field {
             ::core::option::Option::Some(value) => value,
-            ::core::option::Option::None => return ::core::result::Result::Err($strangers.missing($key)),
+            ::core::option::Option::None => return ::core::result::Result::Err($crate::__private::nothing_read()),
         }
     };
-    ($strangers:ident $presence:ident $key:literal $field:ident) => {
+    ($presence:ident $field:ident) => {
         $field
-    };
-}
-
-/// Lists the keys of a struct; a struct that keeps unknown properties takes every key.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __object_keys {
-    ($keys:tt extra $($rest:tt)*) => {};
-    ($keys:tt $($rest:tt)*) => {
-        fn keys() -> ::core::option::Option<$crate::__private::Keys> {
-            ::core::option::Option::Some(&$keys)
-        }
-    };
-}
-
-/// Returns the number of printed members, if no others are possible.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __object_length {
-    ($self:ident $fields:tt extra $($rest:tt)*) => {
-        ::core::option::Option::None
-    };
-    ($self:ident [$($field:ident $presence:ident)*] $($rest:tt)*) => {
-        ::core::option::Option::Some(0 $(+ u32::from($crate::__object_is_printed!($presence &$self.$field)))*)
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __object_print {
-    ($to:ident $fields:expr, $self:ident extra $extra:ident $($rest:tt)*) => {
-        $to.fields_and($fields, &$self.$extra)
-    };
-    ($to:ident $fields:expr, $self:ident $($rest:tt)*) => {
-        $to.fields($fields)
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __object_is_printed {
-    (required $value:expr) => {
-        true
-    };
-    ($presence:ident $value:expr) => {
-        $value.is_some()
     };
 }
 
@@ -147,12 +105,10 @@ macro_rules! __tagged_union {
     };
     (@impl $type:ident $key:literal $is_text:literal $tag_form:ident { $($variant:ident = $tag:literal,)* } $($open:ident)?) => {
         impl $crate::__private::Wire for $type {
-            fn read(
-                input: $crate::__private::Input<'_>,
-            ) -> ::core::result::Result<Self, $crate::Mismatch> {
-                input.recorded(Self::keys, |input| match &*input.tag($key, $is_text)? {
+            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
+                input.recorded(|input| match &*input.tag($key, $is_text)? {
                     $($tag => input.read().map(Self::$variant),)*
-                    _ => $crate::__tagged_union_rest!(input $key [$($tag),*] $($open)?),
+                    _ => input.other_branch($key, &[$($tag),*], $crate::__optional!($(Self::$open)?)),
                 })
             }
 
@@ -168,10 +124,7 @@ macro_rules! __tagged_union {
                 }
             }
 
-            fn members(
-                &self,
-                to: &mut $crate::__private::Members<'_>,
-            ) -> ::core::result::Result<(), $crate::__private::Stopped> {
+            fn parts(&self, to: &mut $crate::__private::Parts<'_>) -> $crate::__private::Printing {
                 match self {
                     $(Self::$variant(branch) => to.tagged($key, $crate::__private::Form::$tag_form($tag), branch),)*
                     $(Self::$open(_) => ::core::result::Result::Ok(()),)?
@@ -180,17 +133,6 @@ macro_rules! __tagged_union {
         }
 
         $crate::__serde_through_wire!($type);
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __tagged_union_rest {
-    ($input:ident $key:literal [$($tag:literal),*]) => {
-        ::core::result::Result::Err($crate::__private::unknown_tag($key, &[$($tag),*]))
-    };
-    ($input:ident $key:literal [$($tag:literal),*] $open:ident) => {
-        $input.read().map(Self::$open)
     };
 }
 
@@ -219,10 +161,8 @@ macro_rules! __untagged_union {
         $(rest $rest:ident [$($kind:literal),*])?
     ) => {
         impl $crate::__private::Wire for $type {
-            fn read(
-                input: $crate::__private::Input<'_>,
-            ) -> ::core::result::Result<Self, $crate::Mismatch> {
-                input.recorded(Self::keys, |input| {
+            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
+                input.recorded(|input| {
                     $crate::__private::pick(
                         input,
                         &[$(|input| input.read().map(Self::$variant)),*],

@@ -1,16 +1,18 @@
-//! Values that are read, and the places that they go to. Types and sources of values meet here, and neither is generic over the other, so that there
-//! is one copy of the code of each.
+//! Values that are read, and the places that they go to. Types and sources of values meet here, and neither is generic
+//! over the other, so that there is one copy of the code of each.
 
-use std::any::TypeId;
-use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::reading::{Counts, Reading, exceeds, worse};
+use super::mismatch::{MOST_STRANGERS, missing_among};
+use super::reading::Reading;
 use super::scalar::Scalar;
-use super::tape::{Node, Tape};
+use super::tape::{Node, Recorded, Tape};
 use super::{Keys, Mismatch, Wire};
+
+/// From this many comparisons of unknown keys on, keys are looked up.
+const MANY: usize = 4096;
 
 /// A JSON value being read: from a text, from another value, from any format that describes itself.
 pub struct Input<'i> {
@@ -20,43 +22,38 @@ pub struct Input<'i> {
 
 /// A source of one value, which it gives once.
 pub(super) trait Stream {
-    /// Gives the value.
-    fn give(&mut self, sink: Sink<'_>, reading: &Reading) -> Result<(), Mismatch>;
+    /// Gives the value to a sink; `null` for an optional one leaves it empty.
+    fn give(&mut self, sink: Sink<'_>, is_optional: bool, reading: &Reading) -> Result<(), Mismatch>;
 
-    /// Returns the recorded value, if it is already recorded.
-    fn recorded(&self) -> Option<Recorded<'_>> {
-        None
-    }
-
-    /// Lays the value open. The keys are those of a struct.
-    fn record(&mut self, keys: Option<Keys>, reading: &Reading) -> Result<Tape<'_>, Mismatch>;
+    /// Lays the value open, to be read more than once.
+    fn open(&mut self, reading: &Reading) -> Result<Open<'_>, Mismatch>;
 }
 
-impl<'i> Input<'i> {
+/// A value that lies open.
+pub(super) enum Open<'o> {
+    Tape(Tape<'o>),
+    Recorded(Recorded<'o>),
+}
+
+impl Input<'_> {
     /// Passes the value to a sink.
     ///
     /// # Errors
     /// Fails if it does not fit.
     #[inline]
     pub fn give(self, sink: Sink<'_>) -> Result<(), Mismatch> {
-        self.stream.give(sink, self.reading)
+        self.stream.give(sink, false, self.reading)
     }
 
     /// Records the value, to read it more than once.
     ///
     /// # Errors
     /// Fails like `read`, or if the source fails.
-    pub fn recorded<T>(
-        self,
-        keys: impl FnOnce() -> Option<Keys>,
-        read: impl FnOnce(Recorded<'_>) -> Result<T, Mismatch>,
-    ) -> Result<T, Mismatch> {
-        if let Some(recorded) = self.stream.recorded() {
-            return if self.reading.is_look() { Err(self.reading.looked_at()) } else { read(recorded) };
+    pub fn recorded<T>(self, read: impl FnOnce(Recorded<'_>) -> Result<T, Mismatch>) -> Result<T, Mismatch> {
+        match self.stream.open(self.reading)? {
+            Open::Tape(tape) => read(Recorded { tape: &tape, reading: self.reading, at: 0 }),
+            Open::Recorded(recorded) => read(recorded),
         }
-        let keys = if self.reading.is_whole.get() { keys() } else { None };
-        let recording = Recording::new(self.stream.record(keys, self.reading)?);
-        read(recording.root(self.reading))
     }
 
     /// Returns the value, as it came.
@@ -64,46 +61,11 @@ impl<'i> Input<'i> {
     /// # Errors
     /// Fails if the source has none.
     pub fn value(self) -> Result<Value, Mismatch> {
-        self.recorded(|| None, |value| Ok(value.value()))
+        self.recorded(|value| Ok(value.value()))
     }
 }
 
-/// The outcomes for values of unions. The branches of a union around them read them again and again: without this, every
-/// level of nesting would multiply the trials.
-pub(super) type Picked = HashMap<(TypeId, usize), Known>;
-
-#[derive(Clone, Debug)]
-pub(super) enum Known {
-    Branch(usize, Counts),
-    Mismatch(Mismatch),
-}
-
-/// A recorded value, with the known facts about its parts.
-#[derive(Debug)]
-pub(super) struct Recording<'t> {
-    tape: Tape<'t>,
-    pub(super) picked: RefCell<Picked>,
-}
-
-impl<'t> Recording<'t> {
-    pub(super) fn new(tape: Tape<'t>) -> Self {
-        Self { tape, picked: RefCell::default() }
-    }
-
-    pub(super) fn root<'a>(&'a self, reading: &'a Reading) -> Recorded<'a> {
-        Recorded { recording: self, reading, at: 0 }
-    }
-}
-
-/// A value that lies open.
-#[derive(Clone, Copy, Debug)]
-pub struct Recorded<'a> {
-    pub(super) recording: &'a Recording<'a>,
-    pub(super) reading: &'a Reading,
-    pub(super) at: usize,
-}
-
-impl<'a> Recorded<'a> {
+impl Recorded<'_> {
     /// Reads the value.
     ///
     /// # Errors
@@ -113,138 +75,47 @@ impl<'a> Recorded<'a> {
         T::read(Input { stream: &mut self, reading })
     }
 
-    /// Returns the value, as it came.
-    #[must_use]
-    pub fn value(self) -> Value {
-        self.recording.tape.value(self.at)
-    }
-
-    pub(super) fn node(self) -> Node<'a> {
-        self.recording.tape.node(self.at)
-    }
-
-    pub(super) fn is_null(self) -> bool {
-        matches!(self.node(), Node::Scalar(Scalar::Null))
-    }
-
-    /// Returns how many steps the value takes: one for every value and every key in it.
-    pub(super) fn size(self) -> usize {
-        self.recording.tape.end(self.at) - self.at
-    }
-
-    /// Returns the items of an array, and fails for other values.
-    pub(super) fn items(self) -> Result<impl ExactSizeIterator<Item = Self>, Mismatch> {
-        let Node::Array(items) = self.node() else { return Err(self.expected("an array")) };
-        let mut places = self.recording.tape.items(self.at);
-        Ok((0..items).map(move |_| self.at(places.next().unwrap_or_default())))
-    }
-
-    /// Returns the members of an object, and fails for other values.
-    pub(super) fn members(self) -> Result<impl Iterator<Item = (&'a str, Self)>, Mismatch> {
-        let Node::Object(_) = self.node() else { return Err(self.expected("an object")) };
-        Ok(self.recording.tape.members(self.at).map(move |(key, at)| (key, self.at(at))))
-    }
-
-    /// Counts what becomes of the members of an object before anything is read: it may already be too much, or too little.
-    fn foresee(self, places: &dyn Places) -> Result<(), Mismatch> {
-        let reading = self.reading;
-        let mut required = 0;
-        for (key, value) in self.members()? {
-            let (fate, is_required) = places.fate(key);
-            required += usize::from(is_required);
-            match fate {
-                Fate::ReadUnlessNull if value.is_null() => reading.note_lost(value.size() + 1),
-                Fate::Read | Fate::ReadUnlessNull => {}
-                Fate::Extra => reading.note_undeclared(1),
-                Fate::Lost => reading.note_lost(value.size() + 1),
-            }
+    fn give_members(self, fields: &mut Fields<'_>, reading: &Reading) -> Result<(), Mismatch> {
+        let (is_look, is_shown) = (reading.is_look(), reading.trying.get() == 0);
+        if !is_shown {
+            fields.foresee(self)?;
         }
-        if required < places.required() {
-            let keys: Vec<&str> = self.members()?.map(|(key, _)| key).collect();
-            return Err(places.missing(&keys));
+        for (key, mut value) in self.members() {
+            let read = match (fields.place(key, is_shown), value.node()) {
+                (Ok(Place::Field(Sink::Text(_), _)), Node::Scalar(Scalar::Text(_))) if is_look => Ok(()),
+                (Ok(Place::Field(sink, is_optional)), node) if !is_look || matches!(node, Node::Scalar(_)) => {
+                    value.give(sink, is_optional, reading)
+                }
+                (Ok(Place::Extra(extra)), _) if !is_look => extra.member(key, Input { stream: &mut value, reading }),
+                (place, _) => place.map(drop),
+            };
+            read.map_err(|mismatch| mismatch.within(key.to_owned()))?;
         }
-        if exceeds(reading.counts.get(), reading.bound.get()) { Err(worse()) } else { Ok(()) }
-    }
-
-    fn at(self, at: usize) -> Self {
-        Self { at, ..self }
-    }
-
-    /// Returns a mismatch with the kind of the value, never its content: arguments may hold secrets.
-    #[cold]
-    pub(super) fn expected(self, what: &'static str) -> Mismatch {
-        let found = match self.node() {
-            Node::Scalar(scalar) => scalar.kind(),
-            Node::Array(_) => "an array",
-            Node::Object(_) => "an object",
-        };
-        Mismatch::expected(what, found)
+        if is_look { Err(Mismatch::skipped()) } else { fields.finish() }
     }
 }
 
 impl Stream for Recorded<'_> {
-    fn give(&mut self, sink: Sink<'_>, reading: &Reading) -> Result<(), Mismatch> {
-        match sink {
-            Sink::Other(place) => place.fill(Input { stream: self, reading }),
-            Sink::Nullable(_) if self.is_null() => Ok(()),
-            Sink::Nullable(place) => place.fill(Input { stream: self, reading }),
-            Sink::Items(item) => {
-                let items = self.items()?;
-                if reading.is_look() {
-                    return Err(reading.looked_at());
-                }
-                for (index, mut value) in items.enumerate() {
-                    let read = item(Input { stream: &mut value, reading });
+    fn give(&mut self, sink: Sink<'_>, is_optional: bool, reading: &Reading) -> Result<(), Mismatch> {
+        match (sink, self.node()) {
+            (_, Node::Scalar(Scalar::Null)) if is_optional => Ok(()),
+            (Sink::Other(place), _) => place.fill(Input { stream: self, reading }),
+            (sink, Node::Scalar(scalar)) => sink.scalar(scalar),
+            (Sink::Items(_), Node::Array(_)) if reading.is_look() => Err(Mismatch::skipped()),
+            (Sink::Items(place), Node::Array(_)) => {
+                for (index, mut item) in self.items().enumerate() {
+                    let read = place.fill(Input { stream: &mut item, reading });
                     read.map_err(|mismatch| mismatch.within_item(index))?;
                 }
                 Ok(())
             }
-            Sink::Members(members) => {
-                let found = self.members()?;
-                if reading.is_look() {
-                    return Err(reading.looked_at());
-                }
-                for (key, mut value) in found {
-                    reading.note_undeclared(1);
-                    let read = members.member(key, Input { stream: &mut value, reading });
-                    read.map_err(|mismatch| mismatch.within(key.to_owned()))?;
-                }
-                Ok(())
-            }
-            Sink::Object(places) => {
-                let is_look = reading.is_look();
-                if reading.trying.get() > 0 {
-                    self.foresee(places)?;
-                }
-                for (key, mut value) in self.members()? {
-                    let read = match (places.place(key), value.node()) {
-                        (Ok(Place::Field(_, true)), Node::Scalar(Scalar::Null)) => Ok(()),
-                        (Ok(Place::Field(Sink::Text(_), _)), Node::Scalar(Scalar::Text(_))) if is_look => Ok(()),
-                        (Ok(Place::Field(sink, _)), node) if !is_look || matches!(node, Node::Scalar(_)) => {
-                            value.give(sink, reading)
-                        }
-                        (Ok(Place::Extra(extra)), _) if !is_look => {
-                            extra.member(key, Input { stream: &mut value, reading })
-                        }
-                        (place, _) => place.map(drop),
-                    };
-                    read.map_err(|mismatch| mismatch.within(key.to_owned()))?;
-                }
-                if is_look { Err(reading.looked_at()) } else { Ok(()) }
-            }
-            sink => match self.node() {
-                Node::Scalar(scalar) => sink.scalar(scalar),
-                _ => Err(self.expected(sink.expected())),
-            },
+            (Sink::Object(fields), Node::Object(_)) => self.give_members(fields, reading),
+            (sink, _) => Err(self.expected(sink.expected())),
         }
     }
 
-    fn recorded(&self) -> Option<Recorded<'_>> {
-        Some(*self)
-    }
-
-    fn record(&mut self, _: Option<Keys>, _: &Reading) -> Result<Tape<'_>, Mismatch> {
-        Err(Mismatch::new("the value lies open already"))
+    fn open(&mut self, reading: &Reading) -> Result<Open<'_>, Mismatch> {
+        if reading.is_look() { Err(Mismatch::skipped()) } else { Ok(Open::Recorded(*self)) }
     }
 }
 
@@ -265,61 +136,69 @@ pub enum Sink<'s> {
     /// A string that is only looked at.
     Look(&'s mut dyn FnMut(&str) -> Result<(), Mismatch>),
     /// An array, item by item.
-    Items(&'s mut dyn FnMut(Input<'_>) -> Result<(), Mismatch>),
-    /// An object, member by member.
-    Members(&'s mut dyn Extra),
-    /// An object with a place for each member.
-    Object(&'s mut dyn Places),
+    Items(&'s mut dyn Fill),
+    /// An object.
+    Object(&'s mut Fields<'s>),
     /// A type with its own reader.
     Other(&'s mut dyn Fill),
-    /// The same, or `null`, which leaves it empty.
-    Nullable(&'s mut dyn Fill),
 }
 
-/// The destinations of an object's members.
-pub trait Places {
-    /// Returns the destination of the member under a key.
+impl Sink<'_> {
+    /// Returns the name of the expected type.
+    pub(super) fn expected(&self) -> &'static str {
+        match self {
+            Self::Null(_) => "null",
+            Self::Bool(_) => "a boolean",
+            Self::Signed(_) | Self::Unsigned(_) => "an integer",
+            Self::Float(_) => "a number",
+            Self::Text(_) | Self::Look(_) => "a string",
+            Self::Items(_) => "an array",
+            Self::Object(_) => "an object",
+            Self::Other(_) => "a value",
+        }
+    }
+
+    /// Takes a value that is not an array or an object.
+    #[inline]
+    pub(super) fn scalar(self, scalar: Scalar<'_>) -> Result<(), Mismatch> {
+        match (self, scalar) {
+            (Self::Text(place), Scalar::Text(text)) => *place = Some(text.to_owned()),
+            (Self::Look(look), Scalar::Text(text)) => look(text)?,
+            (Self::Bool(place), Scalar::Bool(value)) => *place = Some(value),
+            (Self::Null(place), Scalar::Null) => *place = Some(()),
+            (Self::Signed(place), number) if number.is_number() => {
+                *place = Some(number.whole("a 64-bit signed integer")?);
+            }
+            (Self::Unsigned(place), number) if number.is_number() => {
+                *place = Some(number.whole("a 64-bit unsigned integer")?);
+            }
+            (Self::Float(place), number) if number.is_number() => *place = Some(number.double()?),
+            (sink, scalar) => return Err(Mismatch::expected(sink.expected(), scalar.kind())),
+        }
+        Ok(())
+    }
+}
+
+/// A place that takes a value: of a field, or of an array's items, one after the other.
+pub trait Fill {
+    /// Reads the value.
     ///
     /// # Errors
-    /// Fails if the object may not have this key.
-    fn place<'p>(&'p mut self, key: &str) -> Result<Place<'p>, Mismatch>;
-
-    /// Returns how the member under a key is handled, without reading it, and whether the object requires it.
-    fn fate(&self, key: &str) -> (Fate, bool);
-
-    /// Returns the number of required members.
-    fn required(&self) -> usize;
-
-    /// Returns the mismatch of an object with these keys, which lacks a required one.
-    fn missing(&self, there: &[&str]) -> Mismatch;
-
-    /// Returns the keys that have a place, or `None` if every key has one.
-    fn keys(&self) -> Option<Keys>;
+    /// Fails if it does not fit.
+    fn fill(&mut self, input: Input<'_>) -> Result<(), Mismatch>;
 }
 
-/// The handling of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It is read, and all of it counts.
-    Read,
-    /// It is read, but `null` is not kept.
-    ReadUnlessNull,
-    /// It is kept without a field.
-    Extra,
-    /// It is not kept.
-    Lost,
+impl<T: Wire> Fill for Option<T> {
+    fn fill(&mut self, input: Input<'_>) -> Result<(), Mismatch> {
+        *self = Some(T::read(input)?);
+        Ok(())
+    }
 }
 
-/// The destination of a member.
-pub enum Place<'p> {
-    /// A field. If it is optional, `null` leaves it empty.
-    Field(Sink<'p>, bool),
-    /// To the others that have no field.
-    Extra(&'p mut dyn Extra),
-    /// Nowhere, though a part of the value is lost then.
-    Lost,
-    /// Nowhere: it has been read.
-    Known,
+impl<F: FnMut(Input<'_>) -> Result<(), Mismatch>> Fill for F {
+    fn fill(&mut self, input: Input<'_>) -> Result<(), Mismatch> {
+        self(input)
+    }
 }
 
 /// A place for members that have no field.
@@ -338,85 +217,180 @@ impl<T: Wire> Extra for BTreeMap<String, T> {
     }
 }
 
-/// A place that takes a value.
-pub trait Fill {
-    /// Reads the value.
-    ///
-    /// # Errors
-    /// Fails if it does not fit.
-    fn fill(&mut self, input: Input<'_>) -> Result<(), Mismatch>;
+/// The handling of members that have no field.
+pub enum Unknown<'f> {
+    /// They are passed over.
+    Ignore,
+    /// They are refused.
+    Deny,
+    /// They are kept.
+    Keep(&'f mut dyn Extra),
 }
 
-impl<T: Wire> Fill for Option<T> {
-    fn fill(&mut self, input: Input<'_>) -> Result<(), Mismatch> {
-        *self = Some(T::read(input)?);
-        Ok(())
+/// The place of a field.
+pub struct Slot<'s> {
+    /// `None` once the field was read.
+    sink: Option<Sink<'s>>,
+    /// `true` if `null` leaves the field empty, because models in strict mode send it.
+    is_optional: bool,
+    is_required: bool,
+}
+
+impl<'s> Slot<'s> {
+    /// Creates the slot of a required property.
+    #[inline]
+    pub fn required<T: Wire>(place: &'s mut Option<T>) -> Self {
+        Self { sink: Some(T::sink(place)), is_optional: false, is_required: true }
+    }
+
+    /// Creates the slot of an optional property; `null` reads as missing.
+    #[inline]
+    pub fn optional<T: Wire>(place: &'s mut Option<T>) -> Self {
+        Self { is_optional: true, is_required: false, ..Self::required(place) }
+    }
+
+    /// Creates the slot of an optional nullable property; `null` differs from missing.
+    #[inline]
+    pub fn present<T: Wire>(place: &'s mut Option<T>) -> Self {
+        Self { is_required: false, ..Self::required(place) }
     }
 }
 
-impl Sink<'_> {
-    /// Borrows the same place for a shorter time.
+/// The destination of a member.
+pub(super) enum Place<'p, 'f> {
+    /// A field. If it is optional, `null` leaves it empty.
+    Field(Sink<'f>, bool),
+    /// To the others that have no field.
+    Extra(&'p mut dyn Extra),
+    /// Nowhere: it is not kept, or the union around the object has read it.
+    Nowhere,
+}
+
+/// The fields of an object.
+pub struct Fields<'f> {
+    /// The keys of the fields, then those that have no slot, because the union around the object reads them.
+    keys: Keys,
+    slots: &'f mut [Slot<'f>],
+    unknown: Unknown<'f>,
+    /// Of each list, one set of keys must be there.
+    demands: &'f [&'f [&'f [&'f str]]],
+    /// The index of the key that comes next, if they come in order.
+    expected: usize,
+    /// How often an unknown key was looked for.
+    misses: usize,
+    /// The indices of the keys, built after enough misses.
+    index: Option<BTreeMap<&'static str, usize>>,
+    /// Unknown keys, one of which may be a misspelled one.
+    strangers: Vec<String>,
+}
+
+impl<'f> Fields<'f> {
+    /// Creates the fields under these keys.
     #[inline]
-    pub(super) fn reborrow(&mut self) -> Sink<'_> {
-        match self {
-            Self::Null(place) => Sink::Null(place),
-            Self::Bool(place) => Sink::Bool(place),
-            Self::Signed(place) => Sink::Signed(place),
-            Self::Unsigned(place) => Sink::Unsigned(place),
-            Self::Float(place) => Sink::Float(place),
-            Self::Text(place) => Sink::Text(place),
-            Self::Look(look) => Sink::Look(look),
-            Self::Items(item) => Sink::Items(item),
-            Self::Members(members) => Sink::Members(*members),
-            Self::Object(places) => Sink::Object(*places),
-            Self::Other(place) => Sink::Other(*place),
-            Self::Nullable(place) => Sink::Nullable(*place),
-        }
+    pub fn new(
+        keys: Keys,
+        slots: &'f mut [Slot<'f>],
+        unknown: Unknown<'f>,
+        demands: &'f [&'f [&'f [&'f str]]],
+    ) -> Self {
+        Self { keys, slots, unknown, demands, expected: 0, misses: 0, index: None, strangers: Vec::new() }
     }
 
-    /// Returns the name of the expected type.
-    pub(super) fn expected(&self) -> &'static str {
-        match self {
-            Self::Null(_) => "null",
-            Self::Bool(_) => "a boolean",
-            Self::Signed(_) | Self::Unsigned(_) => "an integer",
-            Self::Float(_) => "a number",
-            Self::Text(_) | Self::Look(_) => "a string",
-            Self::Items(_) => "an array",
-            Self::Members(_) | Self::Object(_) => "an object",
-            Self::Other(_) | Self::Nullable(_) => "a value",
-        }
+    /// Returns the place of the next member.
+    pub(super) fn place(&mut self, key: &str, is_shown: bool) -> Result<Place<'_, 'f>, Mismatch> {
+        let Some(found) = self.position(key) else { return self.stranger(key, is_shown) };
+        self.expected = found + 1;
+        let Some(slot) = self.slots.get_mut(found) else { return Ok(Place::Nowhere) };
+        slot.sink.take().map(|sink| Place::Field(sink, slot.is_optional)).ok_or_else(Mismatch::twice)
     }
 
-    /// Takes a value that is not an array or an object.
-    #[inline]
-    pub(super) fn scalar(self, scalar: Scalar<'_>) -> Result<(), Mismatch> {
-        match (self, scalar) {
-            (Self::Text(place), Scalar::Text(text)) => *place = Some(text.to_owned()),
-            (Self::Look(look), Scalar::Text(text)) => look(text)?,
-            (Self::Bool(place), Scalar::Bool(value)) => *place = Some(value),
-            (Self::Null(place), Scalar::Null) => *place = Some(()),
-            (Self::Nullable(_), Scalar::Null) => {}
-            (sink, scalar) => sink.number(scalar)?,
+    fn position(&self, key: &str) -> Option<usize> {
+        // Servers and models send properties in the order of the schema, or nearly.
+        if self.keys.get(self.expected).is_some_and(|known| *known == key) {
+            return Some(self.expected);
         }
-        Ok(())
+        if let Some(index) = &self.index {
+            return index.get(key).copied();
+        }
+        // The next key is usually near, because optional properties are left out.
+        let (before, after) = self.keys.split_at_checked(self.expected).unwrap_or((self.keys, &[]));
+        let is_key = |known: &&str| *known == key;
+        after.iter().position(is_key).map(|at| before.len() + at).or_else(|| before.iter().position(is_key))
     }
 
-    fn number(self, scalar: Scalar<'_>) -> Result<(), Mismatch> {
-        match (self, scalar) {
-            (Self::Signed(place), Scalar::Signed(number)) => *place = Some(number),
-            (Self::Unsigned(place), Scalar::Unsigned(number)) => *place = Some(number),
-            (Self::Signed(place), Scalar::Unsigned(_) | Scalar::Float(_) | Scalar::Digits(_)) => {
-                *place = Some(scalar.whole("a 64-bit signed integer")?);
-            }
-            (Self::Unsigned(place), Scalar::Signed(_) | Scalar::Float(_) | Scalar::Digits(_)) => {
-                *place = Some(scalar.whole("a 64-bit unsigned integer")?);
-            }
-            (Self::Float(place), Scalar::Signed(_) | Scalar::Unsigned(_) | Scalar::Float(_) | Scalar::Digits(_)) => {
-                *place = Some(scalar.double()?)
-            }
-            (sink, scalar) => return Err(Mismatch::expected(sink.expected(), scalar.kind())),
+    #[cold]
+    fn stranger(&mut self, key: &str, is_shown: bool) -> Result<Place<'_, 'f>, Mismatch> {
+        self.misses += 1;
+        if self.misses * self.keys.len() > MANY && self.index.is_none() {
+            self.index = Some(self.keys.iter().enumerate().map(|(at, key)| (*key, at)).collect());
         }
-        Ok(())
+        match &mut self.unknown {
+            Unknown::Keep(extra) => return Ok(Place::Extra(&mut **extra)),
+            Unknown::Ignore if is_shown && self.strangers.len() < MOST_STRANGERS => self.strangers.push(key.to_owned()),
+            Unknown::Ignore => {}
+            Unknown::Deny => {
+                let absent = self.keys.iter().zip(&*self.slots).filter(|(_, slot)| is_shown && slot.sink.is_some());
+                let hint = match mcp_bindgen_model::nearest(key, absent.map(|(key, _)| *key)).first() {
+                    Some(near) => format!("; did you mean `{}`?", near.escape_debug()),
+                    None => String::new(),
+                };
+                return Err(Mismatch::new(format!("unknown property{hint}")));
+            }
+        }
+        Ok(Place::Nowhere)
+    }
+
+    /// Counts the losses of an object before anything in it is read: they may already be too much. Fails too if a
+    /// required member is missing.
+    fn foresee(&self, object: Recorded<'_>) -> Result<(), Mismatch> {
+        let reading = object.reading;
+        let mut required = self.slots.iter().filter(|slot| slot.is_required).count();
+        for (key, value) in object.members() {
+            let known = self.keys.iter().position(|known| *known == key);
+            let is_kept = match (known.map(|at| self.slots.get(at)), &self.unknown) {
+                (Some(Some(slot)), _) => {
+                    required = required.saturating_sub(slot.is_required.into());
+                    !(slot.is_optional && value.is_null())
+                }
+                (Some(None), _) | (None, Unknown::Deny) => true,
+                (None, Unknown::Keep(_)) => {
+                    reading.note_undeclared(1);
+                    true
+                }
+                (None, Unknown::Ignore) => false,
+            };
+            if !is_kept {
+                reading.note_lost(value.size() + 1);
+            }
+        }
+        if required > 0 {
+            let is_there = |key: &str| object.members().any(|(found, _)| found == key);
+            let mut missing =
+                self.keys.iter().zip(&*self.slots).filter(|(key, slot)| slot.is_required && !is_there(key));
+            return Err(Mismatch::missing(missing.next().map_or("", |(key, _)| key)));
+        }
+        if reading.counts.get().exceed(reading.bound.get()) { Err(Mismatch::skipped()) } else { Ok(()) }
+    }
+
+    /// Checks that all required members were there.
+    pub(super) fn finish(&self) -> Result<(), Mismatch> {
+        let mut slots = self.keys.iter().zip(&*self.slots);
+        if let Some((key, _)) = slots.find(|(_, slot)| slot.is_required && slot.sink.is_some()) {
+            return Err(missing_among(key, self.strangers.iter().map(String::as_str)));
+        }
+        self.demands.iter().try_for_each(|sets| self.require_any(sets))
+    }
+
+    /// Checks that at least one of several sets of members is complete.
+    fn require_any(&self, sets: &[&[&str]]) -> Result<(), Mismatch> {
+        let is_there = |key: &&str| {
+            let known = self.keys.iter().position(|known| known == key);
+            known.is_some_and(|known| self.slots.get(known).is_none_or(|slot| slot.sink.is_none()))
+        };
+        if sets.iter().any(|set| set.iter().all(is_there)) {
+            return Ok(());
+        }
+        let sets: Vec<_> = sets.iter().map(|set| format!("`{}`", set.join("`, `"))).collect();
+        Err(Mismatch::new(format!("missing one of: {}", sets.join(" or "))))
     }
 }

@@ -1,49 +1,43 @@
 //! Enumerations: types whose values are a fixed list of JSON values.
 
-use std::borrow::Cow;
-
 use super::input::Sink;
-use super::mismatch::{MOST_STRANGERS, missing_among, nothing_read};
+use super::mismatch::{nothing_read, one_of};
 use super::print::write_literal;
-use super::scalar::Scalar;
-use super::tape::Node;
-use super::{Input, Mismatch, Recorded, to_value};
+use super::{Input, Mismatch};
 
-const MOST_LISTED: usize = 12;
-
-/// Reads one of a fixed list of strings.
+/// Reads one of a list of strings, or another if there is a variant for it.
 ///
 /// # Errors
 /// Fails if the value is not a string, or not one of them.
-pub fn read_text<T>(
+pub fn read_text<T: Clone>(
     input: Input<'_>,
     variants: &[T],
-    text: fn(&T) -> &'static str,
-    variant: fn(&str) -> Option<T>,
+    texts: &[&str],
+    other: Option<fn(String) -> T>,
 ) -> Result<T, Mismatch> {
-    let mut found = None;
-    input.give(Sink::Look(&mut |given| {
-        found = variant(given);
-        if found.is_some() { Ok(()) } else { Err(one_of(variants.iter().map(text))) }
-    }))?;
-    found.ok_or_else(nothing_read)
+    match (find_text(input, texts, other.is_some())?, other) {
+        (Found::Listed(at), _) => variants.get(at).cloned().ok_or_else(nothing_read),
+        (Found::Other(text), Some(other)) => Ok(other(text)),
+        (Found::Other(_), None) => Err(nothing_read()),
+    }
 }
 
-/// Reads one of a list of strings, or another.
-///
-/// # Errors
-/// Fails if the value is not a string.
-pub fn read_open_text<T>(
-    input: Input<'_>,
-    variant: fn(&str) -> Option<T>,
-    other: fn(String) -> T,
-) -> Result<T, Mismatch> {
+enum Found {
+    Listed(usize),
+    Other(String),
+}
+
+fn find_text(input: Input<'_>, texts: &[&str], is_open: bool) -> Result<Found, Mismatch> {
     let (mut found, reading) = (None, input.reading);
     input.give(Sink::Look(&mut |given| {
-        found = Some(variant(given).unwrap_or_else(|| {
-            reading.note_undeclared(1);
-            other(given.to_owned())
-        }));
+        found = match texts.iter().position(|text| *text == given) {
+            Some(at) => Some(Found::Listed(at)),
+            None if is_open => {
+                reading.note_undeclared(1);
+                Some(Found::Other(given.to_owned()))
+            }
+            None => return Err(one_of(texts)),
+        };
         Ok(())
     }))?;
     found.ok_or_else(nothing_read)
@@ -53,62 +47,18 @@ pub fn read_open_text<T>(
 ///
 /// # Errors
 /// Fails if the value is not one of them.
-pub fn read_literal<T: Copy>(input: Input<'_>, variants: &[(T, &'static str)]) -> Result<T, Mismatch> {
+pub fn read_literal<T: Copy>(input: Input<'_>, variants: &[T], literals: &[&str]) -> Result<T, Mismatch> {
+    variants.get(find_literal(input, literals)?).copied().ok_or_else(nothing_read)
+}
+
+fn find_literal(input: Input<'_>, literals: &[&str]) -> Result<usize, Mismatch> {
     let value = input.value()?;
-    for (variant, json) in variants {
+    for (at, json) in literals.iter().enumerate() {
         if mcp_bindgen_schema::same(&write_literal(json)?, &value) {
-            return Ok(*variant);
+            return Ok(at);
         }
     }
-    Err(one_of(variants.iter().map(|(_, json)| *json)))
-}
-
-impl<'a> Recorded<'a> {
-    /// Returns the tag of a union's branch: its text, or its JSON if tags are not strings.
-    ///
-    /// # Errors
-    /// Fails if it is missing, or of the other kind.
-    pub fn tag(self, key: &'static str, is_text: bool) -> Result<Cow<'a, str>, Mismatch> {
-        let mut found = self.members()?.filter(|(found, _)| *found == key);
-        let Some((_, tag)) = found.next() else { return Err(self.without_tag(key)) };
-        // Other readers may take the other one.
-        if found.next().is_some() {
-            return Err(Mismatch::twice().within(key));
-        }
-        match (tag.node(), is_text) {
-            (Node::Scalar(Scalar::Text(text)), true) => Ok(Cow::Borrowed(text)),
-            (_, true) => Err(tag.expected("a string").within(key)),
-            (Node::Scalar(Scalar::Text(_)), false) => Err(tag.expected("a number or a boolean").within(key)),
-            // `1.0` is the tag `1`.
-            (Node::Scalar(Scalar::Float(number)), false) => Ok(Cow::Owned(to_value(&number)?.to_string())),
-            _ => Ok(Cow::Owned(tag.value().to_string())),
-        }
-    }
-
-    /// Returns the error for a missing tag. Inside a union it occurs often and is rarely shown, so similar keys are not
-    /// searched there.
-    #[cold]
-    fn without_tag(self, key: &'static str) -> Mismatch {
-        match self.members() {
-            Ok(members) if self.reading.trying.get() == 0 => {
-                missing_among(key, members.map(|(key, _)| key).take(MOST_STRANGERS))
-            }
-            _ => Mismatch::missing(key),
-        }
-    }
-}
-
-/// Returns the mismatch of a tag that names no branch.
-#[must_use]
-pub fn unknown_tag(key: &'static str, known: &[&str]) -> Mismatch {
-    one_of(known.iter().copied()).within(key)
-}
-
-fn one_of<'v>(values: impl ExactSizeIterator<Item = &'v str>) -> Mismatch {
-    let more = values.len().saturating_sub(MOST_LISTED);
-    let listed: Vec<_> = values.take(MOST_LISTED).map(mcp_bindgen_model::printable).collect();
-    let rest = if more == 0 { String::new() } else { format!(" or {more} more") };
-    Mismatch::new(format!("expected one of `{}`{rest}", listed.join("`, `")))
+    Err(one_of(literals))
 }
 
 /// Everything that an enumeration of strings can do, beside its definition. `open Other` names the variant that
@@ -118,9 +68,6 @@ fn one_of<'v>(values: impl ExactSizeIterator<Item = &'v str>) -> Mismatch {
 macro_rules! __string_enum {
     ($type:ident { $($variant:ident = $text:literal,)* }) => {
         impl $type {
-            /// Every value, in the order of the schema.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
             /// Returns the value as it goes on the wire.
             #[must_use]
             pub const fn as_str(&self) -> &'static str {
@@ -128,22 +75,10 @@ macro_rules! __string_enum {
             }
         }
 
-        impl $crate::__private::Wire for $type {
-            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
-                $crate::__private::read_text(input, Self::ALL, Self::as_str, |text| match text {
-                    $($text => ::core::option::Option::Some(Self::$variant),)*
-                    _ => ::core::option::Option::None,
-                })
-            }
-        }
-
-        $crate::__string_enum_text!($type);
+        $crate::__string_enum!(@impl $type [$($variant = $text)*]);
     };
     ($type:ident { $($variant:ident = $text:literal,)* } open $other:ident) => {
         impl $type {
-            /// Every declared value, in the order of the schema.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
             /// Returns the value as it came on the wire.
             #[must_use]
             pub const fn as_str(&self) -> &str {
@@ -154,27 +89,20 @@ macro_rules! __string_enum {
             }
         }
 
+        $crate::__string_enum!(@impl $type [$($variant = $text)*] $other);
+    };
+    (@impl $type:ident [$($variant:ident = $text:literal)*] $($other:ident)?) => {
+        impl $type {
+            /// Every declared value, in the order of the schema.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+        }
+
         impl $crate::__private::Wire for $type {
             fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
-                $crate::__private::read_open_text(
-                    input,
-                    |text| match text {
-                        $($text => ::core::option::Option::Some(Self::$variant),)*
-                        _ => ::core::option::Option::None,
-                    },
-                    Self::$other,
-                )
+                $crate::__private::read_text(input, Self::ALL, &[$($text),*], $crate::__optional!($(Self::$other)?))
             }
         }
 
-        $crate::__string_enum_text!($type);
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __string_enum_text {
-    ($type:ident) => {
         impl $crate::__private::Print for $type {
             fn form(&self) -> $crate::__private::Form<'_> {
                 $crate::__private::Form::Text(self.as_str())
@@ -217,7 +145,7 @@ macro_rules! __literal_enum {
 
         impl $crate::__private::Wire for $type {
             fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
-                $crate::__private::read_literal(input, &[$((Self::$variant, $json)),*])
+                $crate::__private::read_literal(input, Self::ALL, &[$($json),*])
             }
         }
 

@@ -1,8 +1,11 @@
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::fmt;
 
 /// How many keys are looked at for one that may have been meant.
 pub(super) const MOST_STRANGERS: usize = 64;
+
+const MOST_LISTED: usize = 12;
 
 /// A value that does not match its type, with the position and the expected type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,9 +27,14 @@ enum Step {
 /// The message of a mismatch. Unions drop most mismatches, so the text is built only for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Message {
-    Expected { what: &'static str, found: &'static str },
+    Expected {
+        what: &'static str,
+        found: &'static str,
+    },
     Missing(&'static str),
     Text(Cow<'static, str>),
+    /// See [`Mismatch::skipped`].
+    Skipped,
 }
 
 impl Mismatch {
@@ -45,6 +53,16 @@ impl Mismatch {
 
     pub(super) fn twice() -> Self {
         Self::new("duplicate property")
+    }
+
+    /// Creates the mismatch of a branch that was not read to its end: it was only looked at, or another one loses less.
+    /// It is never shown.
+    pub(super) fn skipped() -> Self {
+        Self::of(Message::Skipped)
+    }
+
+    pub(super) fn is_skipped(&self) -> bool {
+        self.0.message == Message::Skipped
     }
 
     fn of(message: Message) -> Self {
@@ -84,6 +102,7 @@ impl Mismatch {
             Message::Expected { what, found } => Cow::Owned(format!("expected {what}, found {found}")),
             Message::Missing(key) => Cow::Owned(format!("missing property `{}`", key.escape_debug())),
             Message::Text(text) => Cow::Borrowed(text),
+            Message::Skipped => Cow::Borrowed("another branch loses less"),
         }
     }
 
@@ -101,8 +120,31 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
+/// A mismatch that passes beside the error of a serializer or deserializer, because that cannot be extended.
+#[derive(Debug, Default)]
+pub(super) struct Fault(RefCell<Option<Mismatch>>);
+
+impl Fault {
+    pub(super) fn set(&self, mismatch: Mismatch) {
+        self.0.replace(Some(mismatch));
+    }
+
+    pub(super) fn take(&self) -> Option<Mismatch> {
+        self.0.take()
+    }
+
+    /// Adds a place around the mismatch.
+    #[cold]
+    pub(super) fn within(&self, within: impl FnOnce(Mismatch) -> Mismatch) {
+        let mismatch = self.take().map(within);
+        self.0.replace(mismatch);
+    }
+}
+
 /// Returns the mismatch of a source that gave no value.
-pub(super) fn nothing_read() -> Mismatch {
+#[cold]
+#[must_use]
+pub fn nothing_read() -> Mismatch {
     Mismatch::new("missing value")
 }
 
@@ -116,5 +158,28 @@ pub(super) fn missing_among<'k>(key: &'static str, keys: impl Iterator<Item = &'
             near.escape_debug()
         )),
         None => Mismatch::missing(key),
+    }
+}
+
+/// Returns the mismatch of a value that is not in a list.
+pub(super) fn one_of(values: &[&str]) -> Mismatch {
+    let more = values.len().saturating_sub(MOST_LISTED);
+    let listed: Vec<_> = values.iter().take(MOST_LISTED).map(|value| mcp_bindgen_model::printable(value)).collect();
+    let rest = if more == 0 { String::new() } else { format!(" or {more} more") };
+    Mismatch::new(format!("expected one of `{}`{rest}", listed.join("`, `")))
+}
+
+/// Returns the kind of a value that `serde` did not expect, without the value, because it may be a secret.
+#[cold]
+pub(super) fn kind_of(unexpected: &str) -> &'static str {
+    match unexpected.split([' ', ',']).next() {
+        Some("string" | "character") => "a string",
+        Some("boolean") => "a boolean",
+        Some("integer") => "an integer",
+        Some("floating" | "number") => "a number",
+        Some("sequence") => "an array",
+        Some("map") => "an object",
+        Some("null" | "unit" | "Option") => "null",
+        _ => "something else",
     }
 }

@@ -6,36 +6,33 @@
 
 mod by_serde;
 mod checked;
-mod containers;
 mod derive;
 mod input;
-mod key;
 mod literal;
 mod mismatch;
-mod object;
 mod prefixed;
 mod print;
 mod reading;
 mod scalar;
-mod scalars;
 mod stream;
 mod tape;
+mod types;
 mod union;
 
 use std::sync::LazyLock;
 
-use serde::{Deserializer, Serializer};
 use serde_json::Value;
 
 pub use by_serde::{form_by_serde, read_by_serde};
-pub use checked::{Checkable, CheckedBy, parse_text};
-pub use containers::Nullable;
-pub use input::{Fill, Input, Recorded, Sink};
-pub use literal::{read_literal, read_open_text, read_text, unknown_tag};
-pub use mismatch::Mismatch;
-pub use object::{Fields, Slot, Unknown};
+pub use checked::{CheckedBy, parse_text};
+pub use input::{Extra, Fields, Fill, Input, Sink, Slot, Unknown};
+pub use literal::{read_literal, read_text};
+pub use mismatch::{Mismatch, nothing_read};
 pub use prefixed::{Prefix, Prefixed};
-pub use print::{Form, Items, Member, Members, Print, Stopped};
+pub use print::{Form, Member, Parts, Print, Printing, Stopped, serialize, to_value};
+pub use stream::{deserialize, from_value};
+pub use tape::Recorded;
+pub use types::Nullable;
 pub use union::{Index, ReadBranch, Rest, pick};
 
 /// The keys of a type that is a struct.
@@ -60,38 +57,6 @@ pub trait Wire: Print + Sized {
     fn keys() -> Option<Keys> {
         None
     }
-}
-
-/// Reads a typed value from JSON.
-///
-/// # Errors
-/// Fails with a [`Mismatch`] that shows the position and the reason.
-pub fn from_value<T: Wire>(value: &Value) -> Result<T, Mismatch> {
-    stream::read_value(value)
-}
-
-/// Prints a typed value as JSON.
-///
-/// # Errors
-/// A [`Mismatch`] at a number that JSON cannot hold (NaN, infinity).
-pub fn to_value(value: &dyn Print) -> Result<Value, Mismatch> {
-    print::to_value(value.form())
-}
-
-/// Implements `Serialize::serialize` for a [`Wire`] type.
-///
-/// # Errors
-/// Fails like the serializer, or for a number without a JSON form.
-pub fn serialize<S: Serializer>(value: &dyn Print, serializer: S) -> Result<S::Ok, S::Error> {
-    print::serialize(&value.form(), serializer)
-}
-
-/// Implements `Deserialize::deserialize` for a [`Wire`] type.
-///
-/// # Errors
-/// Fails like the deserializer, or for a value that does not match.
-pub fn deserialize<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    stream::read(deserializer)
 }
 
 /// Returns the keys of a union: those of all its branches, if each has some.

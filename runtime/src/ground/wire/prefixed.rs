@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use super::input::Sink;
-use super::print::{Form, Items, Print, Stopped};
+use super::print::{Form, Parts, Print, Printing};
 use super::{Input, Mismatch, Wire};
 
 /// An array whose first items have their own types and may be missing at the end: `prefixItems` of JSON Schema
@@ -60,20 +60,14 @@ pub trait Prefix: Default {
     /// Fails if it does not fit.
     fn read(&mut self, index: usize, item: Input<'_>) -> Result<(), Mismatch>;
 
-    /// Returns how many there are before the first that is missing, and whether there are others after that.
-    fn extent(&self) -> (usize, bool);
-
-    /// Prints the present items.
-    ///
-    /// # Errors
-    /// Fails if an item cannot be printed.
-    fn print(&self, to: &mut Items<'_>) -> Result<(), Stopped>;
+    /// Returns the items; `None` is a missing one.
+    fn items(&self) -> Vec<Option<&dyn Print>>;
 }
 
 impl<P: Prefix, T: Wire> Wire for Prefixed<P, T> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
         let (mut prefix, mut rest, mut index) = (P::default(), Vec::new(), 0);
-        input.give(Sink::Items(&mut |item| {
+        input.give(Sink::Items(&mut |item: Input<'_>| {
             if index < P::LENGTH {
                 prefix.read(index, item)?;
             } else {
@@ -88,16 +82,17 @@ impl<P: Prefix, T: Wire> Wire for Prefixed<P, T> {
 
 impl<P: Prefix, T: Print> Print for Prefixed<P, T> {
     fn form(&self) -> Form<'_> {
-        let (length, has_more) = self.prefix.extent();
-        if has_more || (length < P::LENGTH && !self.rest.is_empty()) {
+        let mut items = self.prefix.items().into_iter();
+        let length = items.by_ref().take_while(Option::is_some).count();
+        if items.any(|item| item.is_some()) || (length < P::LENGTH && !self.rest.is_empty()) {
             return Form::Invalid(Mismatch::new(format!("item {length} is missing, and others follow it")));
         }
         Form::Array(self, length + self.rest.len())
     }
 
-    fn items(&self, to: &mut Items<'_>) -> Result<(), Stopped> {
-        self.prefix.print(to)?;
-        self.rest.items(to)
+    fn parts(&self, to: &mut Parts<'_>) -> Printing {
+        self.prefix.items().into_iter().flatten().try_for_each(|item| to.item(item.form()))?;
+        self.rest.parts(to)
     }
 }
 
@@ -139,17 +134,8 @@ macro_rules! tuples {
                 Ok(())
             }
 
-            fn extent(&self) -> (usize, bool) {
-                let present = [$(self.$field.is_some()),+];
-                let length = present.iter().take_while(|present| **present).count();
-                (length, present.iter().skip(length).any(|present| *present))
-            }
-
-            fn print(&self, to: &mut Items<'_>) -> Result<(), Stopped> {
-                $(if let Some(item) = &self.$field {
-                    to.item(item.form())?;
-                })+
-                Ok(())
+            fn items(&self) -> Vec<Option<&dyn Print>> {
+                vec![$(self.$field.as_ref().map(|item| item as &dyn Print)),+]
             }
         }
 
@@ -158,7 +144,7 @@ macro_rules! tuples {
             fn read(input: Input<'_>) -> Result<Self, Mismatch> {
                 let mut places: ($(Option<$name>,)+) = Default::default();
                 let mut found = 0;
-                input.give(Sink::Items(&mut |item| {
+                input.give(Sink::Items(&mut |item: Input<'_>| {
                     places.read(found, item)?;
                     found += 1;
                     Ok(())
@@ -175,7 +161,7 @@ macro_rules! tuples {
                 Form::Array(self, $length)
             }
 
-            fn items(&self, to: &mut Items<'_>) -> Result<(), Stopped> {
+            fn parts(&self, to: &mut Parts<'_>) -> Printing {
                 $(to.item(self.$field.form())?;)+
                 Ok(())
             }

@@ -7,63 +7,6 @@ use super::mismatch::Mismatch;
 pub(super) const NOT_FINITE: &str = "JSON has no NaN and no infinity";
 const EXACTLY: &str = "a number that 64 bits hold exactly";
 
-/// Defines the methods of a [`Visitor`](serde::de::Visitor) for values without members. Each calls `scalar` of its
-/// type, which also has `inside` for the contents of a wrapper, and `too_long`.
-macro_rules! scalar_visits {
-    ($de:lifetime) => {
-        fn visit_unit<E: Error>(self) -> Result<(), E> {
-            self.scalar(Scalar::Null)
-        }
-
-        fn visit_none<E: Error>(self) -> Result<(), E> {
-            self.scalar(Scalar::Null)
-        }
-
-        fn visit_some<D: Deserializer<$de>>(self, deserializer: D) -> Result<(), D::Error> {
-            self.inside(deserializer)
-        }
-
-        fn visit_newtype_struct<D: Deserializer<$de>>(self, deserializer: D) -> Result<(), D::Error> {
-            self.inside(deserializer)
-        }
-
-        fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
-            self.scalar(Scalar::Bool(value))
-        }
-
-        fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
-            self.scalar(u64::try_from(number).map_or(Scalar::Signed(number), Scalar::Unsigned))
-        }
-
-        fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
-            self.scalar(Scalar::Unsigned(number))
-        }
-
-        fn visit_i128<E: Error>(self, number: i128) -> Result<(), E> {
-            match (i64::try_from(number), u64::try_from(number)) {
-                (Ok(number), _) => self.visit_i64(number),
-                (_, Ok(number)) => self.visit_u64(number),
-                _ => Err(self.too_long()),
-            }
-        }
-
-        fn visit_u128<E: Error>(self, number: u128) -> Result<(), E> {
-            match u64::try_from(number) {
-                Ok(number) => self.visit_u64(number),
-                Err(_) => Err(self.too_long()),
-            }
-        }
-
-        fn visit_f64<E: Error>(self, number: f64) -> Result<(), E> {
-            match number.is_finite() {
-                true => self.scalar(Scalar::Float(number)),
-                false => Err(self.reading.raise(Mismatch::new($crate::ground::wire::scalar::NOT_FINITE))),
-            }
-        }
-    };
-}
-pub(super) use scalar_visits;
-
 /// A value that is neither array nor object.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Scalar<'t> {
@@ -80,12 +23,8 @@ pub(super) enum Scalar<'t> {
 impl<'t> Scalar<'t> {
     /// Creates a scalar from a number with these digits.
     pub(super) fn of(number: &Number, digits: &'t str) -> Self {
-        match (number.as_u64(), number.as_i64(), faithful(number)) {
-            (Some(number), ..) => Self::Unsigned(number),
-            (_, Some(number), _) => Self::Signed(number),
-            (.., Some(number)) => Self::Float(number),
-            _ => Self::Digits(digits),
-        }
+        let integer = number.as_u64().map(Self::Unsigned).or_else(|| number.as_i64().map(Self::Signed));
+        integer.or_else(|| faithful(number).map(Self::Float)).unwrap_or(Self::Digits(digits))
     }
 
     pub(super) fn value(self) -> Value {
@@ -143,6 +82,10 @@ impl<'t> Scalar<'t> {
         Mismatch::expected(what, found)
     }
 
+    pub(super) fn is_number(self) -> bool {
+        !matches!(self, Self::Null | Self::Bool(_) | Self::Text(_))
+    }
+
     /// Returns the kind of a value, never its content: arguments may hold secrets.
     pub(super) fn kind(self) -> &'static str {
         match self {
@@ -155,9 +98,16 @@ impl<'t> Scalar<'t> {
     }
 }
 
+/// Returns the integer that a double is.
+#[inline]
+pub(super) fn integer_of(value: f64) -> Option<Scalar<'static>> {
+    let whole = whole_of(value)?;
+    u64::try_from(whole).map(Scalar::Unsigned).or_else(|_| i64::try_from(whole).map(Scalar::Signed)).ok()
+}
+
 /// Returns the integer that a double is, within what 64 bits hold with or without a sign.
 #[inline]
-pub(super) fn whole_of(value: f64) -> Option<i128> {
+fn whole_of(value: f64) -> Option<i128> {
     // Nearly all are small: a conversion there and back costs less than looking at the fraction.
     #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // what is lost is seen
     let small = (value as i64, value as i64 as f64);
@@ -171,7 +121,7 @@ pub(super) fn whole_of(value: f64) -> Option<i128> {
 
 /// Returns the double that a number is, if it is one: with `arbitrary_precision` it may have more digits than a double
 /// keeps.
-pub(super) fn faithful(number: &Number) -> Option<f64> {
+fn faithful(number: &Number) -> Option<f64> {
     let double = number.as_f64()?;
     if Number::from_f64(double).as_ref() == Some(number) {
         return Some(double);

@@ -1,77 +1,42 @@
 //! Reading from any deserializer. Only this is generic over it: types know streams and sinks.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Number, Value};
 
-use super::input::{Input, Place, Sink, Stream};
-use super::key::Key;
-use super::mismatch::nothing_read;
+use super::input::{Input, Open, Place, Sink, Stream};
+use super::mismatch::{kind_of, nothing_read};
 use super::reading::Reading;
-use super::scalar::{Scalar, scalar_visits};
-use super::tape::{Recorder, Tape};
+use super::scalar::{NOT_FINITE, Scalar};
+use super::tape::{Tape, Token};
 use super::{Keys, Mismatch, Wire};
 
-/// Reads a value from a deserializer.
-pub(super) fn read<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    let reading = Reading::new(true);
-    let mut stream = Erased::new(deserializer);
-    T::read(Input { stream: &mut stream, reading: &reading }).map_err(|mismatch| match stream.error {
-        Some(error) if !stream.is_refused => error,
-        refused => {
-            let position = refused.and_then(|error| position(&error.to_string())).unwrap_or_default();
-            D::Error::custom(format_args!("{mismatch}{position}"))
-        }
-    })
+/// Implements `Deserialize::deserialize` for a [`Wire`] type.
+///
+/// # Errors
+/// Fails like the deserializer, or for a value that does not match.
+pub fn deserialize<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    let reading = Reading::default();
+    let mut stream = Erased::new(deserializer, T::keys());
+    T::read(Input { stream: &mut stream, reading: &reading }).map_err(|mismatch| stream.outermost_error(&mismatch))
 }
 
-/// Returns the position of a refused value, which `serde_json` writes at the end of its errors and reads back from
-/// there.
-#[cold]
-fn position(error: &str) -> Option<String> {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let (line, column) = error.rsplit_once(" at line ")?.1.split_once(" column ")?;
-    (is_number(line) && is_number(column)).then(|| format!(" at line {line} column {column}"))
-}
-
-/// Describes a value that is not an object. Deserializers that expect a struct print the value in their own error, and
-/// it may be a secret.
-#[cold]
-fn unasked(error: &impl fmt::Display, reading: &Reading) -> Option<Mismatch> {
-    if !reading.is_whole.get() {
-        return None;
-    }
-    let error = error.to_string();
-    let found = error.strip_prefix("invalid type: ")?;
-    let kinds = [
-        ("string", "a string"),
-        ("boolean", "a boolean"),
-        ("integer", "an integer"),
-        ("floating point", "a number"),
-        ("number", "a number"),
-        ("sequence", "an array"),
-        ("null", "null"),
-        ("unit value", "null"),
-    ];
-    let kind = kinds.iter().find(|(kind, _)| found.starts_with(kind)).map_or("something else", |(_, kind)| kind);
-    Some(Mismatch::expected("an object", kind))
-}
-
-/// Reads a value from another one.
-pub(super) fn read_value<T: Wire>(value: &Value) -> Result<T, Mismatch> {
-    let reading = Reading::new(false);
-    let mut stream = Erased::new(value);
-    T::read(Input { stream: &mut stream, reading: &reading }).map_err(|mismatch| match stream.error {
-        Some(error) if !stream.is_refused => Mismatch::new(error.to_string()),
-        _ => mismatch,
-    })
+/// Reads a typed value from JSON.
+///
+/// # Errors
+/// Fails with a [`Mismatch`] that shows the position and the reason.
+pub fn from_value<T: Wire>(value: &Value) -> Result<T, Mismatch> {
+    T::read(Input { stream: &mut Erased::new(value, None), reading: &Reading::default() })
 }
 
 /// A deserializer with an erased type.
 struct Erased<'de, D: Deserializer<'de>> {
     deserializer: Option<D>,
+    /// The keys of the type, if it is a struct and the whole value.
+    keys: Option<Keys>,
     /// Why the deserializer could not go on.
     error: Option<D::Error>,
     /// `true` if a sink refused a value. The deserializer then adds only the position.
@@ -80,16 +45,34 @@ struct Erased<'de, D: Deserializer<'de>> {
 
 impl<'de, D: Deserializer<'de>> Erased<'de, D> {
     #[inline]
-    fn new(deserializer: D) -> Self {
-        Self { deserializer: Some(deserializer), error: None, is_refused: false }
+    fn new(deserializer: D, keys: Option<Keys>) -> Self {
+        Self { deserializer: Some(deserializer), keys, error: None, is_refused: false }
+    }
+
+    #[inline]
+    fn visit(&mut self, visit: Visit<'_, '_, 'de>) -> Result<(), Mismatch> {
+        let deserializer = self.deserializer.take().ok_or_else(nothing_read)?;
+        let reading = visit.reading;
+        let visited = match self.keys {
+            // These are the keys that `#[serde(flatten)]` takes from its source.
+            Some(keys) => deserializer.deserialize_struct("", keys, visit),
+            None => visit.deserialize(deserializer),
+        };
+        visited.map_err(|error| self.failed(error, reading))
     }
 
     #[cold]
     fn failed(&mut self, error: D::Error, reading: &Reading) -> Mismatch {
-        let fault = reading.fault().or_else(|| unasked(&error, reading));
+        let mut fault = reading.fault.take();
+        let message = error.to_string();
+        // A deserializer that expects a struct prints another value in its own error, and it may be a secret.
+        if let (None, Some(_), 0) = (&fault, self.keys, reading.depth.get()) {
+            let found = message.strip_prefix("invalid type: ");
+            fault = found.map(|found| Mismatch::expected("an object", kind_of(found)));
+        }
         self.error = Some(error);
         self.is_refused = fault.is_some();
-        fault.unwrap_or_else(nothing_read)
+        fault.unwrap_or_else(|| Mismatch::new(message))
     }
 
     /// Returns the error on its way out.
@@ -98,141 +81,209 @@ impl<'de, D: Deserializer<'de>> Erased<'de, D> {
         match self.error {
             Some(error) => {
                 if self.is_refused {
-                    reading.refuse(mismatch);
+                    reading.fault.set(mismatch);
                 }
                 error
             }
             None => reading.raise(mismatch),
         }
     }
-}
 
-impl<'de, D: Deserializer<'de>> Stream for Erased<'de, D> {
-    fn give(&mut self, sink: Sink<'_>, reading: &Reading) -> Result<(), Mismatch> {
-        let deserializer = self.deserializer.take().ok_or_else(nothing_read)?;
-        let given = match sink {
-            // These are the keys that `#[serde(flatten)]` takes from its source.
-            Sink::Object(places) if reading.is_whole.get() => match places.keys() {
-                Some(keys) => deserializer.deserialize_struct("", keys, Giver { sink: Sink::Object(places), reading }),
-                None => deserializer.deserialize_map(Giver { sink: Sink::Object(places), reading }),
-            },
-            sink => give(deserializer, sink, false, reading),
-        };
-        given.map_err(|error| self.failed(error, reading))
-    }
-
-    fn record(&mut self, keys: Option<Keys>, reading: &Reading) -> Result<Tape<'_>, Mismatch> {
-        let deserializer = self.deserializer.take().ok_or_else(nothing_read)?;
-        let mut tape = Tape::new();
-        let recorder = Recorder { tape: &mut tape, reading };
-        let recorded = match keys {
-            Some(keys) => deserializer.deserialize_struct("", keys, recorder),
-            None => deserializer.deserialize_any(recorder),
-        };
-        match recorded {
-            Ok(()) => Ok(tape),
-            Err(error) => Err(self.failed(error, reading)),
+    /// Returns the error of reading the whole value.
+    #[cold]
+    fn outermost_error(self, mismatch: &Mismatch) -> D::Error {
+        match self.error {
+            Some(error) if !self.is_refused => error,
+            refused => {
+                let position = refused.and_then(|error| position(&error.to_string())).unwrap_or_default();
+                D::Error::custom(format_args!("{mismatch}{position}"))
+            }
         }
     }
 }
 
-/// Gives the value of a deserializer to a sink.
-#[inline]
-fn give<'de, D: Deserializer<'de>>(
-    deserializer: D,
-    sink: Sink<'_>,
-    is_optional: bool,
-    reading: &Reading,
-) -> Result<(), D::Error> {
-    match sink {
-        Sink::Nullable(_) => deserializer.deserialize_option(Optional { sink, reading }),
-        sink if is_optional => deserializer.deserialize_option(Optional { sink, reading }),
-        Sink::Other(place) => Seed { read: |input: Input<'_>| place.fill(input), reading }.deserialize(deserializer),
-        sink => deserializer.deserialize_any(Giver { sink, reading }),
+/// Returns the position of a refused value, which `serde_json` writes at the end of its errors and reads back from
+/// there.
+fn position(error: &str) -> Option<String> {
+    let (line, column) = error.rsplit_once(" at line ")?.1.split_once(" column ")?;
+    let (line, column): (u64, u64) = (line.parse().ok()?, column.parse().ok()?);
+    Some(format!(" at line {line} column {column}"))
+}
+
+impl<'de, D: Deserializer<'de>> Stream for Erased<'de, D> {
+    fn give(&mut self, sink: Sink<'_>, is_optional: bool, reading: &Reading) -> Result<(), Mismatch> {
+        self.visit(Visit { target: Target::Sink(sink), is_optional, reading })
+    }
+
+    fn open(&mut self, reading: &Reading) -> Result<Open<'_>, Mismatch> {
+        let mut tape = Tape::new();
+        self.visit(Visit { target: Target::Tape(&mut tape), is_optional: false, reading })?;
+        Ok(Open::Tape(tape))
     }
 }
 
-/// Gives a value that may be `null`, which leaves the place empty.
-struct Optional<'g, 's> {
-    sink: Sink<'s>,
+/// The target of a value.
+enum Target<'g, 's, 'de> {
+    Sink(Sink<'s>),
+    /// Records the value, to be read later.
+    Tape(&'g mut Tape<'de>),
+}
+
+/// Passes a value of a deserializer to its target.
+struct Visit<'g, 's, 'de> {
+    target: Target<'g, 's, 'de>,
+    /// `true` if `null` leaves the target empty.
+    is_optional: bool,
     reading: &'g Reading,
 }
 
-impl<'de> Visitor<'de> for Optional<'_, '_> {
+impl<'de> Visit<'_, '_, 'de> {
+    fn expected(&self) -> &'static str {
+        match &self.target {
+            Target::Sink(sink) => sink.expected(),
+            Target::Tape(_) => "a JSON value",
+        }
+    }
+
+    #[cold]
+    fn refuse<E: Error>(&self, found: &'static str) -> E {
+        self.reading.raise(Mismatch::expected(self.expected(), found))
+    }
+
+    #[inline]
+    fn scalar<E: Error>(self, scalar: Scalar<'de>) -> Result<(), E> {
+        match self.target {
+            Target::Sink(sink) => sink.scalar(scalar).map_err(|mismatch| self.reading.raise(mismatch)),
+            Target::Tape(tape) => {
+                tape.push(Token::Scalar(scalar));
+                Ok(())
+            }
+        }
+    }
+
+    /// Begins an array or object on the tape, if the value is recorded, and returns its index there.
+    fn begin(&mut self, is_object: bool) -> usize {
+        let Target::Tape(tape) = &mut self.target else { return 0 };
+        tape.push(Token::Open { end: 0, held: 0, is_object })
+    }
+
+    /// Takes the digits of a number, in place of the object that began at an index of the tape.
+    #[cold]
+    fn digits<E: Error>(self, digits: &str, start: usize) -> Result<(), E> {
+        let number: Number = digits.parse().map_err(E::custom)?;
+        match (self.target, Scalar::of(&number, "")) {
+            (Target::Sink(sink), _) => {
+                return sink.scalar(Scalar::of(&number, digits)).map_err(|mismatch| self.reading.raise(mismatch));
+            }
+            (Target::Tape(tape), Scalar::Digits(_)) => {
+                tape.truncate(start);
+                tape.keep(digits, true);
+            }
+            (Target::Tape(tape), scalar) => {
+                tape.truncate(start);
+                tape.push(Token::Scalar(scalar));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Visit<'_, '_, 'de> {
+    type Value = ();
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        match self.target {
+            _ if self.is_optional => deserializer.deserialize_option(self),
+            Target::Sink(Sink::Other(place)) => {
+                let mut stream = Erased::new(deserializer, None);
+                let read = place.fill(Input { stream: &mut stream, reading: self.reading });
+                read.map_err(|mismatch| stream.error(mismatch, self.reading))
+            }
+            _ => deserializer.deserialize_any(self),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for Visit<'_, '_, 'de> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.sink.expected())
+        formatter.write_str(self.expected())
     }
 
-    fn visit_none<E>(self) -> Result<(), E> {
-        Ok(())
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        if self.is_optional { Ok(()) } else { self.scalar(Scalar::Null) }
     }
 
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
+    fn visit_none<E: Error>(self) -> Result<(), E> {
+        self.visit_unit()
     }
 
     #[inline]
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        let sink = match self.sink {
-            Sink::Nullable(place) => Sink::Other(place),
-            sink => sink,
-        };
-        give(deserializer, sink, false, self.reading)
-    }
-}
-
-/// A visitor that passes the values of a deserializer to a sink.
-struct Giver<'g, 's> {
-    sink: Sink<'s>,
-    reading: &'g Reading,
-}
-
-impl Giver<'_, '_> {
-    #[inline]
-    fn scalar<E: Error>(self, scalar: Scalar<'_>) -> Result<(), E> {
-        self.sink.scalar(scalar).map_err(|mismatch| self.reading.raise(mismatch))
+        Visit { is_optional: false, ..self }.deserialize(deserializer)
     }
 
-    #[inline]
-    fn inside<'de, D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        give(deserializer, self.sink, false, self.reading)
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        self.deserialize(deserializer)
     }
 
-    #[cold]
-    fn too_long<E: Error>(self) -> E {
-        self.refuse("a larger integer")
+    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
+        self.scalar(Scalar::Bool(value))
     }
 
-    #[cold]
-    fn refuse<E: Error>(self, found: &'static str) -> E {
-        self.reading.raise(Mismatch::expected(self.sink.expected(), found))
-    }
-}
-
-impl<'de> Visitor<'de> for Giver<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.sink.expected())
+    fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
+        self.scalar(u64::try_from(number).map_or(Scalar::Signed(number), Scalar::Unsigned))
     }
 
-    scalar_visits!('de);
+    fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
+        self.scalar(Scalar::Unsigned(number))
+    }
+
+    fn visit_i128<E: Error>(self, number: i128) -> Result<(), E> {
+        match (i64::try_from(number), u64::try_from(number)) {
+            (Ok(number), _) => self.visit_i64(number),
+            (_, Ok(number)) => self.visit_u64(number),
+            _ => Err(self.refuse("a larger integer")),
+        }
+    }
+
+    fn visit_u128<E: Error>(self, number: u128) -> Result<(), E> {
+        self.visit_i128(i128::try_from(number).unwrap_or(i128::MAX))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<(), E> {
+        if !number.is_finite() {
+            return Err(self.reading.raise(Mismatch::new(NOT_FINITE)));
+        }
+        self.scalar(Scalar::Float(number))
+    }
 
     #[inline]
-    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<(), E> {
         self.scalar(Scalar::Text(text))
     }
 
     #[inline]
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        match self.target {
+            Target::Sink(sink) => sink.scalar(Scalar::Text(text)).map_err(|mismatch| self.reading.raise(mismatch)),
+            Target::Tape(tape) => {
+                tape.keep(text, false);
+                Ok(())
+            }
+        }
+    }
+
+    #[inline]
     fn visit_string<E: Error>(self, text: String) -> Result<(), E> {
-        match self.sink {
-            Sink::Text(place) => {
+        match self.target {
+            Target::Sink(Sink::Text(place)) => {
                 *place = Some(text);
                 Ok(())
             }
-            sink => Giver { sink, ..self }.scalar(Scalar::Text(&text)),
+            _ => self.visit_str(&text),
         }
     }
 
@@ -240,102 +291,97 @@ impl<'de> Visitor<'de> for Giver<'_, '_> {
         Err(self.refuse("bytes"))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let Self { sink: Sink::Items(item), reading } = self else { return Err(self.refuse("an array")) };
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
+        let reading = self.reading;
         reading.enter()?;
+        let start = self.begin(false);
         let mut index = 0;
-        let read = loop {
-            match items.next_element_seed(Seed { read: &mut *item, reading }) {
+        loop {
+            let target = match &mut self.target {
+                Target::Sink(Sink::Items(place)) => Target::Sink(Sink::Other(&mut **place)),
+                Target::Sink(_) => return Err(self.refuse("an array")),
+                Target::Tape(tape) => Target::Tape(tape),
+            };
+            match items.next_element_seed(Visit { target, is_optional: false, reading }) {
                 Ok(Some(())) => index += 1,
-                Ok(None) => break Ok(()),
-                Err(error) => break Err(error),
+                Ok(None) => break,
+                Err(error) => {
+                    reading.fault.within(|mismatch| mismatch.within_item(index));
+                    return Err(error);
+                }
             }
-        };
-        if read.is_err() {
-            reading.within(|mismatch| mismatch.within_item(index));
+        }
+        if let Target::Tape(tape) = self.target {
+            tape.close(start, index);
         }
         reading.leave();
-        read
+        Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<(), A::Error> {
         let reading = self.reading;
         reading.enter()?;
-        let mut is_first = true;
+        let start = self.begin(true);
+        let mut held = 0;
         while let Some(key) = members.next_key::<Key<'de>>()? {
-            if is_first && key.is_number() {
+            if held == 0 && key.is_number() {
                 let digits = members.next_value::<String>()?;
                 reading.leave();
-                return self.number(&digits);
+                return self.digits(&digits, start);
             }
-            is_first = false;
-            let read = match &mut self.sink {
-                Sink::Object(places) => match places.place(&key.0) {
+            held += 1;
+            let read = match &mut self.target {
+                Target::Tape(tape) => {
+                    match &key.0 {
+                        Cow::Borrowed(key) => drop(tape.push(Token::Scalar(Scalar::Text(key)))),
+                        Cow::Owned(key) => tape.keep(key, false),
+                    }
+                    members.next_value_seed(Visit { target: Target::Tape(tape), is_optional: false, reading })
+                }
+                Target::Sink(Sink::Object(fields)) => match fields.place(&key.0, true) {
                     Ok(Place::Field(sink, is_optional)) => {
-                        members.next_value_seed(FieldSeed { sink, is_optional, reading })
+                        members.next_value_seed(Visit { target: Target::Sink(sink), is_optional, reading })
                     }
                     Ok(Place::Extra(extra)) => {
-                        let read = |input: Input<'_>| extra.member(&key.0, input);
-                        members.next_value_seed(Seed { read, reading })
+                        let mut read = |input: Input<'_>| extra.member(&key.0, input);
+                        let target = Target::Sink(Sink::Other(&mut read));
+                        members.next_value_seed(Visit { target, is_optional: false, reading })
                     }
-                    Ok(Place::Lost | Place::Known) => members.next_value::<IgnoredAny>().map(drop),
+                    Ok(Place::Nowhere) => members.next_value::<IgnoredAny>().map(drop),
                     Err(mismatch) => Err(reading.raise(mismatch)),
                 },
-                Sink::Members(extra) => {
-                    let read = |input: Input<'_>| extra.member(&key.0, input);
-                    members.next_value_seed(Seed { read, reading })
-                }
-                _ => return Err(self.refuse("an object")),
+                Target::Sink(_) => return Err(self.refuse("an object")),
             };
             if let Err(error) = read {
-                reading.within(|mismatch| mismatch.within(key.0.into_owned()));
+                reading.fault.within(|mismatch| mismatch.within(key.0.into_owned()));
                 return Err(error);
             }
         }
-        reading.leave();
-        match self.sink {
-            Sink::Object(_) | Sink::Members(_) => Ok(()),
-            _ => Err(self.refuse("an object")),
+        match self.target {
+            Target::Tape(tape) => tape.close(start, held),
+            Target::Sink(Sink::Object(fields)) => fields.finish().map_err(|mismatch| reading.raise(mismatch))?,
+            Target::Sink(_) => return Err(self.refuse("an object")),
         }
+        reading.leave();
+        Ok(())
     }
 }
 
-impl Giver<'_, '_> {
-    #[cold]
-    fn number<E: Error>(self, digits: &str) -> Result<(), E> {
-        let number: serde_json::Number = digits.parse().map_err(E::custom)?;
-        self.scalar(Scalar::of(&number, digits))
-    }
-}
+/// The key of an object, which is a text in JSON.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Key<'k>(#[serde(borrow)] Cow<'k, str>);
 
-struct FieldSeed<'g, 's> {
-    sink: Sink<'s>,
-    is_optional: bool,
-    reading: &'g Reading,
-}
-
-impl<'de> DeserializeSeed<'de> for FieldSeed<'_, '_> {
-    type Value = ();
-
+impl Key<'_> {
+    /// Returns `true` if an object with this key is a number: `serde_json` with `arbitrary_precision` gives its digits
+    /// under the key. Without that feature it is a key like others.
     #[inline]
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        give(deserializer, self.sink, self.is_optional, self.reading)
+    fn is_number(&self) -> bool {
+        self.0 == "$serde_json::private::Number" && keeps_digits()
     }
 }
 
-/// Reads a value with a closure that does not know the deserializer.
-struct Seed<'g, R> {
-    read: R,
-    reading: &'g Reading,
-}
-
-impl<'de, R: FnOnce(Input<'_>) -> Result<(), Mismatch>> DeserializeSeed<'de> for Seed<'_, R> {
-    type Value = ();
-
-    #[inline]
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        let mut stream = Erased::new(deserializer);
-        let read = (self.read)(Input { stream: &mut stream, reading: self.reading });
-        read.map_err(|mismatch| stream.error(mismatch, self.reading))
-    }
+#[cold]
+fn keeps_digits() -> bool {
+    "1.00".parse::<Number>().is_ok_and(|number| number.to_string() == "1.00")
 }

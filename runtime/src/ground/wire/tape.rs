@@ -1,16 +1,14 @@
 //! A JSON value in a flat form, in the order of its text, to be read more than once.
 
-use std::borrow::Cow;
-use std::fmt;
+use std::any::TypeId;
+use std::cell::RefCell;
+use std::collections::HashMap;
 
-use serde::Deserializer;
-use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Number, Value};
+use serde_json::Value;
 
-use super::key::Key;
-use super::mismatch::Mismatch;
-use super::reading::Reading;
-use super::scalar::{Scalar, scalar_visits};
+use super::Mismatch;
+use super::reading::{Counts, Reading};
+use super::scalar::Scalar;
 
 /// A value of a tape.
 #[derive(Clone, Copy, Debug)]
@@ -24,18 +22,20 @@ pub(super) enum Node<'a> {
 
 /// A step of a tape.
 #[derive(Clone, Copy, Debug)]
-enum Token<'t> {
+pub(super) enum Token<'t> {
     /// Null, or a boolean, number or text without a separate entry.
     Scalar(Scalar<'t>),
-    /// A number that no other form holds: with `arbitrary_precision`, more digits than a double has. As text, like `Copied`.
-    Digits { start: usize, end: usize },
-    /// A text that the source does not lend: a range of [`Tape::texts`].
-    Copied { start: usize, end: usize },
-    /// An array, followed by its items. The next token is at `end`.
-    Array { end: usize, items: usize },
-    /// An object, followed by its keys, each with its value. The next token is at `end`.
-    Object { end: usize, members: usize },
+    /// A text that the source does not lend: a range of [`Tape::texts`]. With `arbitrary_precision` also a number with
+    /// more digits than a double has.
+    Kept { start: usize, end: usize, is_number: bool },
+    /// An array, followed by the items that it holds, or an object, followed by its keys, each with its value. The next
+    /// token is at `end`.
+    Open { end: usize, held: usize, is_object: bool },
 }
+
+/// The outcomes for values of unions: the losses and the branch. The branches of a union around them read them again and
+/// again: without this, every level of nesting would multiply the trials.
+type Picked = HashMap<(TypeId, usize), Result<(Counts, usize), Mismatch>>;
 
 /// A JSON value laid out flat.
 #[derive(Debug)]
@@ -43,196 +43,133 @@ pub(super) struct Tape<'t> {
     tokens: Vec<Token<'t>>,
     /// The texts that the source does not lend, one after the other.
     texts: String,
+    pub(super) picked: RefCell<Picked>,
 }
 
 impl<'t> Tape<'t> {
     pub(super) fn new() -> Self {
-        Self { tokens: Vec::with_capacity(32), texts: String::new() }
+        Self { tokens: Vec::with_capacity(32), texts: String::new(), picked: RefCell::default() }
     }
 
-    /// Returns the value at an index.
-    pub(super) fn node(&self, at: usize) -> Node<'_> {
-        let text = |start, end| self.texts.get(start..end).unwrap_or_default();
-        match self.tokens.get(at).copied() {
-            Some(Token::Scalar(scalar)) => Node::Scalar(scalar),
-            Some(Token::Digits { start, end }) => Node::Scalar(Scalar::Digits(text(start, end))),
-            Some(Token::Copied { start, end }) => Node::Scalar(Scalar::Text(text(start, end))),
-            Some(Token::Array { items, .. }) => Node::Array(items),
-            Some(Token::Object { members, .. }) => Node::Object(members),
-            None => Node::Scalar(Scalar::Null),
-        }
-    }
-
-    /// Returns the index after the value at an index.
+    /// Adds a token, and returns its index.
     #[inline]
-    pub(super) fn end(&self, at: usize) -> usize {
-        match self.tokens.get(at) {
-            Some(Token::Array { end, .. } | Token::Object { end, .. }) => *end,
-            _ => at + 1,
-        }
-    }
-
-    /// Returns the value at an index as JSON.
-    pub(super) fn value(&self, at: usize) -> Value {
-        match self.node(at) {
-            Node::Scalar(scalar) => scalar.value(),
-            Node::Array(_) => Value::Array(self.items(at).map(|at| self.value(at)).collect()),
-            Node::Object(_) => {
-                Value::Object(self.members(at).map(|(key, at)| (key.to_owned(), self.value(at))).collect())
-            }
-        }
-    }
-
-    /// Returns the indices of the items of the array at an index.
-    pub(super) fn items(&self, at: usize) -> impl Iterator<Item = usize> {
-        let end = self.end(at);
-        let mut next = at + 1;
-        std::iter::from_fn(move || {
-            let at = next;
-            next = self.end(at);
-            (at < end).then_some(at)
-        })
-    }
-
-    /// Returns the keys of the object at an index, with the indices of their values.
-    pub(super) fn members(&self, at: usize) -> impl Iterator<Item = (&str, usize)> {
-        let end = self.end(at);
-        let mut next = at + 1;
-        std::iter::from_fn(move || {
-            let at = next;
-            next = self.end(at + 1);
-            let Node::Scalar(Scalar::Text(key)) = self.node(at) else { return None };
-            (at < end).then_some((key, at + 1))
-        })
-    }
-
-    #[inline]
-    fn push(&mut self, token: Token<'t>) -> usize {
+    pub(super) fn push(&mut self, token: Token<'t>) -> usize {
         self.tokens.push(token);
         self.tokens.len() - 1
     }
 
-    /// Keeps a text, and gives its range.
-    fn keep(&mut self, text: &str) -> (usize, usize) {
+    /// Adds a copy of a text.
+    pub(super) fn keep(&mut self, text: &str, is_number: bool) {
         let start = self.texts.len();
         self.texts.push_str(text);
-        (start, self.texts.len())
+        self.push(Token::Kept { start, end: self.texts.len(), is_number });
     }
 
-    fn copy(&mut self, text: &str) {
-        let (start, end) = self.keep(text);
-        self.push(Token::Copied { start, end });
-    }
-
-    fn number(&mut self, digits: &str) -> Result<(), serde_json::Error> {
-        let number: Number = digits.parse()?;
-        let token = match Scalar::of(&number, "") {
-            Scalar::Digits(_) => {
-                let (start, end) = self.keep(digits);
-                Token::Digits { start, end }
-            }
-            scalar => Token::Scalar(scalar),
-        };
-        self.push(token);
-        Ok(())
+    /// Removes the tokens from an index on.
+    pub(super) fn truncate(&mut self, start: usize) {
+        self.tokens.truncate(start);
     }
 
     /// Ends the array or object at an index, which holds this many items or members.
-    fn close(&mut self, start: usize, held: usize) {
+    pub(super) fn close(&mut self, start: usize, held: usize) {
         let here = self.tokens.len();
-        if let Some(Token::Array { end, items: count } | Token::Object { end, members: count }) =
-            self.tokens.get_mut(start)
-        {
+        if let Some(Token::Open { end, held: count, .. }) = self.tokens.get_mut(start) {
             (*end, *count) = (here, held);
         }
     }
 }
 
-/// A visitor that writes the values of a deserializer to a tape.
-pub(super) struct Recorder<'r, 't> {
-    pub(super) tape: &'r mut Tape<'t>,
-    pub(super) reading: &'r Reading,
+/// A value on a tape.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded<'a> {
+    pub(super) tape: &'a Tape<'a>,
+    pub(super) reading: &'a Reading,
+    pub(super) at: usize,
 }
 
-impl<'t> Recorder<'_, 't> {
-    fn scalar<E>(self, scalar: Scalar<'t>) -> Result<(), E> {
-        self.tape.push(Token::Scalar(scalar));
-        Ok(())
-    }
-
-    fn inside<D: Deserializer<'t>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-
-    fn too_long<E: Error>(self) -> E {
-        self.reading.raise(Mismatch::new("an integer of more than 64 bits"))
-    }
-}
-
-impl<'t> DeserializeSeed<'t> for Recorder<'_, 't> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'t>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'t> Visitor<'t> for Recorder<'_, 't> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a JSON value")
-    }
-
-    scalar_visits!('t);
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        self.tape.copy(text);
-        Ok(())
-    }
-
-    fn visit_borrowed_str<E: Error>(self, text: &'t str) -> Result<(), E> {
-        self.scalar(Scalar::Text(text))
-    }
-
-    fn visit_bytes<E: Error>(self, _: &[u8]) -> Result<(), E> {
-        Err(self.reading.raise(Mismatch::new("JSON has no bytes")))
-    }
-
-    fn visit_seq<A: SeqAccess<'t>>(self, mut items: A) -> Result<(), A::Error> {
-        let Self { tape, reading } = self;
-        reading.enter()?;
-        let start = tape.push(Token::Array { end: 0, items: 0 });
-        let mut held = 0;
-        while items.next_element_seed(Recorder { tape: &mut *tape, reading })?.is_some() {
-            held += 1;
-        }
-        reading.leave();
-        tape.close(start, held);
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'t>>(self, mut members: A) -> Result<(), A::Error> {
-        let Self { tape, reading } = self;
-        reading.enter()?;
-        let start = tape.push(Token::Object { end: 0, members: 0 });
-        let mut held = 0;
-        while let Some(key) = members.next_key::<Key<'t>>()? {
-            if held == 0 && key.is_number() {
-                let digits = members.next_value::<String>()?;
-                tape.tokens.truncate(start);
-                reading.leave();
-                return tape.number(&digits).map_err(A::Error::custom);
+impl<'a> Recorded<'a> {
+    pub(super) fn node(self) -> Node<'a> {
+        match self.tape.tokens.get(self.at).copied() {
+            Some(Token::Scalar(scalar)) => Node::Scalar(scalar),
+            Some(Token::Kept { start, end, is_number }) => {
+                let text = self.tape.texts.get(start..end).unwrap_or_default();
+                Node::Scalar(if is_number { Scalar::Digits(text) } else { Scalar::Text(text) })
             }
-            match key.0 {
-                Cow::Borrowed(key) => drop(tape.push(Token::Scalar(Scalar::Text(key)))),
-                Cow::Owned(key) => tape.copy(&key),
-            }
-            members.next_value_seed(Recorder { tape: &mut *tape, reading })?;
-            held += 1;
+            Some(Token::Open { held, is_object: false, .. }) => Node::Array(held),
+            Some(Token::Open { held, is_object: true, .. }) => Node::Object(held),
+            None => Node::Scalar(Scalar::Null),
         }
-        reading.leave();
-        tape.close(start, held);
-        Ok(())
+    }
+
+    pub(super) fn is_null(self) -> bool {
+        matches!(self.node(), Node::Scalar(Scalar::Null))
+    }
+
+    /// Returns the index after the value.
+    #[inline]
+    fn end(self) -> usize {
+        match self.tape.tokens.get(self.at) {
+            Some(Token::Open { end, .. }) => *end,
+            _ => self.at + 1,
+        }
+    }
+
+    /// Returns how many steps the value takes: one for every value and every key in it.
+    pub(super) fn size(self) -> usize {
+        self.end() - self.at
+    }
+
+    fn at(self, at: usize) -> Self {
+        Self { at, ..self }
+    }
+
+    /// Returns the items of an array; other values have none.
+    pub(super) fn items(self) -> impl ExactSizeIterator<Item = Self> {
+        let length = if let Node::Array(length) = self.node() { length } else { 0 };
+        let mut next = self.at + 1;
+        (0..length).map(move |_| {
+            let item = self.at(next);
+            next = item.end();
+            item
+        })
+    }
+
+    /// Returns the members of an object; other values have none.
+    pub(super) fn members(self) -> impl ExactSizeIterator<Item = (&'a str, Self)> {
+        let length = if let Node::Object(length) = self.node() { length } else { 0 };
+        let mut next = self.at + 1;
+        (0..length).map(move |_| {
+            let (key, value) = (self.at(next), self.at(next + 1));
+            next = value.end();
+            (if let Node::Scalar(Scalar::Text(key)) = key.node() { key } else { "" }, value)
+        })
+    }
+
+    /// Returns the members of an object, and fails for other values.
+    pub(super) fn object(self) -> Result<impl ExactSizeIterator<Item = (&'a str, Self)>, Mismatch> {
+        if let Node::Object(_) = self.node() { Ok(self.members()) } else { Err(self.expected("an object")) }
+    }
+
+    /// Returns the value, as it came.
+    #[must_use]
+    pub fn value(self) -> Value {
+        match self.node() {
+            Node::Scalar(scalar) => scalar.value(),
+            Node::Array(_) => Value::Array(self.items().map(Self::value).collect()),
+            Node::Object(_) => {
+                Value::Object(self.members().map(|(key, value)| (key.to_owned(), value.value())).collect())
+            }
+        }
+    }
+
+    /// Returns a mismatch with the kind of the value, never its content: arguments may hold secrets.
+    #[cold]
+    pub(super) fn expected(self, what: &'static str) -> Mismatch {
+        let found = match self.node() {
+            Node::Scalar(scalar) => scalar.kind(),
+            Node::Array(_) => "an array",
+            Node::Object(_) => "an object",
+        };
+        Mismatch::expected(what, found)
     }
 }

@@ -1,12 +1,64 @@
+//! Types whose values are one of several branches.
+
 use std::any::TypeId;
+use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::Mismatch;
-use super::input::{Known, Recorded};
-use super::reading::{Counts, exceeds, worse};
+use super::mismatch::{MOST_STRANGERS, missing_among, nothing_read, one_of};
+use super::reading::Counts;
 use super::scalar::Scalar;
-use super::tape::Node;
+use super::tape::{Node, Recorded};
+use super::{Mismatch, to_value};
+
+impl<'a> Recorded<'a> {
+    /// Returns the tag of a union's branch: its text, or its JSON if tags are not strings.
+    ///
+    /// # Errors
+    /// Fails if it is missing, or of the other kind.
+    pub fn tag(self, key: &'static str, is_text: bool) -> Result<Cow<'a, str>, Mismatch> {
+        let mut found = self.object()?.filter(|(found, _)| *found == key);
+        let Some((_, tag)) = found.next() else { return Err(self.without_tag(key)) };
+        // Other readers may take the other one.
+        if found.next().is_some() {
+            return Err(Mismatch::twice().within(key));
+        }
+        match (tag.node(), is_text) {
+            (Node::Scalar(Scalar::Text(text)), true) => Ok(Cow::Borrowed(text)),
+            (_, true) => Err(tag.expected("a string").within(key)),
+            (Node::Scalar(Scalar::Text(_)), false) => Err(tag.expected("a number or a boolean").within(key)),
+            // `1.0` is the tag `1`.
+            (Node::Scalar(Scalar::Float(number)), false) => Ok(Cow::Owned(to_value(&number)?.to_string())),
+            _ => Ok(Cow::Owned(tag.value().to_string())),
+        }
+    }
+
+    /// Returns the error for a missing tag. Inside a union it occurs often and is rarely shown, so similar keys are not
+    /// searched there.
+    #[cold]
+    fn without_tag(self, key: &'static str) -> Mismatch {
+        if self.reading.trying.get() > 0 {
+            return Mismatch::missing(key);
+        }
+        missing_among(key, self.members().map(|(key, _)| key).take(MOST_STRANGERS))
+    }
+
+    /// Reads the value as the branch for unlisted tags, if the union has one.
+    ///
+    /// # Errors
+    /// Fails without such a branch, with the listed tags.
+    pub fn other_branch<T>(
+        self,
+        key: &'static str,
+        tags: &[&str],
+        other: Option<fn(Value) -> T>,
+    ) -> Result<T, Mismatch> {
+        match other {
+            Some(other) => self.read().map(other),
+            None => Err(one_of(tags).within(key)),
+        }
+    }
+}
 
 /// Reads a value as one of the branches of an untagged union.
 pub type ReadBranch<T> = fn(Recorded<'_>) -> Result<T, Mismatch>;
@@ -33,7 +85,7 @@ impl Index {
     /// Returns the branches that may take a value, in their order.
     fn candidates(&self, input: Recorded<'_>) -> Vec<usize> {
         let mut found = self.others.to_vec();
-        for (key, value) in input.members().into_iter().flatten() {
+        for (key, value) in input.members() {
             found.extend(self.of(key, None));
             if let Node::Scalar(Scalar::Text(text)) = value.node() {
                 found.extend(self.of(key, Some(text)));
@@ -56,117 +108,118 @@ pub fn pick<T: 'static>(
     index: Option<&Index>,
     rest: Option<Rest<T>>,
 ) -> Result<T, Mismatch> {
-    let mut candidates = index.map(|index| index.candidates(input)).unwrap_or_default();
-    if candidates.is_empty() {
-        candidates.extend(0..branches.len());
-    }
-    let read = |branch: usize| branches.get(branch).ok_or_else(worse).and_then(|read| read(input));
-    if let ([only], None) = (candidates.as_slice(), rest) {
-        return read(*only).map_err(|mismatch| union_mismatch(mismatch, input));
-    }
-    let reading = input.reading;
-    // The surrounding value may be read again, as another branch.
-    let place = (TypeId::of::<T>(), input.at);
-    let known = if reading.trying.get() > 0 { input.recording.picked.borrow().get(&place).cloned() } else { None };
-    match known {
-        Some(Known::Branch(branch, counts)) => {
-            if exceeds(reading.counts.get().and(counts), reading.bound.get()) {
-                return Err(worse());
+    let (kinds, wrap) = rest.unzip();
+    let mut best = None;
+    let mut read = |branch: usize, bound: Option<Counts>| {
+        let value = match (branches.get(branch), wrap) {
+            (Some(read), _) => read(input)?,
+            (None, Some(wrap)) => {
+                input.reading.note_undeclared(input.size());
+                wrap(input.value())
             }
-            return match rest {
-                Some((_, wrap)) if branch == branches.len() => {
-                    reading.note_undeclared(input.size());
-                    Ok(wrap(input.value()))
-                }
-                _ => read(branch),
-            };
-        }
-        Some(Known::Mismatch(mismatch)) => return Err(mismatch),
-        None => {}
-    }
-    let mut pick = Pick { input, best: None, mismatch: None };
-    let (around, bound) = (reading.counts.get(), reading.bound.get());
-    let mut worth = Vec::with_capacity(candidates.len());
-    for branch in candidates {
-        if pick.best.as_ref().is_some_and(|best| best.counts == Counts::default()) {
-            break;
-        }
-        reading.look();
-        if let Some(least) = pick.trial(branch, read) {
-            worth.push((least, branch));
-        }
-    }
-    if let ([(_, only)], None, None) = (worth.as_slice(), &pick.best, rest) {
-        reading.bound.set(bound);
-        reading.counts.set(around);
-        return read(*only).map_err(|mismatch| union_mismatch(pick.deepest(mismatch), input));
-    }
-    worth.sort_unstable();
-    let is_new = !worth.is_empty();
-    for (least, branch) in worth {
-        if pick.best.as_ref().is_some_and(|best| (best.counts, best.branch) < (least, branch)) {
-            break;
-        }
-        pick.trial(branch, read);
-    }
-    if let Some((kinds, wrap)) = rest {
-        pick.rest(kinds, branches.len(), wrap);
-    }
-    reading.bound.set(bound);
-    reading.counts.set(around);
-    let result = match (pick.best, pick.mismatch) {
-        (Some(best), _) => Ok(best),
-        (None, mismatch) => Err(union_mismatch(mismatch.unwrap_or_else(worse), input)),
-    };
-    if is_new && reading.trying.get() > 0 {
-        let known = match &result {
-            Ok(best) => Known::Branch(best.branch, best.counts),
-            Err(mismatch) => Known::Mismatch(mismatch.clone()),
+            (None, None) => return Err(nothing_read()),
         };
-        input.recording.picked.borrow_mut().insert(place, known);
-    }
-    let best = result?;
-    reading.counts.set(around.and(best.counts));
-    if exceeds(reading.counts.get(), bound) { Err(worse()) } else { Ok(best.value) }
+        if !input.reading.counts.get().exceed(bound) {
+            best = Some(value);
+        }
+        Ok(())
+    };
+    let mut pick = Pick { input, branches: branches.len(), kinds, read: &mut read, best: None, mismatch: None };
+    pick.run(TypeId::of::<T>(), index)?;
+    best.ok_or_else(nothing_read)
 }
 
-/// Returns the mismatch of a branch if it is inside the value; otherwise says that no alternative fits.
-fn union_mismatch(mismatch: Mismatch, input: Recorded<'_>) -> Mismatch {
-    if mismatch.depth() > 0 { mismatch } else { input.expected("one of the alternatives") }
-}
-
-/// A choice among branches.
-struct Pick<'a, T> {
+/// A choice among branches; this code is not generic over the union.
+struct Pick<'a, 'r> {
     input: Recorded<'a>,
-    best: Option<Best<T>>,
+    /// How many branches there are, without the one for the values of these kinds.
+    branches: usize,
+    kinds: Option<&'static [&'static str]>,
+    /// Reads the value as a branch, and keeps the result if its losses are below the bound.
+    read: &'r mut dyn FnMut(usize, Option<Counts>) -> Result<(), Mismatch>,
+    /// The losses of the best branch so far, and the branch.
+    best: Option<(Counts, usize)>,
     mismatch: Option<Mismatch>,
 }
 
-struct Best<T> {
-    value: T,
-    branch: usize,
-    counts: Counts,
-}
+impl Pick<'_, '_> {
+    fn run(&mut self, union: TypeId, index: Option<&Index>) -> Result<(), Mismatch> {
+        let (input, reading) = (self.input, self.input.reading);
+        let mut candidates = index.map(|index| index.candidates(input)).unwrap_or_default();
+        if candidates.is_empty() {
+            candidates.extend(0..self.branches);
+        }
+        if let ([only], None) = (candidates.as_slice(), self.kinds) {
+            return self.read_only(*only);
+        }
+        let (around, bound, is_inside) = (reading.counts.get(), reading.bound.get(), reading.trying.get() > 0);
+        // The surrounding value may be read again, as another branch.
+        let place = (union, input.at);
+        let known = if is_inside { input.tape.picked.borrow().get(&place).cloned() } else { None };
+        if let Some(known) = known {
+            let (counts, branch) = known?;
+            return if around.and(counts).exceed(bound) { Err(Mismatch::skipped()) } else { (self.read)(branch, None) };
+        }
+        let mut worth = Vec::with_capacity(candidates.len());
+        for branch in candidates {
+            if self.best.is_some_and(|(counts, _)| counts == Counts::default()) {
+                break;
+            }
+            reading.look.set(true);
+            worth.extend(self.trial(branch).map(|least| (least, branch)));
+        }
+        if let ([(_, only)], None, None) = (worth.as_slice(), self.best, self.kinds) {
+            reading.bound.set(bound);
+            reading.counts.set(around);
+            return self.read_only(*only);
+        }
+        worth.sort_unstable();
+        let is_new = !worth.is_empty();
+        for (least, branch) in worth {
+            if self.best.is_some_and(|best| best < (least, branch)) {
+                break;
+            }
+            self.trial(branch);
+        }
+        self.read_rest()?;
+        reading.bound.set(bound);
+        reading.counts.set(around);
+        let result = self.best.ok_or_else(|| self.no_branch());
+        if is_new && is_inside {
+            input.tape.picked.borrow_mut().insert(place, result.clone());
+        }
+        let counts = around.and(result?.0);
+        reading.counts.set(counts);
+        if counts.exceed(bound) { Err(Mismatch::skipped()) } else { Ok(()) }
+    }
 
-impl<T> Pick<'_, T> {
+    /// Reads the only branch that can take the value.
+    fn read_only(&mut self, branch: usize) -> Result<(), Mismatch> {
+        (self.read)(branch, None).map_err(|mismatch| {
+            self.mismatch = Some(self.deepest(mismatch));
+            self.no_branch()
+        })
+    }
+
     /// Tries a branch. If the branch was only looked at, returns a lower bound of the losses.
-    fn trial(&mut self, branch: usize, read: impl FnOnce(usize) -> Result<T, Mismatch>) -> Option<Counts> {
+    fn trial(&mut self, branch: usize) -> Option<Counts> {
         let reading = self.input.reading;
         reading.counts.set(Counts::default());
         // Between equal branches, the first one wins.
-        let bound = self.best.as_ref().map(|best| match best.counts {
-            Counts { lost, undeclared } if branch < best.branch => Counts { lost, undeclared: undeclared + 1 },
-            counts => counts,
+        let bound = self.best.map(|(Counts { lost, undeclared }, best)| Counts {
+            lost,
+            undeclared: undeclared + usize::from(branch < best),
         });
         reading.bound.set(bound);
         reading.trying.set(reading.trying.get() + 1);
-        let read = read(branch);
+        let read = (self.read)(branch, bound);
         reading.trying.set(reading.trying.get() - 1);
-        let (counts, was_looked_at) = (reading.counts.get(), reading.was_looked_at());
+        reading.look.set(false);
+        let counts = reading.counts.get();
         match read {
-            Ok(value) if !exceeds(counts, bound) => self.best = Some(Best { value, branch, counts }),
-            Ok(_) => {}
-            Err(_) if was_looked_at => return Some(counts),
+            Ok(()) if counts.exceed(bound) => {}
+            Ok(()) => self.best = Some((counts, branch)),
+            Err(mismatch) if mismatch.is_skipped() => return Some(counts),
             Err(mismatch) => self.mismatch = Some(self.deepest(mismatch)),
         }
         None
@@ -177,8 +230,8 @@ impl<T> Pick<'_, T> {
         self.mismatch.take().filter(|known| known.depth() >= mismatch.depth()).unwrap_or(mismatch)
     }
 
-    /// Takes any value of these kinds, if no branch keeps all of it.
-    fn rest(&mut self, kinds: &[&str], branch: usize, wrap: fn(Value) -> T) {
+    /// Takes any value of some kinds, if no branch keeps all of it.
+    fn read_rest(&mut self) -> Result<(), Mismatch> {
         let kind = match self.input.node() {
             Node::Scalar(Scalar::Null) => "null",
             Node::Scalar(Scalar::Bool(_)) => "boolean",
@@ -187,10 +240,17 @@ impl<T> Pick<'_, T> {
             Node::Array(_) => "array",
             Node::Object(_) => "object",
         };
-        let is_exact = self.best.as_ref().is_some_and(|best| best.counts.lost == 0);
-        if !is_exact && kinds.contains(&kind) {
-            let counts = Counts { lost: 0, undeclared: self.input.size() };
-            self.best = Some(Best { value: wrap(self.input.value()), branch, counts });
+        let is_exact = self.best.is_some_and(|(counts, _)| counts.lost == 0);
+        if !is_exact && self.kinds.is_some_and(|kinds| kinds.contains(&kind)) {
+            (self.read)(self.branches, None)?;
+            self.best = Some((Counts { lost: 0, undeclared: self.input.size() }, self.branches));
         }
+        Ok(())
+    }
+
+    /// Returns the deepest mismatch if it is inside the value; otherwise says that no alternative fits.
+    fn no_branch(&mut self) -> Mismatch {
+        let inside = self.mismatch.take().filter(|mismatch| mismatch.depth() > 0);
+        inside.unwrap_or_else(|| self.input.expected("one of the alternatives"))
     }
 }

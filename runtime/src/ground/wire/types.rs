@@ -1,8 +1,12 @@
+//! Types of the standard library and of `serde_json`, and [`Nullable`].
+
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
-use super::input::Sink;
+use super::input::{Fields, Sink, Unknown};
 use super::mismatch::nothing_read;
-use super::print::{Form, Items, Members, Print, Stopped};
+use super::print::{Form, Parts, Print, Printing};
 use super::{Input, Mismatch, Wire};
 
 /// `Wire` and `Print` of types that a sink knows.
@@ -42,13 +46,10 @@ scalars! {
 
 impl Wire for Value {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        input.recorded(
-            || None,
-            |input| {
-                input.reading.note_undeclared(input.size());
-                Ok(input.value())
-            },
-        )
+        input.recorded(|input| {
+            input.reading.note_undeclared(input.size());
+            Ok(input.value())
+        })
     }
 }
 
@@ -59,46 +60,166 @@ impl Print for Value {
             Self::Bool(value) => Form::Bool(*value),
             Self::Number(number) => Form::Number(number),
             Self::String(text) => Form::Text(text),
-            Self::Array(items) => Form::Array(self, items.len()),
-            Self::Object(map) => Form::object(self, map.len()),
-        }
-    }
-
-    fn items(&self, to: &mut Items<'_>) -> Result<(), Stopped> {
-        match self {
-            Self::Array(items) => items.iter().try_for_each(|item| to.item(item.form())),
-            _ => Ok(()),
-        }
-    }
-
-    fn members(&self, to: &mut Members<'_>) -> Result<(), Stopped> {
-        match self {
-            Self::Object(map) => map.members(to),
-            _ => Ok(()),
+            Self::Array(items) => Form::Array(items, items.len()),
+            Self::Object(map) => map.form(),
         }
     }
 }
 
 impl Wire for Map<String, Value> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        input.recorded(
-            || None,
-            |input| {
-                let members = input.members()?;
-                input.reading.note_undeclared(input.size() - 1);
-                Ok(members.map(|(key, value)| (key.to_owned(), value.value())).collect())
-            },
-        )
+        input.recorded(|input| {
+            let members = input.object()?;
+            input.reading.note_undeclared(input.size() - 1);
+            Ok(members.map(|(key, value)| (key.to_owned(), value.value())).collect())
+        })
     }
 }
 
 impl Print for Map<String, Value> {
     fn form(&self) -> Form<'_> {
-        Form::object(self, self.len())
+        Form::Object(self, Some(self.len()))
     }
 
-    fn members(&self, to: &mut Members<'_>) -> Result<(), Stopped> {
+    fn parts(&self, to: &mut Parts<'_>) -> Printing {
         self.iter().try_for_each(|(key, value)| to.member(key, value.form()))
+    }
+}
+
+impl<T: Wire> Wire for Option<T> {
+    fn read(input: Input<'_>) -> Result<Self, Mismatch> {
+        let mut place = None;
+        input.stream.give(T::sink(&mut place), true, input.reading)?;
+        Ok(place)
+    }
+}
+
+impl<T: Print> Print for Option<T> {
+    #[inline]
+    fn form(&self) -> Form<'_> {
+        self.as_ref().map_or(Form::Null, T::form)
+    }
+}
+
+impl<T: Wire> Wire for Box<T> {
+    fn read(input: Input<'_>) -> Result<Self, Mismatch> {
+        T::read(input).map(Self::new)
+    }
+}
+
+impl<T: Print> Print for Box<T> {
+    fn form(&self) -> Form<'_> {
+        (**self).form()
+    }
+}
+
+impl<T: Wire> Wire for Vec<T> {
+    fn read(input: Input<'_>) -> Result<Self, Mismatch> {
+        let mut items = Self::new();
+        input.give(Sink::Items(&mut |item: Input<'_>| {
+            items.push(T::read(item)?);
+            Ok(())
+        }))?;
+        Ok(items)
+    }
+}
+
+impl<T: Print> Print for Vec<T> {
+    #[inline]
+    fn form(&self) -> Form<'_> {
+        Form::Array(self, self.len())
+    }
+
+    fn parts(&self, to: &mut Parts<'_>) -> Printing {
+        self.iter().try_for_each(|item| to.item(item.form()))
+    }
+}
+
+impl<T: Wire> Wire for BTreeMap<String, T> {
+    fn read(input: Input<'_>) -> Result<Self, Mismatch> {
+        let mut map = Self::new();
+        input.give(Sink::Object(&mut Fields::new(&[], &mut [], Unknown::Keep(&mut map), &[])))?;
+        Ok(map)
+    }
+}
+
+impl<T: Print> Print for BTreeMap<String, T> {
+    #[inline]
+    fn form(&self) -> Form<'_> {
+        Form::Object(self, Some(self.len()))
+    }
+
+    fn parts(&self, to: &mut Parts<'_>) -> Printing {
+        self.iter().try_for_each(|(key, value)| to.member(key, value.form()))
+    }
+}
+
+/// A value or an explicit `null`, if `null` differs from a missing property: an optional nullable property that does
+/// not default to `null` has the type `Option<Nullable<T>>`.
+///
+/// ```
+/// use mcp_bindgen_runtime::Nullable;
+///
+/// let cleared: Option<Nullable<String>> = Some(Nullable::Null); // sent as `null`
+/// let set: Option<Nullable<String>> = Some("done".to_owned().into()); // sent as `"done"`
+/// let untouched: Option<Nullable<String>> = None; // not sent
+/// # assert_ne!(cleared, set);
+/// # assert_ne!(cleared, untouched);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Nullable<T> {
+    /// An explicit `null`.
+    #[default]
+    Null,
+    /// A value.
+    Value(T),
+}
+
+impl<T> Nullable<T> {
+    /// Returns the value, if it is not `null`.
+    pub fn as_option(&self) -> Option<&T> {
+        match self {
+            Self::Null => None,
+            Self::Value(value) => Some(value),
+        }
+    }
+
+    /// Returns the value, if it is not `null`.
+    pub fn into_option(self) -> Option<T> {
+        match self {
+            Self::Null => None,
+            Self::Value(value) => Some(value),
+        }
+    }
+}
+
+impl<T> From<T> for Nullable<T> {
+    fn from(value: T) -> Self {
+        Self::Value(value)
+    }
+}
+
+impl<T> From<Option<T>> for Nullable<T> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Self::Value)
+    }
+}
+
+impl From<&str> for Nullable<String> {
+    fn from(value: &str) -> Self {
+        Self::Value(value.to_owned())
+    }
+}
+
+impl<T: Wire> Wire for Nullable<T> {
+    fn read(input: Input<'_>) -> Result<Self, Mismatch> {
+        Option::read(input).map(Self::from)
+    }
+}
+
+impl<T: Print> Print for Nullable<T> {
+    fn form(&self) -> Form<'_> {
+        self.as_option().map_or(Form::Null, T::form)
     }
 }
 
