@@ -129,10 +129,10 @@ async fn attempt(
 ) -> Result<Connection, FailedAttempt> {
     #[cfg_attr(not(feature = "auth"), expect(unused_mut, reason = "nobody else sets something on it"))]
     let mut link = Link::new(config, options, redactor);
-    link.ledger.reports_to(notices.clone());
+    let _ = link.ledger.notices.set(notices.clone());
     #[cfg(feature = "cassette")]
     if let Some(witness) = options.cassette.as_ref().and_then(|cassette| cassette.witness(redactor)) {
-        link.ledger.witnessed_by(witness);
+        let _ = link.ledger.witness.set(witness);
     }
     #[cfg(feature = "auth")]
     if !options.replays() {

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::options::ClientOptions;
 #[cfg(feature = "stdio")]
-use super::process::{Program, isolation::Sandbox, stdio::StdioTransport};
+use super::process::{Program, isolation::Sandbox, stdio};
 use crate::ConnectErrorKind as Kind;
 use crate::ground::redact::Redactor;
 #[cfg(feature = "http")]
@@ -27,8 +27,6 @@ use crate::rpc::notes::Notes;
 use crate::rpc::transports::Sides;
 #[cfg(feature = "cassette")]
 use crate::rpc::transports::cassette::{Cassette, replay};
-#[cfg(feature = "stdio")]
-use crate::rpc::transports::duplex::DuplexTransport;
 #[cfg(feature = "http")]
 use crate::rpc::transports::http::{
     HttpClient, authorization::Authorizer, client::shared, network::Network, network::place,
@@ -79,8 +77,8 @@ pub(super) async fn open(
         return Err((Kind::Config, Failure::not_sent(message)));
     }
     #[cfg(feature = "cassette")]
-    if let Some(player) = options.cassette.as_ref().and_then(Cassette::player) {
-        return Ok(replay(player, link.ledger.clone(), link.notes.redactor().clone()));
+    if let Some(cassette) = options.cassette.clone().filter(Cassette::replays) {
+        return Ok(replay(cassette, link.ledger.clone(), link.notes.redactor().clone()));
     }
     #[cfg(feature = "stdio")]
     if let Some(streams) = &options.streams {
@@ -90,12 +88,12 @@ pub(super) async fn open(
                            program; remove them";
             return Err((Kind::Config, Failure::not_sent(message)));
         }
-        let sides = DuplexTransport::over(streams, link.ledger.clone(), link.notes.clone()).await;
+        let sides = streams.connect(link.ledger.clone(), link.notes.clone()).await;
         return sides.map_err(|error| (Kind::Transport, Failure::not_sent(error.to_string())));
     }
     #[cfg(feature = "stdio")]
     if let Some(program) = Program::of(config) {
-        let started = StdioTransport::start(&program, link.ledger.clone(), link.notes.clone());
+        let started = stdio::start(&program, link.ledger.clone(), link.notes.clone());
         let (sides, sandbox) = started.map_err(|(kind, message)| (kind, Failure::not_sent(message)))?;
         if let Some(sandbox) = sandbox {
             link.sandbox.get_or_init(|| Arc::downgrade(&sandbox));

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::ticket::Ticket;
 use crate::ground::deadline::{Deadline, Patience};
+use crate::ground::sync::lock;
 
 /// The unanswered questions of a server, each with its number.
 #[derive(Debug, Default)]
@@ -51,24 +52,18 @@ impl Questions {
         Self { open, before, allowance }
     }
 
-    /// Waits until no question is open, and returns how long one was. If the future is dropped, the time so far is not
-    /// subtracted from the allowance.
-    async fn answered(&mut self) -> Option<Duration> {
-        let before = self.before;
-        let is_open = self.open.borrow().has_one_after(before);
-        if !is_open || self.allowance.is_zero() {
-            return None;
-        }
-        let start = Instant::now();
-        let answered = Deadline::after(self.allowance).bound(self.open.wait_for(|open| !open.has_one_after(before)));
-        let _ = answered.await.is_some();
+    /// Waits until no question is open or the allowance is used up, and returns how long that took. If the future is
+    /// dropped, the time so far is not subtracted from the allowance.
+    async fn answered(&mut self) -> Duration {
+        let (start, before) = (Instant::now(), self.before);
+        let answered = self.open.wait_for(|open| !open.has_one_after(before));
+        let _ = Deadline::after(self.allowance).bound(answered).await.is_some();
         let elapsed = start.elapsed();
         self.allowance = self.allowance.saturating_sub(elapsed);
-        Some(elapsed)
+        elapsed
     }
 
-    /// Waits for the next one that may hold up anything.
-    /// Cancel safe.
+    /// Waits until one is open that may hold up anything. Cancel safe.
     async fn opened(&mut self) {
         let before = self.before;
         if self.allowance.is_zero() || self.open.wait_for(|open| open.has_one_after(before)).await.is_err() {
@@ -82,23 +77,23 @@ impl Questions {
 pub(super) async fn run_out(ticket: &Ticket, mut patience: Patience, mut questions: Option<Questions>) {
     let mut until = patience.first;
     loop {
-        if let Some(questions) = &mut questions
-            && let Some(elapsed) = questions.answered().await
-        {
-            patience = patience.without(elapsed);
-            until = until.later(elapsed);
-        }
         let opened = async {
             match &mut questions {
                 Some(questions) => questions.opened().await,
                 None => pending().await,
             }
         };
-        if until.bound(opened).await.is_some() {
+        if until.bound(opened).await.is_some()
+            && let Some(questions) = &mut questions
+        {
+            let elapsed = questions.answered().await;
+            patience = patience.without(elapsed);
+            until = until.later(elapsed);
             continue;
         }
         // Progress moves the end, but not beyond the cap.
-        let renewed = ticket.last_progress().map(|last| Deadline::since(last, patience.timeout));
+        let last_progress = *lock(&ticket.progress);
+        let renewed = last_progress.map(|last| Deadline::since(last, patience.timeout));
         match renewed.map(|renewed| renewed.earlier(patience.cap)) {
             Some(renewed) if !renewed.has_passed() => until = renewed,
             _ => return,

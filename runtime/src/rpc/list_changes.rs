@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::notices::{PROMPTS_CHANGED, RESOURCES_CHANGED};
@@ -20,26 +20,22 @@ pub(crate) struct ListChanges {
 
 impl ListChanges {
     /// Counts the change that a request or notification of the server reports, if any.
-    pub(super) fn record(&self, fields: &Map<String, Value>) {
-        let reports_tools = || {
-            let reported = fields.get("params").and_then(|params| params.pointer("/notifications/toolsListChanged"));
-            reported == Some(&Value::Bool(true))
-        };
-        let is_changed = match fields.get("method").and_then(Value::as_str) {
-            Some("notifications/tools/list_changed") => {
+    pub(super) fn record(&self, method: &str, params: &Value) {
+        match method {
+            "notifications/tools/list_changed" => {
                 self.reported.send_modify(|reported| *reported += 1);
-                true
+                self.mark_changed();
             }
             // The server reports changes from now on; earlier ones were not reported.
-            Some("notifications/subscriptions/acknowledged") => reports_tools(),
-            Some(PROMPTS_CHANGED | RESOURCES_CHANGED) => {
-                self.others.fetch_add(1, Ordering::Relaxed);
-                false
+            "notifications/subscriptions/acknowledged"
+                if params.pointer("/notifications/toolsListChanged") == Some(&Value::Bool(true)) =>
+            {
+                self.mark_changed();
             }
-            _ => false,
-        };
-        if is_changed {
-            self.mark_changed();
+            PROMPTS_CHANGED | RESOURCES_CHANGED => {
+                self.others.fetch_add(1, Ordering::Relaxed);
+            }
+            _ => {}
         }
     }
 
@@ -84,23 +80,23 @@ mod tests {
     #[test]
     fn list_changes_and_acknowledged_subscriptions_are_counted() {
         let changes = ListChanges::default();
-        let record = |message: Value| {
-            changes.record(message.as_object().expect("an object"));
+        let record = |method: &str, params: Value| {
+            changes.record(method, &params);
             changes.count()
         };
-        assert_eq!(record(json!({"method": "notifications/progress", "params": {}})), 0);
-        assert_eq!(record(json!({"method": "notifications/tools/list_changed"})), 1);
-        let acknowledged = |what| json!({"method": "notifications/subscriptions/acknowledged", "params": what});
-        assert_eq!(record(acknowledged(json!({"notifications": {"toolsListChanged": true}}))), 2);
-        assert_eq!(record(acknowledged(json!({"notifications": {"resourceSubscriptions": ["a"]}}))), 2);
-        assert_eq!(record(json!({"method": 5})), 2);
+        assert_eq!(record("notifications/progress", json!({})), 0);
+        assert_eq!(record("notifications/tools/list_changed", Value::Null), 1);
+        let acknowledged = |what| record("notifications/subscriptions/acknowledged", what);
+        assert_eq!(acknowledged(json!({"notifications": {"toolsListChanged": true}})), 2);
+        assert_eq!(acknowledged(json!({"notifications": {"resourceSubscriptions": ["a"]}})), 2);
+        assert_eq!(record("", Value::Null), 2);
     }
 
     #[test]
     fn changes_of_other_lists_are_counted_apart() {
         let changes = ListChanges::default();
         for method in [PROMPTS_CHANGED, RESOURCES_CHANGED, "notifications/resources/updated"] {
-            changes.record(json!({ "method": method }).as_object().expect("an object"));
+            changes.record(method, &Value::Null);
         }
         assert_eq!((changes.other_lists(), changes.count()), (2, 0));
     }

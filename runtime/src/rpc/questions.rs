@@ -1,15 +1,16 @@
 //! Answers requests of the other side, concurrently and within limits.
 
 use std::collections::{HashMap, VecDeque};
-use std::future::{Future, pending};
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use serde_json::Value;
-use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
-use tokio::time::{Instant, sleep_until};
+use tokio::task::{AbortHandle, Id, JoinSet};
+use tokio::time::Instant;
 
 use super::handlers::TOO_MANY;
 use super::messages::Question;
@@ -25,7 +26,7 @@ const MOST_ON_THEIR_WAY: usize = 16;
 /// of it is read.
 const MOST_UNREAD: usize = 1024 * 1024;
 /// The time without reads and sent answers after which the connection is given up.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes that a waiting answer takes besides its content.
 const ENVELOPE: usize = 2048;
 
@@ -58,19 +59,16 @@ pub struct OpenLimits {
 /// The requests of the other side that are open. Dropping it gives them up.
 pub(super) struct Questions {
     responder: Arc<dyn Respond>,
-    tasks: JoinSet<Done>,
-    /// The requests that tasks answer; all other tasks send.
+    /// The tasks that answer.
+    tasks: JoinSet<Result<Value, ErrorData>>,
+    /// The request of each task; one without it was cancelled.
     open: HashMap<Id, Open>,
+    /// The answers that wait for others to leave, and about how many bytes they have.
     ready: VecDeque<(Message, usize)>,
-    on_their_way: usize,
+    /// The answers that are leaving; each yields its bytes, and whether it has left.
+    leaving: FuturesUnordered<Boxed<(usize, bool)>>,
     unread: usize,
     full_since: Option<Instant>,
-}
-
-/// The outcome of a task.
-enum Done {
-    Answered(Result<Value, ErrorData>),
-    Sent { size: usize, has_left: bool },
 }
 
 struct Open {
@@ -81,15 +79,8 @@ struct Open {
 
 impl Questions {
     pub(super) fn new(responder: Arc<dyn Respond>) -> Self {
-        Self {
-            responder,
-            tasks: JoinSet::new(),
-            open: HashMap::new(),
-            ready: VecDeque::new(),
-            on_their_way: 0,
-            unread: 0,
-            full_since: None,
-        }
+        let (tasks, open, ready, leaving, unread, full_since) = Default::default();
+        Self { responder, tasks, open, ready, leaving, unread, full_since }
     }
 
     /// Takes in a request. One whose id is in use already is refused, and the other one goes on.
@@ -108,9 +99,7 @@ impl Questions {
             let message = format!("too many concurrent requests: {} are already open", self.open.len());
             return self.answered(id, Err(ErrorData::new(TOO_MANY, message, None)), 0);
         }
-        let responding = self.responder.clone().respond(session.clone(), question);
-        let answer: Boxed<_> = Box::pin(async move { Done::Answered(responding.await) });
-        let task = self.tasks.spawn(answer);
+        let task = self.tasks.spawn(self.responder.clone().respond(session.clone(), question));
         self.open.insert(task.id(), Open { id, size, task });
     }
 
@@ -125,33 +114,26 @@ impl Questions {
         });
     }
 
-    /// Waits for the next answer to send. Returns `None` if a task ended without an answer to send. Cancel safe.
-    pub(super) async fn next(&mut self) -> Option<(Message, usize)> {
-        if let Some(ready) = self.next_ready() {
-            return Some(ready);
+    /// Sends answers, and waits until one was made or has left. Cancel safe.
+    pub(super) async fn advance(&mut self, session: &Session) {
+        while self.leaving.len() < MOST_ON_THEIR_WAY
+            && let Some((answer, size)) = self.ready.pop_front()
+        {
+            self.send(size, session.hand_over(answer));
         }
-        let Some(ended) = self.tasks.join_next_with_id().await else { return pending().await };
-        let task = ended.as_ref().map_or_else(JoinError::id, |(task, _)| *task);
-        match (self.open.remove(&task), ended) {
-            (Some(Open { id, .. }), Ok((_, Done::Answered(answer)))) => {
-                let size = answer.as_ref().map_or(0, size_of_value);
-                self.answered(id, answer, size);
-                self.next_ready()
+        tokio::select! {
+            biased;
+            Some((size, has_left)) = self.leaving.next() => self.sent(size, has_left),
+            Some(ended) = self.tasks.join_next_with_id() => {
+                let (task, answer) = ended.unwrap_or_else(|error| {
+                    (error.id(), Err(ErrorData::internal_error("failed to handle the request", None)))
+                });
+                if let Some(Open { id, .. }) = self.open.remove(&task) {
+                    let size = answer.as_ref().map_or(0, size_of_value);
+                    self.answered(id, answer, size);
+                }
             }
-            (Some(Open { id, .. }), _) => {
-                self.answered(id, Err(ErrorData::internal_error("failed to handle the request", None)), 0);
-                self.next_ready()
-            }
-            (None, Ok((_, Done::Sent { size, has_left }))) => {
-                self.sent(size, has_left);
-                None
-            }
-            (None, Err(error)) if error.is_panic() => {
-                self.sent(0, false);
-                None
-            }
-            // The task was cancelled, or its answer is no longer wanted.
-            (None, _) => None,
+            else => pending().await,
         }
     }
 
@@ -160,51 +142,25 @@ impl Questions {
     pub(super) async fn finish(&mut self, session: &Session) {
         let patience = self.responder.limits().at_the_end;
         let answering = async {
-            while !(self.tasks.is_empty() && self.ready.is_empty()) {
-                if let Some((answer, size)) = self.next().await {
-                    self.send(size, session.respond(answer));
-                }
+            while !(self.tasks.is_empty() && self.ready.is_empty() && self.leaving.is_empty()) {
+                self.advance(session).await;
             }
         };
         let _ = tokio::time::timeout(patience, answering).await;
     }
 
-    fn next_ready(&mut self) -> Option<(Message, usize)> {
-        if self.on_their_way < MOST_ON_THEIR_WAY { self.ready.pop_front() } else { None }
+    /// Returns since when too much waits for the other side to read it, so that nothing more is read of it.
+    pub(super) fn full_since(&self) -> Option<Instant> {
+        self.full_since
     }
 
-    /// Notes that an answer is on its way.
-    pub(super) fn send(&mut self, size: usize, mut sending: Sending) {
-        self.on_their_way += 1;
-        // Most have left already. The task that waits for another one polls again, and is woken then.
-        if let Some(outcome) = sending.as_mut().now_or_never() {
-            return self.sent(size, outcome.is_ok());
-        }
-        let sending: Boxed<_> = Box::pin(async move { Done::Sent { size, has_left: sending.await.is_ok() } });
-        self.tasks.spawn(sending);
-    }
-
-    /// Returns `true` if more may be read of the server.
-    pub(super) fn has_room(&self) -> bool {
-        self.full_since.is_none()
-    }
-
-    /// Waits until the other side has read none of its answers for too long.
-    /// Cancel safe: another call waits for the same moment.
-    pub(super) fn stuck(&self) -> impl Future<Output = ()> + Send + 'static {
-        let full_since = self.full_since;
-        async move {
-            match full_since {
-                Some(since) => sleep_until(since + PATIENCE).await,
-                None => pending().await,
-            }
-        }
+    fn send(&mut self, size: usize, sending: Sending) {
+        self.leaving.push(Box::pin(async move { (size, sending.await.is_ok()) }));
     }
 
     fn answered(&mut self, id: RequestId, outcome: Result<Value, ErrorData>, size: usize) {
-        let message = Message::Response { id, outcome };
         let size = ENVELOPE.saturating_add(size);
-        self.ready.push_back((message, size));
+        self.ready.push_back((Message::Response { id, outcome }, size));
         self.unread = self.unread.saturating_add(size);
         if self.is_full() {
             self.full_since.get_or_insert_with(Instant::now);
@@ -212,11 +168,10 @@ impl Questions {
     }
 
     fn is_full(&self) -> bool {
-        self.unread >= MOST_UNREAD && self.ready.len() + self.on_their_way > 1
+        self.unread >= MOST_UNREAD && self.ready.len() + self.leaving.len() > 1
     }
 
     fn sent(&mut self, size: usize, has_left: bool) {
-        self.on_their_way = self.on_their_way.saturating_sub(1);
         self.unread = self.unread.saturating_sub(size);
         let since = self.full_since.filter(|_| !has_left);
         self.full_since = self.is_full().then(|| since.unwrap_or_else(Instant::now));
@@ -227,14 +182,37 @@ impl Questions {
 mod tests {
     use std::future::ready;
 
+    use futures_util::FutureExt;
+
+    use tokio::runtime::Handle;
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
+    use crate::ground::redact::Redactor;
     use crate::rpc::failure::Failure;
+    use crate::rpc::ledger::{Ledger, Limits, Outgoing};
+    use crate::rpc::transports::Sender;
+
+    struct Wire(fn() -> Sending);
+
+    impl Sender for Wire {
+        fn send(self: Arc<Self>, _: Message, _: Outgoing) -> Sending {
+            (self.0)()
+        }
+    }
+
+    /// Returns a session that sends like this.
+    fn session(send: fn() -> Sending) -> Session {
+        let ledger = Ledger::new(Limits::default(), Duration::from_secs(30), Redactor::default());
+        let (ended, runtime) = (CancellationToken::new(), Handle::current());
+        Session { ledger, sender: Arc::new(Wire(send)), ended, runtime, stamp: None }
+    }
 
     struct Nobody;
 
     impl Respond for Nobody {
         fn limits(&self) -> OpenLimits {
-            OpenLimits { requests: 0, bytes: 0, at_the_end: Duration::ZERO }
+            OpenLimits { requests: 0, bytes: 0, at_the_end: Duration::from_secs(5) }
         }
 
         fn at_once(&self, _: &Question) -> Option<Result<Value, ErrorData>> {
@@ -255,26 +233,31 @@ mod tests {
     }
 
     fn send_next(questions: &mut Questions, outcome: Result<(), Failure>) {
-        let (_, size) = questions.next_ready().expect("an answer");
+        let (_, size) = questions.ready.pop_front().expect("an answer");
         questions.send(size, Box::pin(ready(outcome)));
+        let (size, has_left) = questions.leaving.next().now_or_never().flatten().expect("it has ended");
+        questions.sent(size, has_left);
     }
 
     #[test]
     fn one_answer_may_be_large_and_many_pause_reading() {
-        assert!(questions(&[MOST_UNREAD * 2]).has_room());
+        assert!(questions(&[MOST_UNREAD * 2]).full_since().is_none());
         let mut questions = questions(&[MOST_UNREAD, 1]);
-        assert!(!questions.has_room());
+        assert!(questions.full_since().is_some());
         send_next(&mut questions, Ok(()));
-        assert!(questions.has_room());
+        assert!(questions.full_since().is_none());
     }
 
-    #[test]
-    fn sent_answers_make_way_for_others() {
-        let mut questions = questions(&[0; 3 * MOST_ON_THEIR_WAY]);
-        for _ in 0..3 * MOST_ON_THEIR_WAY {
-            send_next(&mut questions, Ok(()));
-        }
-        assert!(questions.ready.is_empty() && questions.unread == 0);
+    #[tokio::test]
+    async fn sent_answers_make_way_for_others() {
+        let mut answers = questions(&[0; 3 * MOST_ON_THEIR_WAY]);
+        let waiting = session(|| Box::pin(pending()));
+        assert!(answers.advance(&waiting).now_or_never().is_none());
+        assert_eq!((answers.leaving.len(), answers.ready.len()), (MOST_ON_THEIR_WAY, 2 * MOST_ON_THEIR_WAY));
+        let mut answers = questions(&[0; 3 * MOST_ON_THEIR_WAY]);
+        answers.advance(&session(|| Box::pin(ready(Ok(()))))).await;
+        answers.finish(&session(|| Box::pin(ready(Ok(()))))).await;
+        assert!(answers.ready.is_empty() && answers.unread == 0);
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,17 +1,18 @@
 //! Receives the messages of the other side, and answers its requests, until the connection ends.
 
-use std::future::pending;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::RequestMetaObject;
+use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::failure::{CLOSED, Failure};
 use super::ledger::{Ledger, Limits};
 use super::messages::Incoming;
-use super::questions::{Questions, Respond};
+use super::questions::{PATIENCE, Questions, Respond};
 use super::session::Session;
 use super::transports::{Sides, Transport};
 use crate::ground::redact::Redactor;
@@ -32,7 +33,8 @@ pub(crate) fn open(
     responder: Arc<dyn Respond>,
     stamp: Option<RequestMetaObject>,
 ) -> (Session, Receiving) {
-    let session = Session::new(sender, ledger, stamp);
+    let (ended, runtime, stamp) = (CancellationToken::new(), Handle::current(), stamp.map(Arc::new));
+    let session = Session { ledger, sender, ended, runtime, stamp };
     let receiving = Receiving { transport, questions: Questions::new(responder), session: session.clone() };
     (session, receiving)
 }
@@ -54,26 +56,19 @@ impl Receiving {
     /// Receives until nothing more comes. Cancel safe.
     pub(crate) async fn until_end(&mut self) {
         loop {
-            let has_room = self.questions.has_room();
-            let arrived = async {
-                match has_room {
-                    true => self.transport.receive().await,
-                    false => pending().await,
-                }
-            };
-            let stuck = self.questions.stuck();
+            let full_since = self.questions.full_since();
+            let stuck = full_since.unwrap_or_else(Instant::now) + PATIENCE;
             tokio::select! {
                 biased;
-                answer = self.questions.next() => {
-                    let Some((answer, size)) = answer else { continue };
-                    self.questions.send(size, self.session.respond(answer));
-                }
-                incoming = arrived => match incoming {
+                () = self.questions.advance(&self.session) => {}
+                incoming = self.transport.receive(), if full_since.is_none() => match incoming {
                     Some(Incoming::Question(question)) => self.questions.ask(&self.session, question),
                     Some(Incoming::Cancelled(id)) => self.questions.cancel(&id),
                     None => return self.questions.finish(&self.session).await,
                 },
-                () = stuck => return self.session.ledger.close(&Failure::lost(UNREAD), None),
+                () = sleep_until(stuck), if full_since.is_some() => {
+                    return self.session.ledger.close(&Failure::lost(UNREAD), None);
+                }
             }
         }
     }
@@ -92,7 +87,7 @@ impl Receiving {
 
 impl Drop for Receiving {
     fn drop(&mut self) {
-        self.session.end_background();
+        self.session.ended.cancel();
         self.session.ledger.close(&Failure::lost(CLOSED), None);
     }
 }

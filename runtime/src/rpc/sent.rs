@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::ground::wire::size_of_members;
 
-const META: &str = "_meta";
+pub(super) const META: &str = "_meta";
 pub(crate) const PROGRESS_TOKEN: &str = "progressToken";
 /// Begins the keys of `_meta` that the protocol reserves.
 pub(crate) const RESERVED: &str = "io.modelcontextprotocol/";

@@ -42,7 +42,9 @@ impl Answers {
 
     /// Answers a question. Dropping the future aborts the handler and closes the question.
     pub(crate) async fn answer(&self, method: &str, params: Value) -> Result<Value, ErrorData> {
-        let _open = Asked::new(&self.open);
+        let mut number = 0;
+        self.open.send_modify(|open| number = open.ask());
+        let _asked = Asked { open: &self.open, number };
         self.handlers.answer(method, params).await
     }
 }
@@ -65,14 +67,6 @@ impl Respond for Answers {
 struct Asked<'a> {
     open: &'a watch::Sender<Open>,
     number: u64,
-}
-
-impl<'a> Asked<'a> {
-    fn new(open: &'a watch::Sender<Open>) -> Self {
-        let mut number = 0;
-        open.send_modify(|open| number = open.ask());
-        Self { open, number }
-    }
 }
 
 impl Drop for Asked<'_> {

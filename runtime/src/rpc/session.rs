@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::Fuse;
 use rmcp::model::{RequestId, RequestMetaObject, SubscriptionFilter};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
-use tokio::sync::oneshot;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::clock::run_out;
@@ -19,6 +21,7 @@ use super::transports::{Sender, Sending};
 use crate::Dispatched;
 use crate::call::events::note_request;
 use crate::ground::deadline::Patience;
+use crate::ground::sync::lock;
 use crate::ground::task::{cancelled, task};
 
 /// The request that a session begins with, before anything is agreed on: it is not cancelled.
@@ -28,21 +31,16 @@ const HANDSHAKE: &str = "initialize";
 #[derive(Clone)]
 pub struct Session {
     pub(crate) ledger: Arc<Ledger>,
-    sender: Arc<dyn Sender>,
+    pub(super) sender: Arc<dyn Sender>,
     /// Cancelled when the connection ends, which ends what runs in the background.
-    ended: CancellationToken,
-    runtime: Handle,
+    pub(super) ended: CancellationToken,
+    /// The runtime of the receiving side.
+    pub(super) runtime: Handle,
     /// The `_meta` of every request, in protocol versions without a handshake; `None` if requests are sent unchanged.
-    stamp: Option<Arc<RequestMetaObject>>,
+    pub(super) stamp: Option<Arc<RequestMetaObject>>,
 }
 
 impl Session {
-    /// Creates the sending side of a session, in the runtime of its receiving side.
-    pub(super) fn new(sender: Arc<dyn Sender>, ledger: Arc<Ledger>, stamp: Option<RequestMetaObject>) -> Self {
-        let (ended, runtime) = (CancellationToken::new(), Handle::current());
-        Self { ledger, sender, ended, runtime, stamp: stamp.map(Arc::new) }
-    }
-
     /// Puts this into the `_meta` of every request from now on.
     pub(crate) fn stamp(&mut self, stamp: RequestMetaObject) {
         self.stamp = Some(Arc::new(stamp));
@@ -50,24 +48,20 @@ impl Session {
 
     /// Sends a request and waits for its raw result. Dropping the future cancels the request. An unsent request is
     /// never sent; for a sent one, the server receives a cancellation.
-    pub(crate) async fn request(&self, request: MethodCall, mut terms: Terms) -> Result<Value, RequestError> {
-        let ticket_terms = TicketTerms {
-            deadline: terms.patience.first,
-            listener: terms.listener.take(),
-            list: terms.list,
-            acknowledged: None,
-        };
+    pub(crate) async fn request(&self, request: MethodCall, terms: Terms) -> Result<Value, RequestError> {
+        let Terms { patience, listener, cancellation, questions, list, stamp } = terms;
+        let terms = TicketTerms { deadline: patience.first, listener, list, acknowledged: None };
         let is_call = request.method == "tools/call";
-        let mut sent = self.send(request, terms.stamp.take(), ticket_terms)?;
+        let mut sent = self.send(request, stamp, terms)?;
         if is_call {
             note_request(&sent.ticket.id());
         }
         let ticket = sent.ticket.clone();
         tokio::select! {
             biased;
-            () = cancelled(terms.cancellation.as_ref()) => Err(RequestError::Cancelled(sent.give_up())),
+            () = cancelled(cancellation.as_ref()) => Err(RequestError::Cancelled(sent.give_up())),
             answer = sent.answer() => answer,
-            () = run_out(&ticket, terms.patience, terms.questions) => Err(sent.late()),
+            () = run_out(&ticket, patience, questions) => Err(sent.late()),
         }
     }
 
@@ -82,17 +76,16 @@ impl Session {
 
     /// Opens a subscription, which lasts until it is dropped or the server ends it. Cancel safe.
     pub(crate) async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, RequestError> {
-        let (acknowledged, mut covered) = oneshot::channel();
+        let (acknowledged, mut covered) = mpsc::channel(1);
         let terms = TicketTerms { acknowledged: Some(acknowledged), ..TicketTerms::default() };
-        let mut sent =
-            self.send(MethodCall::with("subscriptions/listen", json!({ "notifications": filter })), None, terms)?;
+        let request = MethodCall::with("subscriptions/listen", json!({ "notifications": filter }));
+        let mut sent = self.send(request, None, terms)?;
         tokio::select! {
             biased;
-            Ok(covered) = &mut covered => Ok(Subscription { sent, covered }),
-            answer = sent.answer() => Err(answer.map_or_else(
-                |error| error,
-                |_| RequestError::invalid("the server ended the subscription before acknowledging it"),
-            )),
+            Some(covered) = covered.recv() => Ok(Subscription { sent, covered }),
+            answer = sent.answer() => Err(answer.err().unwrap_or_else(|| {
+                RequestError::invalid("the server ended the subscription before acknowledging it")
+            })),
         }
     }
 
@@ -101,20 +94,13 @@ impl Session {
     /// # Errors
     /// Why it has not left.
     pub async fn notify(&self, notification: MethodCall) -> Result<(), Failure> {
-        let message = Message::Notification(notification);
+        self.hand_over(Message::Notification(notification)).await
+    }
+
+    /// Hands a notification or a response to the transport.
+    pub(super) fn hand_over(&self, message: Message) -> Sending {
         let outgoing = self.ledger.queued(&message);
-        self.sender.clone().send(message, outgoing).await
-    }
-
-    /// Hands a response to the transport.
-    pub(super) fn respond(&self, response: Message) -> Sending {
-        let outgoing = self.ledger.queued(&response);
-        self.sender.clone().send(response, outgoing)
-    }
-
-    /// Ends what runs in the background.
-    pub(super) fn end_background(&self) {
-        self.ended.cancel();
+        self.sender.clone().send(message, outgoing)
     }
 
     /// Runs a future in the background until the connection ends.
@@ -141,8 +127,8 @@ impl Session {
         }
         let message = Message::Request { id: RequestId::Number(id), call: request };
         let (ticket, outgoing) = self.ledger.admit((id, &message), size, terms).map_err(RequestError::Failed)?;
-        let sending = self.sender.clone().send(message, outgoing);
-        Ok(Sent { session: self.clone(), ticket, is_handshake, about, sending: Some(sending) })
+        let sending = self.sender.clone().send(message, outgoing).fuse();
+        Ok(Sent { session: self.clone(), ticket, is_handshake, about, sending })
     }
 }
 
@@ -169,35 +155,29 @@ impl Subscription {
 /// A request that the transport has; dropping it gives it up, if it has no answer yet.
 struct Sent {
     session: Session,
-    ticket: Ticket,
+    ticket: Arc<Ticket>,
     is_handshake: bool,
     /// The request of the other side that it belongs to.
     about: Option<RequestId>,
-    sending: Option<Sending>,
+    sending: Fuse<Sending>,
 }
 
 impl Sent {
     /// Waits for the outcome of the request. Cancel safe.
     async fn answer(&mut self) -> Result<Value, RequestError> {
-        if let Some(sending) = &mut self.sending {
+        while !self.ticket.is_settled() {
             tokio::select! {
                 biased;
-                _ = sending => {}
+                _ = &mut self.sending => {}
                 () = self.ticket.settled() => {}
             }
-            self.sending = None;
         }
-        self.ticket.settled().await;
-        self.settled()
-    }
-
-    fn settled(&self) -> Result<Value, RequestError> {
-        if let Some(answer) = self.ticket.take_answer() {
+        if let Some(answer) = lock(&self.ticket.answer).take() {
             return answer.map_err(RequestError::Rpc);
         }
         match self.ticket.state() {
             // The transport does not write late requests.
-            _ if self.ticket.is_late() && self.ticket.is_unsent() => Err(self.late()),
+            State::Failed(Failure { dispatched: Dispatched::No, .. }) if self.ticket.is_late() => Err(self.late()),
             State::Failed(failure) => Err(RequestError::Failed(failure)),
             _ => Err(RequestError::Failed(Failure::new(self.give_up(), CLOSED))),
         }

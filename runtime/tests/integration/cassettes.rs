@@ -215,7 +215,7 @@ async fn unrecorded_call_is_an_error_without_delay() {
     assert!(add(&client, 1, 2).await.is_ok());
     let again = add(&client, 1, 2).await.unwrap_err();
     assert!(matches!(of_cassette(&again), CassetteError::NotRecorded { .. }), "{again}");
-    assert!(again.to_string().contains("it was recorded once, and requested once more"), "{again}");
+    assert!(again.to_string().contains("each recorded response was used once"), "{again}");
     let other = timeout(SOON, client.call("subtract", Map::new())).await.unwrap().unwrap_err();
     assert!(matches!(of_cassette(&other), CassetteError::NotRecorded { .. }), "{other}");
     assert!(other.to_string().contains("`tools/call` of `subtract`: recorded were `add`"), "{other}");

@@ -124,7 +124,7 @@ impl Client {
 /// Keeps the subscriptions of one connection equal to the watched resources.
 pub(crate) async fn keep(connection: &Connection, watched: &Arc<Subscriptions>, patience: Duration) -> Infallible {
     // A connection has one keeper.
-    connection.link.ledger.resources_watched_by(watched.clone());
+    let _ = connection.link.ledger.resources.set(watched.clone());
     let (mut stream, mut pauses, mut covered) = (None, PAUSES, HashSet::new());
     let mut changes = watched.changes();
     loop {

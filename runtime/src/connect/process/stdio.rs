@@ -5,47 +5,41 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
-use tokio::process::{ChildStderr, ChildStdout};
+use tokio::process::ChildStderr;
 
 use super::Program;
 use super::isolation::{Refusal, Sandbox};
 use super::tree::ProcessTree;
 use crate::ground::task::task;
 use crate::rpc::ledger::Ledger;
+use crate::rpc::messages::MAX_MESSAGE;
 use crate::rpc::notes::Notes;
 use crate::rpc::transports::Sides;
-use crate::rpc::transports::lines::{FarEnd, LineTransport};
+use crate::rpc::transports::lines::{FarEnd, connect};
 use crate::rpc::transports::pipe::Sink;
-use crate::rpc::transports::writer::Writer;
 
 const MAX_STDERR_LINE: u64 = 64 * 1024;
 const PATIENCE_FOR_EXIT_STATUS: Duration = Duration::from_millis(500);
 const PATIENCE_FOR_LAST_STDERR: Duration = Duration::from_millis(200);
 
-/// The transport; dropping it kills the server with all that it started.
-pub(crate) type StdioTransport = LineTransport<Child, ChildStdout>;
-
-/// The server.
+/// The server; dropping it kills it with all that it started.
 pub(crate) struct Child {
     process: ProcessTree,
     stderr: Option<tokio::task::JoinHandle<()>>,
 }
 
-impl StdioTransport {
-    /// Starts a program, and returns both sides of a transport to it, and its sandbox.
-    pub(crate) fn start(
-        program: &Program<'_>,
-        ledger: Arc<Ledger>,
-        notes: Notes,
-    ) -> Result<(Sides, Option<Arc<Sandbox>>), Refusal> {
-        let (process, (stdin, stdout, stderr)) = ProcessTree::start(program)?;
-        let writer = Sink::child(stdin).and_then(|sink| Writer::new(sink, ledger.clone()));
-        let writer = Arc::new(writer.map_err(|error| program.not_started(&error))?);
-        let stderr = Some(tokio::spawn(task(note_stderr(stderr, notes.clone()))));
-        let sandbox = process.sandbox.clone();
-        let transport = Self::new(Child { process, stderr }, stdout, writer.clone(), ledger, notes);
-        Ok(((writer, Box::new(transport)), sandbox))
-    }
+/// Starts a program, and returns both sides of a transport to it, and its sandbox.
+pub(crate) fn start(
+    program: &Program<'_>,
+    ledger: Arc<Ledger>,
+    notes: Notes,
+) -> Result<(Sides, Option<Arc<Sandbox>>), Refusal> {
+    let (process, (stdin, stdout, stderr)) = ProcessTree::start(program)?;
+    let stderr = Some(tokio::spawn(task(note_stderr(stderr, notes.clone()))));
+    let sandbox = process.sandbox.clone();
+    let sides = Sink::child(stdin)
+        .and_then(|sink| connect(Child { process, stderr }, (stdout, sink), ledger, Some(notes), MAX_MESSAGE));
+    Ok((sides.map_err(|error| program.not_started(&error))?, sandbox))
 }
 
 impl FarEnd for Child {

@@ -1,6 +1,7 @@
 //! The requests of one connection that have no answer.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::RequestId;
@@ -9,9 +10,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::Dispatched;
-use crate::call::Listener;
 use crate::rpc::failure::Failure;
-use crate::rpc::ticket::{State, Ticket, TicketTerms};
+use crate::rpc::ticket::{State, Ticket};
 
 /// JSON-RPC's parse error and invalid request: the errors of a message whose id could not be read.
 const NAMELESS_ERRORS: [i64; 2] = [-32700, -32600];
@@ -33,7 +33,7 @@ impl Default for Limits {
 #[derive(Default)]
 pub(super) struct Book {
     /// The requests without an outcome, by serial number.
-    pub(super) requests: HashMap<i64, Ticket>,
+    pub(super) requests: HashMap<i64, Arc<Ticket>>,
     /// How many of them are queued.
     pub(super) queued: usize,
     pub(super) queued_bytes: usize,
@@ -50,18 +50,6 @@ pub(super) struct Book {
 }
 
 impl Book {
-    /// Takes in a request that is handed to the transport.
-    pub(super) fn take_in(&mut self, serial: i64, size: usize, terms: TicketTerms) -> Ticket {
-        self.messages += 1;
-        let ticket = Ticket::new(serial, self.messages, size, terms);
-        self.wait(&ticket);
-        self.requests.insert(serial, ticket.clone());
-        if !ticket.is_subscription {
-            self.silence.begins();
-        }
-        ticket
-    }
-
     pub(super) fn wait(&mut self, ticket: &Ticket) {
         self.queued += 1;
         self.queued_bytes += ticket.size;
@@ -85,57 +73,48 @@ impl Book {
         }
     }
 
-    pub(super) fn end(&mut self, failure: &Failure) {
+    /// Stops sending, and fails queued requests. Others fail with the outcome that `dispatched` returns for their
+    /// state, and stay pending without one.
+    pub(super) fn end(&mut self, failure: &Failure, dispatched: impl Fn(State) -> Option<Dispatched>) {
         self.ended.get_or_insert_with(|| failure.clone());
-        let queued: Vec<Ticket> = self.requests.values().filter(|ticket| ticket.is_queued()).cloned().collect();
-        for ticket in queued {
-            self.settle(&ticket, State::Failed(Failure { dispatched: Dispatched::No, ..failure.clone() }));
+        let tickets: Vec<_> = self.requests.values().cloned().collect();
+        for ticket in tickets {
+            let dispatched = if ticket.is_queued() { Some(Dispatched::No) } else { dispatched(ticket.state()) };
+            if let Some(dispatched) = dispatched {
+                self.settle(&ticket, State::Failed(Failure { dispatched, ..failure.clone() }));
+            }
         }
     }
 
-    /// Returns the request that a response with this id answers; `error` is its code if it is an error. A response
-    /// without an id answers the only possible request.
+    /// Returns the request that a response with this id answers; `answers` is the request whose response carried it,
+    /// and `error` is its code if it is an error. A response without an id answers the only possible request.
     pub(super) fn answered(
         &mut self,
         id: Option<&RequestId>,
         answers: Option<&RequestId>,
         error: Option<i64>,
-    ) -> Option<Ticket> {
-        let ticket = self.find_answered(id, answers, error)?.clone();
+    ) -> Option<Arc<Ticket>> {
+        let has_left = |ticket: &&Arc<Ticket>| !ticket.is_queued();
+        // Some servers write numbers as strings, and others invent an id for an unreadable message.
+        let number = match id {
+            Some(RequestId::String(text)) => text.parse().ok().map(RequestId::Number),
+            id => id.cloned(),
+        };
+        let found = match number.as_ref().or(answers) {
+            Some(id) => self.find(id).filter(has_left),
+            None if id.is_some() || self.owes_answers => None,
+            None if error.is_some_and(|code| !self.is_about_a_request(code)) => None,
+            None => {
+                let mut found = self.requests.values().filter(has_left).filter(|ticket| !ticket.is_subscription());
+                found.next().filter(|_| found.next().is_none())
+            }
+        };
+        let ticket = found?.clone();
         // The server reads in order.
         if self.last_notification.is_some_and(|last| last < ticket.place) {
             self.last_notification = None;
         }
         Some(ticket)
-    }
-
-    fn find_answered(
-        &self,
-        id: Option<&RequestId>,
-        answers: Option<&RequestId>,
-        error: Option<i64>,
-    ) -> Option<&Ticket> {
-        let has_left = |ticket: &&Ticket| !ticket.is_queued();
-        let find = |id: &RequestId| self.find(id).filter(has_left);
-        match id {
-            Some(RequestId::Number(_)) => id.and_then(find),
-            // Some servers write numbers as strings, and others invent an id for an unreadable message.
-            Some(RequestId::String(text)) => match text.parse().map(RequestId::Number) {
-                Ok(number) => find(&number),
-                Err(_) => answers.and_then(find),
-            },
-            None => match answers {
-                Some(answers) => find(answers),
-                None => {
-                    if self.owes_answers || error.is_some_and(|code| !self.is_about_a_request(code)) {
-                        return None;
-                    }
-                    let found = self.requests.values().filter(has_left);
-                    let mut found = found.filter(|ticket| !ticket.is_subscription);
-                    found.next().filter(|_| found.next().is_none())
-                }
-            },
-        }
     }
 
     /// Returns `true` if an error without an id answers a request. A server that cannot read a message answers with one
@@ -145,19 +124,12 @@ impl Book {
         self.messages == 1 || NAMELESS_ERRORS.contains(&code) && self.last_notification.is_none()
     }
 
-    /// Records progress of a request, and returns its listener.
-    pub(super) fn note_progress(&self, params: &Value) -> Option<Listener> {
-        let ticket = self.ticket(params.get("progressToken")?)?;
-        ticket.progressed();
-        ticket.listener.clone()
-    }
-
     /// Returns the request under way with this id, which is its progress token as well.
-    pub(super) fn ticket(&self, id: &Value) -> Option<&Ticket> {
+    pub(super) fn ticket(&self, id: &Value) -> Option<&Arc<Ticket>> {
         self.find(&RequestId::deserialize(id).ok()?)
     }
 
-    fn find(&self, id: &RequestId) -> Option<&Ticket> {
+    pub(super) fn find(&self, id: &RequestId) -> Option<&Arc<Ticket>> {
         let RequestId::Number(serial) = id else { return None };
         self.requests.get(serial)
     }
@@ -169,17 +141,12 @@ pub(super) const TIMEOUTS_WITHOUT_A_SIGN: u32 = 3;
 /// The time without a message from the server while requests are pending.
 #[derive(Default)]
 pub(super) struct Silence {
-    since: Option<Instant>,
+    pub(super) since: Option<Instant>,
     timeouts: u32,
     last_timeout: Option<Instant>,
 }
 
 impl Silence {
-    /// Starts the clock, unless it is already running.
-    pub(super) fn begins(&mut self) {
-        self.since.get_or_insert_with(Instant::now);
-    }
-
     /// Notes a timeout of a request that was admitted then. Calls that ran side by side count as one.
     pub(super) fn has_lasted(&mut self, admitted: Instant, timeout: Duration) -> bool {
         if self.last_timeout.is_none_or(|last| last <= admitted) {

@@ -4,47 +4,46 @@
 //! ledger thus distinguishes a call that never left from a call that may have run.
 
 mod book;
-mod outgoing;
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use rmcp::model::RequestId;
+use rmcp::model::{ErrorData, RequestId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 pub(crate) use self::book::Limits;
 use self::book::{Book, Silence, TIMEOUTS_WITHOUT_A_SIGN};
-pub use self::outgoing::Outgoing;
 use crate::Dispatched;
 use crate::call::Progress;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 use crate::ground::sync::lock;
-use crate::rpc::failure::Failure;
+use crate::rpc::failure::{CLOSED, Failure};
 use crate::rpc::list_changes::ListChanges;
 use crate::rpc::messages::{self, Incoming, Question, UNREADABLE};
 use crate::rpc::notices::Notices;
-use crate::rpc::sent::Message;
+use crate::rpc::sent::{Message, PROGRESS_TOKEN};
 use crate::rpc::subscriptions::Subscriptions;
 use crate::rpc::ticket::{State, Ticket, TicketTerms};
 
 /// Answers repeat the id and the method of a request.
 const LONGEST_NAME: usize = 512;
-const PROGRESS: &str = "notifications/progress";
+pub(super) const PROGRESS: &str = "notifications/progress";
 const CANCELLED: &str = "notifications/cancelled";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 /// Pointer to the id of the subscription that a notification belongs to.
-const SUBSCRIPTION: &str = "/_meta/io.modelcontextprotocol~1subscriptionId";
+pub(super) const SUBSCRIPTION: &str = "/_meta/io.modelcontextprotocol~1subscriptionId";
 
 /// An observer of messages as they are on the wire, including secrets.
 pub(crate) trait Witness: Send + Sync {
     /// Observes a message that was handed to the transport.
     fn sent(&self, message: &Message);
 
-    /// Observes the response to a request: `result` or `error` is among the fields.
-    fn answered(&self, id: &RequestId, fields: &Map<String, Value>);
+    /// Observes the response to a request.
+    fn answered(&self, id: &RequestId, answer: &Result<Value, ErrorData>);
 
     /// Observes a request or notification of the server.
     fn called(&self, fields: &Map<String, Value>);
@@ -56,10 +55,13 @@ pub struct Ledger {
     /// The default timeout of a request.
     timeout: Duration,
     redactor: Redactor,
-    witness: OnceLock<Arc<dyn Witness>>,
+    /// The witness of all later messages.
+    pub(crate) witness: OnceLock<Arc<dyn Witness>>,
     pub(crate) list_changes: ListChanges,
-    notices: OnceLock<Arc<Notices>>,
-    resources: OnceLock<Arc<Subscriptions>>,
+    /// The receivers of the server's notifications.
+    pub(crate) notices: OnceLock<Arc<Notices>>,
+    /// The subscriptions that updated resources are reported to.
+    pub(crate) resources: OnceLock<Arc<Subscriptions>>,
     next_serial: AtomicI64,
     book: Mutex<Book>,
 }
@@ -68,22 +70,6 @@ impl Ledger {
     pub(crate) fn new(limits: Limits, timeout: Duration, redactor: Redactor) -> Arc<Self> {
         let (witness, list_changes, notices, resources, next_serial, book) = Default::default();
         Arc::new(Self { limits, timeout, redactor, witness, list_changes, notices, resources, next_serial, book })
-    }
-
-    /// Sets the witness of all later messages. Only the first witness counts.
-    #[cfg_attr(not(feature = "cassette"), allow(dead_code))]
-    pub(crate) fn witnessed_by(&self, witness: Arc<dyn Witness>) {
-        let _ = self.witness.set(witness);
-    }
-
-    /// Sends the server's notifications to `notices`.
-    pub(crate) fn reports_to(&self, notices: Arc<Notices>) {
-        let _ = self.notices.set(notices);
-    }
-
-    /// Reports updated resources to these subscriptions.
-    pub(crate) fn resources_watched_by(&self, resources: Arc<Subscriptions>) {
-        let _ = self.resources.set(resources);
     }
 
     /// Returns the id of the next request.
@@ -100,7 +86,7 @@ impl Ledger {
         (id, message): (i64, &Message),
         size: usize,
         terms: TicketTerms,
-    ) -> Result<(Ticket, Outgoing), Failure> {
+    ) -> Result<(Arc<Ticket>, Outgoing), Failure> {
         let ticket = {
             let mut book = lock(&self.book);
             if let Some(ended) = &book.ended {
@@ -112,7 +98,14 @@ impl Ledger {
             if waiting >= self.limits.requests || too_large {
                 return Err(Failure::not_sent(format!("{waiting} requests are already waiting to be sent")));
             }
-            book.take_in(id, size, terms)
+            book.messages += 1;
+            let ticket = Arc::new(Ticket::new(id, book.messages, size, terms));
+            book.wait(&ticket);
+            book.requests.insert(id, ticket.clone());
+            if !ticket.is_subscription() {
+                book.silence.since.get_or_insert_with(Instant::now);
+            }
+            ticket
         };
         self.witness_sees(message);
         Ok((ticket.clone(), Outgoing { ledger: self.clone(), request: Some(ticket) }))
@@ -135,7 +128,7 @@ impl Ledger {
 
     /// Returns `true` if a request is still to be sent.
     fn may_leave(&self, book: &mut Book, ticket: &Ticket) -> bool {
-        if !ticket.is_for_list(self.list_changes.count()) {
+        if ticket.terms.list.is_some_and(|list| list != self.list_changes.count()) {
             book.settle(ticket, State::Failed(Failure::stale()));
         }
         ticket.is_queued() && !ticket.is_late() && book.ended.is_none()
@@ -158,7 +151,7 @@ impl Ledger {
             State::Queued => Dispatched::No,
             State::Writing { .. } | State::Written { .. } => {
                 // One that is cancelled is not answered.
-                book.owes_answers |= !ticket.is_subscription;
+                book.owes_answers |= !ticket.is_subscription();
                 Dispatched::Unknown
             }
             State::Answered => Dispatched::Yes,
@@ -175,34 +168,28 @@ impl Ledger {
         let mut book = lock(&self.book);
         if book.silence.has_lasted(ticket.admitted, self.timeout) && book.ended.is_none() {
             let message = format!("no message from the server during {TIMEOUTS_WITHOUT_A_SIGN} timeouts");
-            book.end(&Failure::lost(message));
+            book.end(&Failure::lost(message), |_| None);
         }
         dispatched
     }
 
     /// Stops sending. Unsent and new requests fail; sent requests may still be answered.
     pub(crate) fn stop(&self, failure: &Failure) {
-        lock(&self.book).end(failure);
+        lock(&self.book).end(failure, |_| None);
     }
 
     /// Ends the connection: all pending requests fail. For a single stream, `read` is the maximum number of bytes that
     /// the server can have read.
     pub fn close(&self, failure: &Failure, read: Option<u64>) {
-        let mut book = lock(&self.book);
-        book.end(failure);
-        let tickets: Vec<Ticket> = book.requests.values().cloned().collect();
-        for ticket in tickets {
-            let dispatched = match (ticket.state(), read) {
-                // The last byte is only a line's end: without it, it may be read all the same.
-                (State::Writing { end: Some(end) } | State::Written { end: Some(end) }, Some(read))
-                    if read.saturating_add(1) < end =>
-                {
-                    Dispatched::No
-                }
-                _ => Dispatched::Unknown,
-            };
-            book.settle(&ticket, State::Failed(Failure { dispatched, ..failure.clone() }));
-        }
+        lock(&self.book).end(failure, |state| match (state, read) {
+            // The last byte is only a line's end: without it, it may be read all the same.
+            (State::Writing { end: Some(end) } | State::Written { end: Some(end) }, Some(read))
+                if read.saturating_add(1) < end =>
+            {
+                Some(Dispatched::No)
+            }
+            _ => Some(Dispatched::Unknown),
+        });
     }
 
     /// Returns `true` if more can be sent.
@@ -251,44 +238,45 @@ impl Ledger {
             let failure = Failure::new(Dispatched::Yes, why.as_str().unwrap_or_default());
             return book.settle(&ticket, State::Failed(failure));
         }
-        if let Some(witness) = self.witness.get() {
-            witness.answered(&ticket.id(), &fields);
-        }
-        ticket.answer(fields.remove("result").ok_or_else(|| {
+        let answer = fields.remove("result").ok_or_else(|| {
             let mut error = fields.remove("error").unwrap_or_default();
             self.redactor.value(&mut error);
             messages::error_data(&error, "no message was given")
-        }));
+        });
+        if let Some(witness) = self.witness.get() {
+            witness.answered(&ticket.id(), &answer);
+        }
+        *lock(&ticket.answer) = Some(answer);
         book.settle(&ticket, State::Answered);
     }
 
     /// Notes a request or a notification of the server.
     fn called_or_notified(&self, mut fields: Map<String, Value>) -> Option<Incoming> {
         let method = fields.get("method").and_then(Value::as_str).unwrap_or_default();
-        let none = Value::Null;
-        let params = fields.get("params").unwrap_or(&none);
+        let params = fields.get("params").unwrap_or(&Value::Null);
+        let cancelled = params.get("requestId").filter(|_| method == CANCELLED);
+        let cancelled = cancelled.and_then(|id| RequestId::deserialize(id).ok());
         let mut listener = None;
         {
             let mut book = lock(&self.book);
             book.silence = Silence::default();
-            match method {
-                PROGRESS => listener = book.note_progress(params),
-                ACKNOWLEDGED => {
-                    let subscription = params.pointer(SUBSCRIPTION).and_then(|id| book.ticket(id));
-                    if let (Some(ticket), Some(covered)) = (subscription, params.get("notifications")) {
-                        ticket.acknowledge(covered.clone());
-                    }
-                }
-                CANCELLED => {
-                    let cancelled = params.get("requestId").and_then(|id| book.ticket(id)).cloned();
-                    if let Some(ticket) = cancelled.filter(|ticket| ticket.is_subscription) {
-                        book.settle(&ticket, State::Failed(Failure::lost("the server ended the subscription")));
-                    }
-                }
-                _ => {}
+            if let (PROGRESS, Some(ticket)) = (method, params.get(PROGRESS_TOKEN).and_then(|id| book.ticket(id))) {
+                *lock(&ticket.progress) = Some(Instant::now());
+                listener = ticket.terms.listener.clone();
+            }
+            if let (ACKNOWLEDGED, Some(covered)) = (method, params.get("notifications"))
+                && let Some(ticket) = params.pointer(SUBSCRIPTION).and_then(|id| book.ticket(id))
+                && let Some(acknowledged) = &ticket.terms.acknowledged
+            {
+                // Only the first one counts, and the receiver may be gone.
+                let _ = acknowledged.try_send(covered.clone());
+            }
+            let ended = cancelled.as_ref().and_then(|id| book.find(id)).filter(|ticket| ticket.is_subscription());
+            if let Some(ticket) = ended.cloned() {
+                book.settle(&ticket, State::Failed(Failure::lost("the server ended the subscription")));
             }
         }
-        self.list_changes.record(&fields);
+        self.list_changes.record(method, params);
         if method == RESOURCE_UPDATED
             && let (Some(resources), Some(uri)) = (self.resources.get(), params.get("uri").and_then(Value::as_str))
         {
@@ -303,14 +291,9 @@ impl Ledger {
         if let (Some(listener), Some(progress)) = (listener, Progress::from_params(params)) {
             progress.tell(&listener);
         }
-        let is_cancelled = method == CANCELLED;
         match fields.remove("id") {
             Some(id) => question(id, fields).map(Incoming::Question),
-            None if is_cancelled => {
-                let id = fields.get("params")?.get("requestId")?;
-                RequestId::deserialize(id).ok().map(Incoming::Cancelled)
-            }
-            None => None,
+            None => cancelled.map(Incoming::Cancelled),
         }
     }
 
@@ -336,6 +319,93 @@ fn question(id: Value, mut fields: Map<String, Value>) -> Option<Question> {
         return None;
     }
     Some(Question { id, method, params: fields.remove("params").unwrap_or_default() })
+}
+
+/// A message in the hands of the transport, which reports its progress. If it is dropped unsent, it has failed.
+pub struct Outgoing {
+    ledger: Arc<Ledger>,
+    request: Option<Arc<Ticket>>,
+}
+
+impl Outgoing {
+    /// Returns `true` if the message must still be sent, and records that its first byte leaves. `end` is its end in
+    /// the stream, if all requests share one.
+    pub fn begin_write(&self, end: Option<u64>) -> bool {
+        self.request.as_ref().is_none_or(|ticket| self.ledger.begin_write(ticket, end))
+    }
+
+    /// Returns `true` if the message is still to be sent.
+    pub(crate) fn may_leave(&self) -> bool {
+        self.request.as_ref().is_none_or(|ticket| self.ledger.may_leave(&mut lock(&self.ledger.book), ticket))
+    }
+
+    /// Returns `true` if no caller waits for the response.
+    pub(crate) fn is_unwanted(&self) -> bool {
+        self.request.as_ref().is_some_and(|ticket| ticket.is_settled() || ticket.is_late())
+    }
+
+    /// Returns a function that begins the write, for a transport that does not write itself. After a redirect it may
+    /// have begun already.
+    pub(crate) fn departure(&self) -> impl FnOnce() -> bool + Send + Sync + use<> {
+        let (ledger, ticket) = (self.ledger.clone(), self.request.clone());
+        move || {
+            ticket.is_none_or(|ticket| {
+                matches!(ticket.state(), State::Writing { .. }) || ledger.begin_write(&ticket, None)
+            })
+        }
+    }
+
+    /// Records that the whole message was written.
+    pub fn written(&self) {
+        let Some(ticket) = &self.request else { return };
+        let _book = lock(&self.ledger.book);
+        if let State::Writing { end } = ticket.state() {
+            ticket.becomes(State::Written { end });
+        }
+    }
+
+    /// Records that the server refused it unseen; it will be written again, or fail.
+    pub(crate) fn returned(&self) {
+        let Some(ticket) = &self.request else { return };
+        let mut book = lock(&self.ledger.book);
+        if matches!(ticket.state(), State::Writing { .. } | State::Written { .. }) {
+            book.wait(ticket);
+            ticket.becomes(State::Queued);
+        }
+    }
+
+    /// Records that no response will arrive.
+    pub(crate) fn failed(&self, mut failure: Failure) {
+        let Some(ticket) = &self.request else { return };
+        let mut book = lock(&self.ledger.book);
+        if ticket.is_queued() {
+            failure.dispatched = Dispatched::No;
+        }
+        book.settle(ticket, State::Failed(failure));
+    }
+
+    /// Waits until no caller wants a response, or none can arrive. Waits forever if the message is not a request.
+    /// Cancel safe.
+    pub(crate) async fn abandoned(&self) {
+        match &self.request {
+            Some(ticket) => ticket.abandoned().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Returns `true` once the request can no longer complete.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.request.as_ref().is_some_and(|ticket| ticket.is_settled())
+    }
+}
+
+impl Drop for Outgoing {
+    fn drop(&mut self) {
+        let Some(ticket) = &self.request else { return };
+        if matches!(ticket.state(), State::Queued | State::Writing { .. }) {
+            self.failed(Failure::lost(CLOSED));
+        }
+    }
 }
 
 #[cfg(test)]

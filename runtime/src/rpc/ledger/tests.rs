@@ -16,7 +16,7 @@ fn ledger() -> Arc<Ledger> {
     ledger
 }
 
-fn admit(ledger: &Arc<Ledger>, size: usize, terms: TicketTerms) -> Result<(Ticket, Outgoing), Failure> {
+fn admit(ledger: &Arc<Ledger>, size: usize, terms: TicketTerms) -> Result<(Arc<Ticket>, Outgoing), Failure> {
     let id = ledger.next_id();
     let params = Map::from_iter([("name".to_owned(), json!("t"))]);
     let message = Message::Request { id: RequestId::Number(id), call: MethodCall::new("tools/call", params) };
@@ -28,12 +28,12 @@ fn notification() -> Message {
 }
 
 /// Returns the next request, of which nothing has left.
-fn queued(ledger: &Arc<Ledger>) -> (Ticket, Outgoing) {
+fn queued(ledger: &Arc<Ledger>) -> (Arc<Ticket>, Outgoing) {
     admit(ledger, 100, TicketTerms::default()).expect("there is room")
 }
 
 /// Returns the next request, which has left; it ends at a hundred times its id in the stream.
-fn written(ledger: &Arc<Ledger>) -> Ticket {
+fn written(ledger: &Arc<Ledger>) -> Arc<Ticket> {
     let (ticket, outgoing) = queued(ledger);
     assert!(outgoing.begin_write(Some(ticket.serial.unsigned_abs() * 100)));
     outgoing.written();
@@ -41,7 +41,7 @@ fn written(ledger: &Arc<Ledger>) -> Ticket {
 }
 
 /// Returns a ledger whose request 1 has left.
-fn awaiting() -> (Arc<Ledger>, Ticket) {
+fn awaiting() -> (Arc<Ledger>, Arc<Ticket>) {
     let ledger = ledger();
     let ticket = written(&ledger);
     (ledger, ticket)
@@ -58,7 +58,7 @@ fn takes(ledger: &Ledger, message: Value, answers: Option<&RequestId>) -> bool {
 fn outcome_of(message: Value) -> Option<Result<Value, rmcp::model::ErrorData>> {
     let (ledger, ticket) = awaiting();
     assert!(ledger.received(message, None).is_none());
-    ticket.take_answer()
+    lock(&ticket.answer).take()
 }
 
 fn answer(id: i64) -> Value {
@@ -221,7 +221,7 @@ fn ledger_closes_after_several_timeouts_without_any_message() {
     for round in 1..=TIMEOUTS_WITHOUT_A_SIGN {
         assert!(ledger.is_open(), "round {round}");
         // Concurrent requests count once.
-        let tickets: Vec<Ticket> = (0..9).map(|_| written(&ledger)).collect();
+        let tickets: Vec<Arc<Ticket>> = (0..9).map(|_| written(&ledger)).collect();
         std::thread::sleep(timeout);
         for ticket in &tickets {
             ledger.time_out(ticket);
@@ -257,14 +257,14 @@ fn progress_belongs_to_its_request() {
     let progress =
         json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 2, "progress": 1}});
     assert!(!takes(&ledger, progress, None));
-    assert_eq!(tickets.map(|ticket| ticket.last_progress().is_some()), [false, true]);
+    assert_eq!(tickets.map(|ticket| lock(&ticket.progress).is_some()), [false, true]);
 }
 
 #[test]
 fn acknowledged_subscription_receives_notifications_until_cancelled() {
     let ledger = ledger();
     let open = || {
-        let (acknowledged, told) = tokio::sync::oneshot::channel();
+        let (acknowledged, told) = tokio::sync::mpsc::channel(1);
         let terms = TicketTerms { acknowledged: Some(acknowledged), ..TicketTerms::default() };
         let (ticket, outgoing) = admit(&ledger, 100, terms).expect("there is room");
         assert!(outgoing.begin_write(None));
@@ -339,7 +339,7 @@ fn error_without_an_id_fails_the_only_pending_request() {
     let error = json!({"id": null, "error": {"code": -32700, "message": "parse"}});
     let (ledger, ticket) = awaiting();
     assert!(takes(&ledger, error.clone(), None));
-    assert!(ticket.take_answer().is_some_and(|answer| answer.is_err()));
+    assert!(lock(&ticket.answer).take().is_some_and(|answer| answer.is_err()));
     assert!(!takes(&ledger, error.clone(), None));
     let (ledger, _) = awaiting();
     written(&ledger);

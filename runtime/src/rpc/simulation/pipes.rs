@@ -86,13 +86,7 @@ impl AsyncWrite for SimulatedSink {
 }
 
 impl Reading for SimulatedSink {
-    fn make_room(&mut self, _: usize) {}
-
-    fn is_read(&mut self) -> bool {
-        self.both(|both| both.written.is_empty() || both.is_dead)
-    }
-
-    fn was_read(&mut self) -> BoxFuture<'_, ()> {
+    fn was_read(&mut self, _: usize) -> BoxFuture<'_, ()> {
         let is_read = |both: &Both| both.written.is_empty() || both.is_dead;
         Box::pin(std::future::poll_fn(move |context| self.ready_if(context, is_read)))
     }

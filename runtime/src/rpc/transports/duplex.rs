@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::lines::{FarEnd, LineTransport};
+use super::lines::{Stranger, connect};
 use super::pipe::Sink;
-use super::writer::Writer;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
 use crate::ground::task::Boxed;
 use crate::rpc::ledger::Ledger;
+use crate::rpc::messages::MAX_MESSAGE;
 use crate::rpc::notes::Notes;
 use crate::rpc::transports::Sides;
 
@@ -21,9 +21,6 @@ const SPENT: &str = "the client's streams have ended; create a new client";
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writing = Box<dyn AsyncWrite + Send + Unpin>;
-
-/// The transport; dropping it closes the streams.
-pub(crate) type DuplexTransport = LineTransport<Stranger, Reader>;
 
 /// Returns a transport to a client over a pair of streams. Messages are limited to this many bytes; longer ones are
 /// dropped.
@@ -36,23 +33,7 @@ pub fn with_client(
     longest: usize,
     ledger: Arc<Ledger>,
 ) -> io::Result<Sides> {
-    let writer = Arc::new(Writer::new(Sink::stream(writer), ledger.clone())?);
-    let transport = LineTransport::with_client(Stranger, reader, writer.clone(), ledger, longest);
-    Ok((writer, Box::new(transport)))
-}
-
-/// Nothing is known of who holds the other ends.
-pub(crate) struct Stranger;
-
-impl FarEnd for Stranger {}
-
-impl DuplexTransport {
-    /// Opens the streams, and creates a transport over them. If the future is dropped, opened streams are closed.
-    pub(crate) async fn over(streams: &Streams, ledger: Arc<Ledger>, notes: Notes) -> io::Result<Sides> {
-        let (reader, writer) = (streams.open)().await?;
-        let writer = Arc::new(Writer::new(Sink::stream(writer), ledger.clone())?);
-        Ok((writer.clone(), Box::new(Self::new(Stranger, reader, writer, ledger, notes))))
-    }
+    connect(Stranger, (reader, Sink::stream(writer)), ledger, None, longest)
 }
 
 /// A function that opens a pair of streams to a server. Examples are a socket, the input and output of a program in a
@@ -135,5 +116,12 @@ impl Streams {
             })
         };
         Self { open: Arc::new(open), are_for_one_session: false }
+    }
+
+    /// Opens the streams, and returns both sides of a transport to a server over them. If the future is dropped, opened
+    /// streams are closed.
+    pub(crate) async fn connect(&self, ledger: Arc<Ledger>, notes: Notes) -> io::Result<Sides> {
+        let (reader, writer) = (self.open)().await?;
+        connect(Stranger, (reader, Sink::stream(writer)), ledger, Some(notes), MAX_MESSAGE)
     }
 }

@@ -15,7 +15,6 @@ use self::scanner::{Scanner, Step};
 const NOISE_KEPT: usize = 2048;
 /// The number of lines of noise that are kept.
 const NOISY_LINES_KEPT: usize = 20;
-const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
 
 /// The result of reading.
 #[derive(Debug, PartialEq)]
@@ -32,31 +31,35 @@ pub(crate) enum Frame {
 pub(crate) struct Framer {
     pub(super) limit: usize,
     state: State,
+    /// `true` inside of a batch, whose elements are taken one by one.
+    in_batch: bool,
     found: VecDeque<Frame>,
 }
 
+#[derive(Default)]
 enum State {
-    /// Before a message. The elements of a batch are taken one by one.
-    Between { in_batch: bool },
-    /// Inside a line that is not a message.
-    Noise { kept: Vec<u8> },
+    /// Before a message.
+    #[default]
+    Between,
+    /// Inside a line that is not a message, of which this is kept.
+    Noise(Vec<u8>),
     /// Inside a possible message.
     Object(Box<Candidate>),
 }
 
+#[derive(Default)]
 struct Candidate {
     scanner: Scanner,
     text: Vec<u8>,
     /// The offset of the current line in the candidate; 0 in the first line.
     line: usize,
-    in_batch: bool,
     /// `true` beyond the size limit. The content is dropped, but the end and the id are still found.
     is_too_large: bool,
 }
 
 impl Framer {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, state: State::Between { in_batch: false }, found: VecDeque::new() }
+        Self { limit, state: State::Between, in_batch: false, found: VecDeque::new() }
     }
 
     /// Returns the next frame that was found.
@@ -64,39 +67,24 @@ impl Framer {
         self.found.pop_front()
     }
 
+    pub(crate) fn has_more(&self) -> bool {
+        !self.found.is_empty()
+    }
+
     /// Processes bytes that were read.
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
-        let mut rest = bytes;
-        // The part of a line to read again after a rejected candidate.
-        let mut anew = Vec::new();
-        loop {
-            let again = std::mem::take(&mut anew);
-            if again.is_empty() {
-                let Some((taken, candidate)) = self.feed(rest) else { return };
-                rest = rest.get(taken..).unwrap_or_default();
-                anew = self.give_up(candidate);
-            } else if let Some((taken, candidate)) = self.feed(&again) {
-                anew = self.give_up(candidate);
-                anew.extend(again.iter().skip(taken));
-            }
+    pub(crate) fn push(&mut self, mut bytes: &[u8]) {
+        while let Some((taken, candidate)) = self.feed(bytes) {
+            bytes = bytes.get(taken..).unwrap_or_default();
+            self.give_up(candidate);
         }
     }
 
     /// Takes the end of the stream.
     pub(crate) fn finish(&mut self) {
-        match std::mem::replace(&mut self.state, State::Between { in_batch: false }) {
-            State::Between { .. } => {}
-            State::Noise { kept } => self.noise(&kept),
-            State::Object(candidate) => {
-                let last = self.give_up(*candidate);
-                if !self.alone(&last) {
-                    self.noise(&last);
-                }
-                // A candidate that was rejected in its first line.
-                if let State::Noise { kept } = std::mem::replace(&mut self.state, State::Between { in_batch: false }) {
-                    self.noise(&kept);
-                }
-            }
+        self.push(b"\n");
+        if let State::Object(candidate) = std::mem::take(&mut self.state) {
+            self.give_up(*candidate);
+            self.push(b"\n");
         }
     }
 
@@ -104,59 +92,43 @@ impl Framer {
     /// bytes read until that was known.
     fn feed(&mut self, bytes: &[u8]) -> Option<(usize, Candidate)> {
         let mut at = 0;
-        while let Some(byte) = bytes.get(at).copied() {
+        while let Some(left @ [byte, ..]) = bytes.get(at..) {
             match &mut self.state {
-                State::Between { in_batch } => match byte {
+                State::Between => match byte {
                     b' ' | b'\t' | b'\r' | b'\n' => at += 1,
-                    _ if BYTE_ORDER_MARK.contains(&byte) => at += 1,
-                    b',' if *in_batch => at += 1,
-                    b']' if *in_batch => {
-                        *in_batch = false;
+                    // A byte order mark.
+                    0xEF | 0xBB | 0xBF => at += 1,
+                    b',' if self.in_batch => at += 1,
+                    b'[' | b']' if self.in_batch == (*byte == b']') => {
+                        self.in_batch = !self.in_batch;
                         at += 1;
                     }
-                    b'[' if !*in_batch => {
-                        *in_batch = true;
-                        at += 1;
-                    }
-                    b'{' => {
-                        let in_batch = *in_batch;
-                        self.state = State::Object(Box::new(Candidate::new(in_batch)));
-                    }
+                    b'{' => self.state = State::Object(Box::default()),
                     // `[INFO] ready` began like a batch.
-                    _ => self.state = State::Noise { kept: if *in_batch { vec![b'['] } else { Vec::new() } },
+                    _ if std::mem::take(&mut self.in_batch) => self.state = State::Noise(b"[".to_vec()),
+                    _ => self.state = State::Noise(Vec::new()),
                 },
-                State::Noise { kept } => {
-                    let left = bytes.get(at..).unwrap_or_default();
-                    let end = left.iter().position(|byte| *byte == b'\n');
-                    let part = left.get(..end.unwrap_or(left.len())).unwrap_or_default();
-                    kept.extend(part.iter().take(NOISE_KEPT.saturating_sub(kept.len())));
-                    at += part.len();
-                    if end.is_some() {
+                State::Noise(kept) => {
+                    let line = left.split(|byte| *byte == b'\n').next().unwrap_or_default();
+                    kept.extend(line.iter().take(NOISE_KEPT.saturating_sub(kept.len())));
+                    at += line.len();
+                    if line.len() < left.len() {
                         let kept = std::mem::take(kept);
-                        self.state = State::Between { in_batch: false };
+                        self.state = State::Between;
                         self.noise(&kept);
                     }
                 }
                 State::Object(candidate) => {
-                    let left = bytes.get(at..).unwrap_or_default();
                     let (taken, step) = candidate.take(left, self.limit);
                     at += taken;
-                    match step {
-                        Step::More => {}
-                        Step::Done => {
-                            let in_batch = candidate.in_batch;
-                            if let State::Object(done) = std::mem::replace(&mut self.state, State::Between { in_batch })
-                            {
-                                self.found.push_back(done.frame());
-                            }
+                    if step != Step::More
+                        && let State::Object(candidate) = std::mem::take(&mut self.state)
+                    {
+                        if step == Step::Wrong {
+                            self.in_batch = false;
+                            return Some((at, *candidate));
                         }
-                        Step::Wrong => {
-                            if let State::Object(candidate) =
-                                std::mem::replace(&mut self.state, State::Between { in_batch: false })
-                            {
-                                return Some((at, *candidate));
-                            }
-                        }
+                        self.found.push_back(candidate.frame());
                     }
                 }
             }
@@ -164,14 +136,14 @@ impl Framer {
         None
     }
 
-    /// Gives up a text that only began like a message. Its first line is noise, but a later line may be a message.
-    /// Returns the line that ended the candidate, to be read again.
-    fn give_up(&mut self, candidate: Candidate) -> Vec<u8> {
+    /// Gives up a text that only began like a message. Its first line is noise, but a later line may be a message. The
+    /// line that ended the candidate is read again.
+    fn give_up(&mut self, candidate: Candidate) {
         let Candidate { mut text, line, is_too_large, .. } = candidate;
         if is_too_large || line == 0 {
             text.truncate(NOISE_KEPT);
-            self.state = State::Noise { kept: text };
-            return Vec::new();
+            self.state = State::Noise(text);
+            return;
         }
         let last = text.split_off(line.min(text.len()));
         for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
@@ -180,13 +152,13 @@ impl Framer {
                 self.noise(line);
             }
         }
-        last
+        self.push(&last);
     }
 
     /// Takes a line that is a whole message. Returns `true` if it is one.
     fn alone(&mut self, line: &[u8]) -> bool {
         let line = line.trim_ascii();
-        let mut candidate = Candidate::new(false);
+        let mut candidate = Candidate::default();
         let is_message = candidate.take(line, self.limit) == (line.len(), Step::Done);
         if is_message {
             self.found.push_back(candidate.frame());
@@ -202,20 +174,14 @@ impl Framer {
 }
 
 impl Candidate {
-    fn new(in_batch: bool) -> Self {
-        Self { scanner: Scanner::default(), text: Vec::new(), line: 0, in_batch, is_too_large: false }
-    }
-
     /// Scans bytes, and returns the number taken with the state. A byte that does not belong is not taken.
     fn take(&mut self, bytes: &[u8], limit: usize) -> (usize, Step) {
         let (taken, step) = self.scanner.take(bytes);
         let part = bytes.get(..taken).unwrap_or_default();
-        if !self.is_too_large && self.text.len() + part.len() > limit {
-            self.is_too_large = true;
-            self.text.truncate(NOISE_KEPT);
-            self.text.shrink_to_fit();
-        }
+        self.is_too_large |= self.text.len() + part.len() > limit;
         if self.is_too_large {
+            self.text.truncate(NOISE_KEPT);
+            self.text.shrink_to(NOISE_KEPT);
             self.text.extend(part.iter().take(NOISE_KEPT.saturating_sub(self.text.len())));
         } else {
             if let Some(newline) = part.iter().rposition(|byte| *byte == b'\n') {
@@ -378,8 +344,8 @@ mod tests {
                 framer.push(&piece);
                 while framer.next().is_some() {}
                 let kept = match &framer.state {
-                    State::Between { .. } => 0,
-                    State::Noise { kept } => kept.capacity(),
+                    State::Between => 0,
+                    State::Noise(kept) => kept.capacity(),
                     State::Object(candidate) => candidate.text.capacity(),
                 };
                 assert!(kept <= 1024 * 1024, "{kept} bytes are kept of {}", flood.escape_ascii());

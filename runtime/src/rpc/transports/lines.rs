@@ -9,12 +9,13 @@ use futures_util::future::BoxFuture;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 use super::framing::{Frame, Framer};
+use super::pipe::Sink;
 use super::writer::Writer;
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Ledger;
-use crate::rpc::messages::{self, Incoming, MAX_MESSAGE};
+use crate::rpc::messages::{self, Incoming};
 use crate::rpc::notes::Notes;
-use crate::rpc::transports::Transport;
+use crate::rpc::transports::{Sides, Transport};
 
 const CLOSED: &str = "the server closed the connection";
 const READ_AT_ONCE: usize = 64 * 1024;
@@ -38,29 +39,40 @@ pub(crate) trait FarEnd: Send + 'static {
     }
 }
 
-/// The transport.
-pub(crate) struct LineTransport<E, R> {
+/// Nothing is known of who holds the other ends.
+pub(crate) struct Stranger;
+
+impl FarEnd for Stranger {}
+
+/// The receiving side; dropping it closes the streams.
+struct LineTransport<E, R> {
     far_end: E,
     writer: Arc<Writer>,
     reader: BufReader<R>,
     framer: Framer,
-    ledger: Arc<Ledger>,
     /// The notes about a server; `None` for a client.
     notes: Option<Notes>,
 }
 
+/// Returns both sides of a transport over a pair of streams: to a server with its notes, or to a client. Messages are
+/// limited to `longest` bytes; longer ones are dropped.
+///
+/// # Errors
+/// Fails outside of a runtime.
+pub(crate) fn connect<E: FarEnd, R: AsyncRead + Send + Unpin + 'static>(
+    far_end: E,
+    (reader, sink): (R, Sink),
+    ledger: Arc<Ledger>,
+    notes: Option<Notes>,
+    longest: usize,
+) -> io::Result<Sides> {
+    let writer = Arc::new(Writer::new(sink, ledger)?);
+    let reader = BufReader::with_capacity(READ_AT_ONCE, reader);
+    let transport = LineTransport { far_end, writer: writer.clone(), reader, framer: Framer::new(longest), notes };
+    Ok((writer, Box::new(transport)))
+}
+
 impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
-    pub(crate) fn new(far_end: E, reader: R, writer: Arc<Writer>, ledger: Arc<Ledger>, notes: Notes) -> Self {
-        let mut transport = Self::with_client(far_end, reader, writer, ledger, MAX_MESSAGE);
-        transport.notes = Some(notes);
-        transport
-    }
-
-    pub(super) fn with_client(far_end: E, reader: R, writer: Arc<Writer>, ledger: Arc<Ledger>, longest: usize) -> Self {
-        let reader = BufReader::with_capacity(READ_AT_ONCE, reader);
-        Self { far_end, writer, reader, framer: Framer::new(longest), ledger, notes: None }
-    }
-
     /// Handles a frame. An unreadable response of a server fails only its own request. An unreadable message of a
     /// client may be a request or a response.
     fn take(&mut self, frame: Frame) -> Option<Incoming> {
@@ -76,7 +88,7 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
             }
             Frame::TooLarge { .. } => return self.noise(&messages::too_large(self.framer.limit)),
         };
-        self.ledger.received(message, None)
+        self.writer.ledger.received(message, None)
     }
 
     fn noise(&self, line: &str) -> Option<Incoming> {
@@ -87,7 +99,7 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
         None
     }
 
-    /// Reads on; `false` at the end. Loses nothing when it is cancelled.
+    /// Reads on; `false` if nothing more comes. Loses nothing when it is cancelled.
     async fn read(&mut self) -> io::Result<bool> {
         let available = tokio::select! {
             biased;
@@ -97,11 +109,11 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
         let length = available.len();
         if length == 0 {
             self.framer.finish();
-        } else {
-            self.framer.push(available);
-            self.reader.consume(length);
+            return Ok(self.framer.has_more());
         }
-        Ok(length > 0)
+        self.framer.push(available);
+        self.reader.consume(length);
+        Ok(true)
     }
 
     /// Returns the next message. Cancel safe.
@@ -115,25 +127,19 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
             match self.read().await {
                 Ok(true) => {}
                 Ok(false) => {
-                    if let Some(frame) = self.framer.next() {
-                        if let Some(incoming) = self.take(frame) {
-                            return Some(incoming);
-                        }
-                        continue;
-                    }
-                    self.ledger.stop(&Failure::not_sent(CLOSED));
+                    self.writer.ledger.stop(&Failure::not_sent(CLOSED));
                     if let Some(notes) = &self.notes {
                         self.far_end.note_end(notes).await;
                     }
                     let read = self.writer.read_at_most().await;
-                    self.ledger.close(&Failure::lost(CLOSED), read);
+                    self.writer.ledger.close(&Failure::lost(CLOSED), read);
                     return None;
                 }
                 Err(error) => {
                     if let Some(notes) = &self.notes {
                         notes.problem(error.to_string());
                     }
-                    self.ledger.close(&Failure::lost(error.to_string()).with_source(error), None);
+                    self.writer.ledger.close(&Failure::lost(error.to_string()).with_source(error), None);
                     return None;
                 }
             }
@@ -154,10 +160,10 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin + 'static> Transport for LineTranspo
 
     fn close(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            self.ledger.stop(&Failure::not_sent(CLOSED));
+            self.writer.ledger.stop(&Failure::not_sent(CLOSED));
             self.writer.close().await;
             self.far_end.shut_down().await;
-            self.ledger.close(&Failure::lost(CLOSED), None);
+            self.writer.ledger.close(&Failure::lost(CLOSED), None);
         })
     }
 }

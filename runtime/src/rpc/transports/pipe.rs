@@ -34,14 +34,9 @@ impl Sink {
 
 /// How much of the written data the other side has read.
 pub(crate) trait Reading: Send {
-    /// Prepares for a message of this length, after all earlier data was read.
-    fn make_room(&mut self, length: usize);
-
-    /// Returns `true` if the other side has read everything.
-    fn is_read(&mut self) -> bool;
-
-    /// Waits until the other side has read everything, or will read nothing more. Cancel safe.
-    fn was_read(&mut self) -> BoxFuture<'_, ()>;
+    /// Waits until the other side has read everything, or will read nothing more, and prepares for a message of this
+    /// length. Cancel safe.
+    fn was_read(&mut self, length: usize) -> BoxFuture<'_, ()>;
 
     /// Returns the number of bytes that were not read, if no reader is left.
     fn lost(&self) -> Option<u64>;
@@ -103,33 +98,22 @@ mod unix {
     }
 
     impl Reading for Pipe {
-        fn make_room(&mut self, length: usize) {
-            if length > SMALL {
-                self.resize(LARGE);
-            }
-        }
-
-        fn is_read(&mut self) -> bool {
-            let is_read = self.unread() <= LEFT_BEHIND;
-            if is_read {
-                self.resize(LARGE);
-            }
-            is_read
-        }
-
-        fn was_read(&mut self) -> BoxFuture<'_, ()> {
+        fn was_read(&mut self, length: usize) -> BoxFuture<'_, ()> {
             Box::pin(async move {
-                if self.is_read() {
-                    return;
+                if self.unread() <= LEFT_BEHIND {
+                    return self.resize(LARGE);
                 }
                 self.resize(SMALL);
                 loop {
                     // The readiness is cleared, so that the next event triggers another check.
                     let _ = self.descriptor.try_io(|| Err::<(), _>(io::ErrorKind::WouldBlock.into()));
                     if self.unread() <= LEFT_BEHIND || self.is_orphaned() {
-                        return;
+                        break;
                     }
                     let _ = timeout(LOOK_AGAIN, self.descriptor.writable()).await;
+                }
+                if length > SMALL {
+                    self.resize(LARGE);
                 }
             })
         }

@@ -8,12 +8,12 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::io::AsyncWriteExt;
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
+use tokio::sync::{Mutex, MutexGuard, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::pipe::Sink;
-use crate::ground::task::task;
+use crate::ground::task::{Boxed, task};
 use crate::rpc::failure::{Failure, WITHDRAWN};
 use crate::rpc::ledger::{Ledger, Outgoing};
 use crate::rpc::sent::Message;
@@ -24,9 +24,9 @@ const PATIENCE_WITH_WRITERS: Duration = Duration::from_millis(100);
 
 /// The queue of messages to a server. Messages wait for their turn in the order in which they were sent.
 pub(crate) struct Writer {
-    stream: Arc<Mutex<Stream>>,
+    stream: Mutex<Stream>,
     closing: CancellationToken,
-    ledger: Arc<Ledger>,
+    pub(super) ledger: Arc<Ledger>,
     /// The runtime of the connection. A caller's own runtime may stop in the middle of a message.
     runtime: Handle,
 }
@@ -43,7 +43,7 @@ impl Writer {
     /// # Errors
     /// Fails outside of a runtime.
     pub(crate) fn new(sink: Sink, ledger: Arc<Ledger>) -> io::Result<Self> {
-        let stream = Arc::new(Mutex::new(Stream { sink: Some(sink), position: 0 }));
+        let stream = Mutex::new(Stream { sink: Some(sink), position: 0 });
         let runtime = Handle::try_current().map_err(io::Error::other)?;
         Ok(Self { stream, closing: CancellationToken::new(), ledger, runtime })
     }
@@ -74,67 +74,32 @@ impl Writer {
     }
 
     /// Returns the stream, once all earlier data was read. If the future is dropped, its place in the queue is lost.
-    async fn turn(&self) -> OwnedMutexGuard<Stream> {
-        let mut stream = self.stream.clone().lock_owned().await;
+    async fn turn(&self, length: usize) -> MutexGuard<'_, Stream> {
+        let mut stream = self.stream.lock().await;
         if let Some(reading) = stream.sink.as_mut().and_then(|sink| sink.reading.as_mut()) {
-            reading.was_read().await;
+            reading.was_read(length).await;
         }
         stream
     }
 
-    /// Returns the stream, if it is free.
-    fn turn_at_once(&self) -> Option<OwnedMutexGuard<Stream>> {
-        let mut stream = self.stream.clone().try_lock_owned().ok()?;
-        let sink = stream.sink.as_mut().filter(|_| !self.closing.is_cancelled())?;
-        let is_free = sink.reading.as_mut().is_none_or(|reading| reading.is_read());
-        is_free.then_some(stream)
-    }
-
-    /// Spawns the write, which continues if the caller stops waiting.
-    fn by_task(&self, writing: impl Future<Output = Result<(), Failure>> + Send + 'static) -> Sending {
-        let (done, outcome) = oneshot::channel();
-        self.runtime.spawn(task(async move {
-            // The receiver may be gone.
-            let _ = done.send(writing.await);
-        }));
-        Box::pin(async move { outcome.await.unwrap_or_else(|_| Err(Failure::lost(BROKEN))) })
-    }
-
-    /// Writes a message when its turn comes, unless its caller stops waiting. Cancel safe before its turn; afterwards
-    /// it is as little cancel safe as `write_all`.
-    async fn write(&self, message: &Message, outgoing: Outgoing) -> Result<(), Failure> {
-        let stream = tokio::select! {
+    /// Writes a line when its turn comes, unless its caller stops waiting. Cancel safe before its turn; afterwards it
+    /// is as little cancel safe as `write_all`.
+    async fn write(&self, line: &[u8], outgoing: &Outgoing) -> Result<(), Failure> {
+        let mut stream = tokio::select! {
             biased;
-            () = outgoing.abandoned() => return Err(withdrawn()),
             () = self.closing.cancelled() => return Err(Failure::not_sent(BROKEN)),
-            stream = self.turn() => stream,
+            stream = self.turn(line.len()) => stream,
+            () = outgoing.abandoned() => return Err(Failure::not_sent(WITHDRAWN)),
         };
-        let line = line(message).map_err(|error| Failure::not_sent(error.to_string()))?;
-        let end = stream.end_of(&line);
+        let end = stream.position.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX));
         if !outgoing.begin_write(Some(end)) {
-            return Err(withdrawn());
+            return Err(Failure::not_sent(WITHDRAWN));
         }
-        self.finish(stream, &line, end, &outgoing).await
-    }
-
-    /// Writes the rest of a message that ends there.
-    /// Not cancel safe, as `write_all`.
-    async fn finish(
-        &self,
-        mut stream: OwnedMutexGuard<Stream>,
-        rest: &[u8],
-        end: u64,
-        outgoing: &Outgoing,
-    ) -> Result<(), Failure> {
         let written = tokio::select! {
             biased;
-            written = stream.write_all(rest) => written,
+            written = stream.write_all(line) => written,
             () = self.closing.cancelled() => Err(io::ErrorKind::BrokenPipe.into()),
         };
-        self.report(&stream, end, outgoing, written)
-    }
-
-    fn report(&self, stream: &Stream, end: u64, outgoing: &Outgoing, written: io::Result<()>) -> Result<(), Failure> {
         let Err(error) = written else {
             outgoing.written();
             return Ok(());
@@ -152,60 +117,32 @@ impl Sender for Writer {
     /// Sends a message. If it cannot be written at once, a task writes the rest, because a caller that gives up must
     /// not leave half a message behind.
     fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending {
-        let Some((mut stream, line)) = self.turn_at_once().and_then(|stream| Some((stream, line(&message).ok()?)))
-        else {
-            let writing = self.clone();
-            return self.by_task(async move { writing.write(&message, outgoing).await });
-        };
-        let end = stream.end_of(&line);
-        if !outgoing.begin_write(Some(end)) {
-            return Box::pin(ready(Err(withdrawn())));
+        let runtime = self.runtime.clone();
+        let mut writing: Boxed<_> = Box::pin(async move {
+            let mut line = serde_json::to_vec(&message).map_err(|error| Failure::not_sent(error.to_string()))?;
+            line.push(b'\n');
+            drop(message);
+            self.write(&line, &outgoing).await
+        });
+        let _entered = runtime.enter();
+        // The task that writes the rest polls again, and is woken then.
+        if let Some(outcome) = writing.as_mut().now_or_never() {
+            return Box::pin(ready(outcome));
         }
-        match stream.write_at_once(&line) {
-            Ok((written, is_flushed)) if written < line.len() || !is_flushed => {
-                let writing = self.clone();
-                self.by_task(async move {
-                    let rest = line.get(written..).unwrap_or_default();
-                    writing.finish(stream, rest, end, &outgoing).await
-                })
-            }
-            written => Box::pin(ready(self.report(&stream, end, &outgoing, written.map(drop)))),
-        }
+        let (done, outcome) = oneshot::channel();
+        runtime.spawn(task(async move {
+            // The receiver may be gone.
+            let _ = done.send(writing.await);
+        }));
+        Box::pin(async move { outcome.await.unwrap_or_else(|_| Err(Failure::lost(BROKEN))) })
     }
-}
-
-fn line(message: &Message) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    Ok(line)
-}
-
-fn withdrawn() -> Failure {
-    Failure::not_sent(WITHDRAWN)
 }
 
 impl Stream {
-    /// Returns the end position of a line that is written now.
-    fn end_of(&self, line: &[u8]) -> u64 {
-        self.position.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX))
-    }
-
-    /// Writes as much of a line as fits. Returns the number of bytes, and `true` if all written data was flushed.
-    fn write_at_once(&mut self, line: &[u8]) -> io::Result<(usize, bool)> {
-        let sink = self.sink.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        // The task that writes the rest polls again, and is woken then.
-        let written = sink.stream.write(line).now_or_never().transpose()?.unwrap_or_default();
-        self.position += u64::try_from(written).unwrap_or_default();
-        Ok((written, sink.stream.flush().now_or_never().transpose()?.is_some()))
-    }
-
     /// Writes all bytes. It is not cancel safe, because half a line may have been written. A task runs it, and drops it
     /// only when the pipe closes.
     async fn write_all(&mut self, mut rest: &[u8]) -> io::Result<()> {
         let sink = self.sink.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        if let Some(reading) = &mut sink.reading {
-            reading.make_room(rest.len());
-        }
         while !rest.is_empty() {
             let written = sink.stream.write(rest).await?;
             if written == 0 {

@@ -6,7 +6,7 @@ use std::fmt;
 use mcp_bindgen_model::{pointer_segment, printable};
 use serde_json::Value;
 
-use crate::ground::redact::REDACTED;
+use crate::ground::redact::{REDACTED, Redactor};
 
 /// More are of no use to a reader.
 const MOST: usize = 8;
@@ -26,17 +26,11 @@ pub struct Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), cut);
+        let shown = |value: &Value| Redactor::default().shown(&value.to_string(), LONGEST_VALUE);
+        let text = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), shown);
         let (place, recorded, now) = (printable(&self.pointer), text(&self.recorded), text(&self.now));
         write!(f, "at `{place}`: recorded {recorded}, found {now}")
     }
-}
-
-fn cut(value: &Value) -> String {
-    let text = value.to_string();
-    let kept: String = text.chars().take(LONGEST_VALUE).collect();
-    let rest = if kept.len() < text.len() { "…" } else { "" };
-    format!("{}{rest}", printable(&kept))
 }
 
 /// Returns the first few differences; empty if the values match.
@@ -71,18 +65,14 @@ fn compare(pointer: String, recorded: Option<&Value>, now: Option<&Value>, found
 fn stands_for(recorded: &Value, now: &Value) -> bool {
     match (recorded, now) {
         (Value::String(recorded), Value::Number(_)) => recorded == REDACTED,
-        (Value::String(recorded), Value::String(now)) if recorded.contains(REDACTED) => {
-            let mut parts = recorded.split(REDACTED);
-            let Some(mut rest) = now.strip_prefix(parts.next().unwrap_or_default()) else { return false };
-            let parts: Vec<&str> = parts.collect();
-            let Some((last, between)) = parts.split_last() else { return false };
-            for part in between {
-                match rest.split_once(part) {
-                    Some((_, after)) => rest = after,
-                    None => return false,
-                }
-            }
-            rest.ends_with(last)
+        (Value::String(recorded), Value::String(now)) => {
+            let Some((first, rest)) = recorded.split_once(REDACTED) else { return recorded == now };
+            let (middle, last) = rest.rsplit_once(REDACTED).unwrap_or(("", rest));
+            let between = now.strip_prefix(first).and_then(|now| now.strip_suffix(last));
+            // The texts between redacted parts follow each other, with anything before and after each.
+            between.is_some_and(|now| {
+                middle.split(REDACTED).try_fold(now, |now, text| Some(now.split_once(text)?.1)).is_some()
+            })
         }
         _ => recorded == now,
     }

@@ -2,22 +2,19 @@
 
 mod difference;
 mod error;
-mod exchange;
-mod player;
 mod recorder;
 mod replay;
 mod tape;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::{fmt, fs, io};
 
 pub use self::difference::Difference;
 pub use self::error::CassetteError;
-pub(crate) use self::player::Player;
 use self::recorder::Recorder;
 pub(crate) use self::replay::replay;
-use self::tape::Tape;
+use self::tape::{Exchange, Outcome, Tape};
 use crate::ToolResult;
 use crate::ground::redact::Redactor;
 use crate::ground::sync::lock;
@@ -49,25 +46,13 @@ use crate::rpc::ledger::Witness;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Cassette {
-    inner: Arc<Inner>,
-}
+pub struct Cassette(Arc<Inner>);
 
 struct Inner {
     path: PathBuf,
-    mode: Mode,
-}
-
-enum Mode {
-    Record(Mutex<Recording>),
-    Replay(Arc<Player>),
-}
-
-/// The recording so far.
-struct Recording {
-    tape: Tape,
-    /// `true` if the file is out of date.
-    is_dirty: bool,
+    /// `true` if the tape replaces the server; otherwise, it is recorded.
+    replays: bool,
+    tape: Mutex<Tape>,
 }
 
 impl Cassette {
@@ -78,15 +63,12 @@ impl Cassette {
     /// Fails if there can be no such file.
     pub fn record(path: impl Into<PathBuf>) -> Result<Self, CassetteError> {
         let path = path.into();
-        let cannot = |message: String| CassetteError::Write { path: path.clone(), message };
-        if path.is_dir() {
-            return Err(cannot("it is a folder".to_owned()));
-        }
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|error| cannot(error.to_string()))?;
-        }
-        let recording = Recording { tape: Tape::default(), is_dirty: true };
-        Ok(Self { inner: Arc::new(Inner { path, mode: Mode::Record(Mutex::new(recording)) }) })
+        let made = match path.is_dir() {
+            true => Err(io::ErrorKind::IsADirectory.into()),
+            false => path.parent().map_or(Ok(()), fs::create_dir_all),
+        };
+        made.map_err(|error| CassetteError::Write { path: path.clone(), message: error.to_string() })?;
+        Ok(Self(Arc::new(Inner { path, replays: false, tape: Mutex::default() })))
     }
 
     /// Creates a cassette that replays a file.
@@ -95,20 +77,20 @@ impl Cassette {
     /// Fails if the file cannot be read, is truncated, or has a newer format than this version knows.
     pub fn replay(path: impl Into<PathBuf>) -> Result<Self, CassetteError> {
         let path = path.into();
-        let text = std::fs::read_to_string(&path)
+        let text = fs::read_to_string(&path)
             .map_err(|error| CassetteError::Read { path: path.clone(), message: error.to_string() })?;
-        let player = Player::new(Tape::read(&path, &text)?, path.clone());
-        Ok(Self { inner: Arc::new(Inner { path, mode: Mode::Replay(Arc::new(player)) }) })
+        let tape = Mutex::new(Tape::read(&path, &text)?);
+        Ok(Self(Arc::new(Inner { path, replays: true, tape })))
     }
 
     /// Returns the path of the cassette file.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.inner.path
+        &self.0.path
     }
 
-    /// Returns the results of a tool in a replayed cassette, in the order of the calls, for any arguments and without
-    /// protocol errors. Empty while recording.
+    /// Returns the recorded results of a tool, in the order of the calls, for any arguments and without protocol
+    /// errors.
     ///
     /// ```no_run
     /// let cassette = mcp_bindgen_runtime::Cassette::replay("tests/cassettes/issues.jsonl")?;
@@ -119,16 +101,21 @@ impl Cassette {
     /// ```
     #[must_use]
     pub fn results(&self, tool: &str) -> Vec<ToolResult> {
-        self.player().map(|player| player.results(tool)).unwrap_or_default()
+        let tape = lock(&self.0.tape);
+        let server = tape.server.as_deref().unwrap_or_default();
+        let is_call =
+            |exchange: &&Exchange| exchange.request.method == "tools/call" && exchange.request.subject() == Some(tool);
+        let result = |exchange: &Exchange| match &exchange.response {
+            Some(Outcome::Result(result)) => Some(ToolResult::from_json(server, tool, result.clone())),
+            Some(Outcome::Error(_)) | None => None,
+        };
+        tape.exchanges.iter().filter(is_call).filter_map(result).collect()
     }
 
     /// Returns the name of the recorded server, if anything was recorded.
     #[must_use]
     pub fn server(&self) -> Option<String> {
-        match &self.inner.mode {
-            Mode::Record(recording) => lock(recording).tape.server.clone(),
-            Mode::Replay(player) => Some(player.server.clone()),
-        }
+        lock(&self.0.tape).server.clone()
     }
 
     /// Writes the recording so far, replacing the file atomically; does nothing on replay. Closing a client, or
@@ -137,17 +124,17 @@ impl Cassette {
     /// # Errors
     /// Fails if the file cannot be written; the old one is then still there.
     pub fn save(&self) -> Result<(), CassetteError> {
-        self.inner.save()
+        self.0.save()
     }
 
     /// Saves the cassette with [`save`](Self::save), and logs an error.
     pub(crate) fn save_or_log(&self) {
-        self.inner.save_or_log();
+        self.0.save_or_log();
     }
 
     /// Returns `true` if a recording replaces the server.
     pub(crate) fn replays(&self) -> bool {
-        matches!(self.inner.mode, Mode::Replay(_))
+        self.0.replays
     }
 
     /// Makes it the cassette of a server.
@@ -155,48 +142,36 @@ impl Cassette {
     /// # Errors
     /// Fails if it is another's.
     pub(crate) fn insert_for(&self, server: &str) -> Result<(), CassetteError> {
-        let recorded = match &self.inner.mode {
-            Mode::Record(recording) => lock(recording).tape.server.get_or_insert_with(|| server.to_owned()).clone(),
-            Mode::Replay(player) => player.server.clone(),
-        };
+        let mut tape = lock(&self.0.tape);
+        let recorded = tape.server.get_or_insert_with(|| server.to_owned()).clone();
         if recorded == server {
             return Ok(());
         }
-        Err(CassetteError::OtherServer { path: self.inner.path.clone(), recorded, server: server.to_owned() })
+        Err(CassetteError::OtherServer { path: self.0.path.clone(), recorded, server: server.to_owned() })
     }
 
     /// Returns the recorder of one connection, if it records.
     pub(crate) fn witness(&self, redactor: &Redactor) -> Option<Arc<dyn Witness>> {
-        let Mode::Record(_) = self.inner.mode else { return None };
-        Some(Arc::new(Recorder::new(self.clone(), redactor.clone())))
+        (!self.replays()).then(|| Arc::new(Recorder::new(self.clone(), redactor.clone())) as _)
     }
 
-    pub(crate) fn player(&self) -> Option<Arc<Player>> {
-        match &self.inner.mode {
-            Mode::Record(_) => None,
-            Mode::Replay(player) => Some(player.clone()),
-        }
-    }
-
-    /// Changes the tape, if the cassette records.
-    fn change<T: Default>(&self, change: impl FnOnce(&mut Tape) -> T) -> T {
-        let Mode::Record(recording) = &self.inner.mode else { return T::default() };
-        let mut recording = lock(recording);
-        recording.is_dirty = true;
-        change(&mut recording.tape)
+    /// Returns the tape, which the caller changes.
+    fn tape_to_change(&self) -> MutexGuard<'_, Tape> {
+        let mut tape = lock(&self.0.tape);
+        tape.is_saved = false;
+        tape
     }
 }
 
 impl Inner {
     fn save(&self) -> Result<(), CassetteError> {
-        let Mode::Record(recording) = &self.mode else { return Ok(()) };
-        let mut recording = lock(recording);
-        if recording.tape.server.is_none() || !recording.is_dirty {
+        let mut tape = lock(&self.tape);
+        if tape.is_saved || tape.server.is_none() {
             return Ok(());
         }
-        mcp_bindgen_model::write_if_changed(&self.path, recording.tape.print().as_bytes())
+        mcp_bindgen_model::write_if_changed(&self.path, tape.print().as_bytes())
             .map_err(|error| CassetteError::Write { path: self.path.clone(), message: error.to_string() })?;
-        recording.is_dirty = false;
+        tape.is_saved = true;
         Ok(())
     }
 
@@ -215,7 +190,6 @@ impl Drop for Inner {
 
 impl fmt::Debug for Cassette {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mode = if self.replays() { "replay" } else { "record" };
-        f.debug_struct("Cassette").field("path", &self.inner.path).field("mode", &mode).finish()
+        f.debug_struct("Cassette").field("path", &self.0.path).field("replays", &self.0.replays).finish_non_exhaustive()
     }
 }

@@ -1,175 +1,167 @@
 //! The transport that replays a cassette.
 //!
-//! `send` and `close` act when they are called, so dropping their futures changes nothing; `receive` is cancel safe.
+//! A request is answered while its future is polled, and dropping that ends its exchange. `close` acts when it is
+//! called, and `receive` is cancel safe.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::future::ready;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use serde_json::{Map, Value, json};
+use mcp_bindgen_model::printable;
+use rmcp::model::RequestId;
+use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
 
-use super::CassetteError;
 use super::difference::differences;
-use super::exchange::{Exchange, Heard, Request};
-use super::player::Player;
-use super::recorder::SUBSCRIPTION;
+use super::recorder::LISTEN;
+use super::tape::{Exchange, Heard, Outcome, Request};
+use super::{Cassette, CassetteError};
 use crate::ground::redact::Redactor;
 use crate::ground::sync::lock;
 use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
-use crate::rpc::ledger::{Ledger, Outgoing};
+use crate::rpc::ledger::{Ledger, Outgoing, PROGRESS};
 use crate::rpc::messages::Incoming;
-use crate::rpc::sent::Message;
+use crate::rpc::sent::{Message, MethodCall, PROGRESS_TOKEN};
 use crate::rpc::transports::{Sender, Sending, Sides, Transport};
 
+/// The most names that an error lists.
+const MOST_NAMES: usize = 20;
+
 /// Returns both sides of a transport that replays a cassette.
-pub(crate) fn replay(player: Arc<Player>, ledger: Arc<Ledger>, redactor: Redactor) -> Sides {
+pub(crate) fn replay(cassette: Cassette, ledger: Arc<Ledger>, redactor: Redactor) -> Sides {
     let (arriving, arrived) = unbounded_channel();
-    let stage = Stage { player, redactor, arriving, waiting: HashMap::new(), questions: 0 };
-    (Arc::new(ReplaySender(Mutex::new(stage))), Box::new(ReplayTransport { ledger, arrived }))
+    let sender = ReplaySender { cassette, ledger: ledger.clone(), redactor, arriving, questions: Mutex::default() };
+    (Arc::new(sender), Box::new(ReplayTransport { ledger, arrived }))
 }
 
-/// Takes requests.
-struct ReplaySender(Mutex<Stage>);
+/// Takes requests, and gives recorded answers.
+struct ReplaySender {
+    cassette: Cassette,
+    ledger: Arc<Ledger>,
+    redactor: Redactor,
+    arriving: UnboundedSender<Incoming>,
+    /// The requests of the server that the program has not answered.
+    questions: Mutex<HashMap<RequestId, oneshot::Sender<Outcome>>>,
+}
 
-/// Gives recorded answers.
+/// Gives the recorded requests of the server.
 struct ReplayTransport {
     ledger: Arc<Ledger>,
-    arrived: UnboundedReceiver<Value>,
+    arrived: UnboundedReceiver<Incoming>,
 }
 
-/// The state of a replay.
-struct Stage {
-    player: Arc<Player>,
-    redactor: Redactor,
-    arriving: UnboundedSender<Value>,
-    /// The scenes that go on when a question of the server is answered, by its id.
-    waiting: HashMap<String, Scene>,
-    questions: usize,
-}
-
-/// An exchange that is being played.
-struct Scene {
-    id: Value,
-    progress_token: Option<Value>,
-    outgoing: Outgoing,
-    exchange: Exchange,
-    /// The number of recorded messages that were replayed.
-    heard: usize,
-}
-
-impl Stage {
-    fn take(&mut self, message: &Message, outgoing: Outgoing) -> Result<(), Failure> {
-        if !outgoing.begin_write(None) {
-            return Err(Failure::not_sent(WITHDRAWN));
-        }
-        outgoing.written();
-        let fields = serde_json::to_value(message).map_err(|error| Failure::not_sent(error.to_string()))?;
-        let Value::Object(mut fields) = fields else { return Ok(()) };
-        let Some(id) = fields.remove("id") else { return Ok(()) };
-        match fields.get("method").and_then(Value::as_str) {
-            None => self.answered(&id, &fields),
-            Some(SUBSCRIPTION) => Ok(()),
-            Some("ping") => {
-                self.arrive(json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
-                Ok(())
+impl ReplaySender {
+    /// Replays the messages of the recorded exchange, and then its response.
+    async fn play(&self, id: &RequestId, call: &MethodCall) -> Result<(), Failure> {
+        match &*call.method {
+            LISTEN => return Ok(()),
+            "ping" => {
+                self.arrive(json!({ "id": id, "result": {} }));
+                return Ok(());
             }
-            Some(method) => {
-                let (request, progress_token) = Request::of(method, fields.get("params"), &self.redactor);
-                match self.player.next(&request) {
-                    Ok(exchange) => {
-                        let exchange = exchange.clone();
-                        self.play(Scene { id, progress_token, outgoing, exchange, heard: 0 });
-                        Ok(())
-                    }
-                    // No server exists that could have acted on it.
-                    Err(error) => Err(refused(&outgoing, Failure::not_sent(error.to_string()), error)),
+            _ => {}
+        }
+        let exchange = self.next(&Request::new(call, &self.redactor));
+        // No server exists that could have acted on it.
+        let exchange = exchange.map_err(|error| Failure::not_sent(error.to_string()).with_source(error))?;
+        for (number, Heard { method, mut params, answer }) in exchange.heard.into_iter().enumerate() {
+            let Some(recorded) = answer else {
+                if let (PROGRESS, Value::Object(params)) = (&*method, &mut params) {
+                    params.insert(PROGRESS_TOKEN.to_owned(), json!(id));
                 }
+                self.arrive(json!({ "method": method, "params": params }));
+                continue;
+            };
+            let question = RequestId::String(format!("question-{id}-{number}").into());
+            let (answering, answered) = oneshot::channel();
+            lock(&self.questions).insert(question.clone(), answering);
+            self.arrive(json!({ "id": question, "method": method, "params": params }));
+            let Ok(now) = answered.await else { return Ok(()) };
+            let differences = differences(&json!(recorded), &json!(now));
+            if !differences.is_empty() {
+                let request = format!("the response to `{method}` from the server");
+                let error = CassetteError::Changed { path: self.cassette.path().to_owned(), request, differences };
+                return Err(Failure::lost(error.to_string()).with_source(error));
             }
         }
-    }
-
-    /// Replays messages until the server asks a question, or its response is due.
-    fn play(&mut self, mut scene: Scene) {
-        while let Some(Heard { method, params, answer }) = scene.exchange.heard.get(scene.heard).cloned() {
-            scene.heard += 1;
-            let mut message =
-                Map::from_iter([("jsonrpc".to_owned(), "2.0".into()), ("method".to_owned(), method.into())]);
-            if !params.is_null() {
-                message.insert("params".to_owned(), params);
-            }
-            if answer.is_some() {
-                self.questions += 1;
-                let id = format!("question-{}", self.questions);
-                message.insert("id".to_owned(), id.clone().into());
-                self.arrive(Value::Object(message));
-                self.waiting.insert(id, scene);
-                return;
-            }
-            if let (Some(token), Some(Value::Object(params))) = (&scene.progress_token, message.get_mut("params"))
-                && params.contains_key("progress")
-            {
-                params.insert("progressToken".to_owned(), token.clone());
-            }
-            self.arrive(Value::Object(message));
-        }
-        let mut response = scene.exchange.response;
-        response.insert("jsonrpc".to_owned(), "2.0".into());
-        response.insert("id".to_owned(), scene.id);
-        self.arrive(Value::Object(response));
-    }
-
-    /// Handles the program's answer to a question.
-    fn answered(&mut self, id: &Value, fields: &Map<String, Value>) -> Result<(), Failure> {
-        let Some(scene) = id.as_str().and_then(|id| self.waiting.remove(id)) else { return Ok(()) };
-        let question = scene.heard.checked_sub(1).and_then(|at| scene.exchange.heard.get(at));
-        let Some((question, recorded)) = question.and_then(|heard| Some((heard, heard.answer.as_ref()?))) else {
-            return Ok(());
-        };
-        let mut now: Map<String, Value> = fields.clone();
-        now.retain(|key, _| key == "result" || key == "error");
-        let mut now = Value::Object(now);
-        self.redactor.value(&mut now);
-        let differences = differences(&Value::Object(recorded.clone()), &now);
-        if differences.is_empty() {
-            self.play(scene);
-            return Ok(());
-        }
-        let request = format!("the response to `{}` from the server", question.method);
-        let error = CassetteError::Changed { path: self.player.path.clone(), request, differences };
-        refused(&scene.outgoing, Failure::lost(error.to_string()), error);
+        self.arrive(match exchange.response {
+            Some(Outcome::Result(result)) => json!({ "id": id, "result": result }),
+            Some(Outcome::Error(error)) => json!({ "id": id, "error": error }),
+            None => Value::Null,
+        });
         Ok(())
     }
 
-    fn arrive(&self, message: Value) {
-        // The other end is here.
-        let _ = self.arriving.send(message);
+    /// Returns the recorded exchange for the request; equal requests use up their exchanges in order. A conversation
+    /// may begin more often than it did in the recording.
+    ///
+    /// # Errors
+    /// Fails with the nearest exchange if none matches.
+    fn next(&self, request: &Request) -> Result<Exchange, CassetteError> {
+        let (path, title) = (self.cassette.path().to_owned(), request.title());
+        let mut tape = lock(&self.cassette.0.tape);
+        let of_method = tape.exchanges.iter_mut().filter(|exchange| exchange.request.method == request.method);
+        let similar = of_method.filter(|exchange| exchange.request.subject() == request.subject());
+        let compared = similar.map(|exchange| (differences(&exchange.request.params, &request.params), exchange));
+        let message = match compared.min_by_key(|(differences, exchange)| (differences.len(), exchange.is_played)) {
+            Some((differences, _)) if !differences.is_empty() => {
+                return Err(CassetteError::Changed { path, request: title, differences });
+            }
+            Some((_, exchange)) if !exchange.is_played || request.begins() => {
+                exchange.is_played = true;
+                return Ok(exchange.clone());
+            }
+            Some(_) => "each recorded response was used once".to_owned(),
+            None => {
+                let of_method = tape.exchanges.iter().filter(|exchange| exchange.request.method == request.method);
+                let names: BTreeSet<&str> = of_method.filter_map(|exchange| exchange.request.subject()).collect();
+                let names = names.into_iter().take(MOST_NAMES).map(|name| format!("`{}`", printable(name)));
+                match names.collect::<Vec<_>>().join(", ") {
+                    none if none.is_empty() => "it was not recorded".to_owned(),
+                    names => format!("recorded were {names}"),
+                }
+            }
+        };
+        Err(CassetteError::NotRecorded { path, request: title, message })
     }
-}
 
-fn refused(outgoing: &Outgoing, failure: Failure, error: CassetteError) -> Failure {
-    let failure = failure.with_source(error);
-    outgoing.failed(failure.clone());
-    failure
+    fn arrive(&self, message: Value) {
+        if let Some(incoming) = self.ledger.received(message, None) {
+            // The other end is here.
+            let _ = self.arriving.send(incoming);
+        }
+    }
 }
 
 impl Sender for ReplaySender {
     fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending {
-        Box::pin(ready(lock(&self.0).take(&message, outgoing)))
+        Box::pin(async move {
+            if !outgoing.begin_write(None) {
+                return Err(Failure::not_sent(WITHDRAWN));
+            }
+            outgoing.written();
+            match message {
+                Message::Request { id, call } => {
+                    self.play(&id, &call).await.inspect_err(|failure| outgoing.failed(failure.clone()))
+                }
+                Message::Response { id, outcome } => {
+                    if let Some(question) = lock(&self.questions).remove(&id) {
+                        // Its exchange may have ended.
+                        let _ = question.send(Outcome::new(&outcome, &self.redactor));
+                    }
+                    Ok(())
+                }
+                Message::Notification(_) => Ok(()),
+            }
+        })
     }
 }
 
 impl Transport for ReplayTransport {
     fn receive(&mut self) -> BoxFuture<'_, Option<Incoming>> {
-        Box::pin(async move {
-            loop {
-                let message = self.arrived.recv().await?;
-                if let Some(message) = self.ledger.received(message, None) {
-                    return Some(message);
-                }
-            }
-        })
+        Box::pin(self.arrived.recv())
     }
 
     fn close(&mut self) -> BoxFuture<'_, ()> {

@@ -2,10 +2,14 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use mcp_bindgen_model::printable;
+use rmcp::model::ErrorData;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use super::CassetteError;
-use super::exchange::Exchange;
+use crate::ground::redact::Redactor;
+use crate::rpc::sent::{META, MethodCall, PROGRESS_TOKEN, RESERVED};
 
 const FORMAT: u64 = 1;
 
@@ -13,14 +17,65 @@ const FORMAT: u64 = 1;
 #[derive(Default)]
 pub(super) struct Tape {
     pub(super) server: Option<String>,
-    /// Those without an answer are no exchanges yet.
-    pub(super) exchanges: Vec<Option<Exchange>>,
+    pub(super) exchanges: Vec<Exchange>,
+    /// `true` if the file has all of it.
+    pub(super) is_saved: bool,
+}
+
+/// A request, the server's messages before its response, and the response.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Exchange {
+    pub(super) request: Request,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) heard: Vec<Heard>,
+    /// `None` as long as a recorded request is pending.
+    pub(super) response: Option<Outcome>,
+    /// `true` once a request was answered with it.
+    #[serde(skip)]
+    pub(super) is_played: bool,
+}
+
+/// A request without secrets and the parts that differ each time.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Request {
+    pub(super) method: String,
+    /// The parameters; `null` if there are none.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(super) params: Value,
+}
+
+/// A message that the server sent on its own.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Heard {
+    pub(super) method: String,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(super) params: Value,
+    /// The answer to a request of the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) answer: Option<Outcome>,
+}
+
+/// The outcome of a request, without secrets.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Outcome {
+    Result(Value),
+    Error(Value),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "it is not a request with its response")]
+enum Line {
+    Head { cassette: u64, server: String },
+    Exchange(Exchange),
+    End { end: usize },
 }
 
 impl Tape {
     pub(super) fn print(&self) -> String {
         let mut lines = vec![json!({ "cassette": FORMAT, "server": self.server })];
-        lines.extend(self.exchanges.iter().flatten().map(|exchange| json!(exchange)));
+        let answered = self.exchanges.iter().filter(|exchange| exchange.response.is_some());
+        lines.extend(answered.map(|exchange| json!(exchange)));
         lines.push(json!({ "end": lines.len() - 1 }));
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
@@ -30,48 +85,80 @@ impl Tape {
     /// # Errors
     /// Fails if the text is not a cassette, or is incomplete.
     pub(super) fn read(path: &Path, text: &str) -> Result<Self, CassetteError> {
-        let malformed =
-            |line: usize, message: String| CassetteError::Malformed { path: path.to_owned(), line: line + 1, message };
-        let truncated = |message: String| CassetteError::Truncated { path: path.to_owned(), message };
-        let last = text.lines().count().saturating_sub(1);
-        let mut lines = text.lines().enumerate().map(|(number, line)| match serde_json::from_str::<Value>(line) {
-            Ok(value) => Ok((number, value)),
-            Err(error) if number == last && error.is_eof() => {
-                Err(truncated(format!("its last line, {}, is incomplete", number + 1)))
-            }
-            Err(error) => Err(malformed(number, error.to_string())),
-        });
-        let (_, head) = lines.next().ok_or_else(|| truncated("it is empty".to_owned()))??;
-        let format = head.get("cassette").and_then(Value::as_u64);
-        let format = format.ok_or_else(|| malformed(0, "the first line has no `cassette`, its format".to_owned()))?;
-        if format > FORMAT {
-            return Err(CassetteError::NewerFormat { path: path.to_owned(), format, known: FORMAT });
-        }
-        let server = head.get("server").and_then(Value::as_str);
-        let server = server.ok_or_else(|| malformed(0, "the first line has no `server`".to_owned()))?;
-        let mut exchanges = Vec::new();
-        while let Some(line) = lines.next() {
-            let (number, line) = line?;
-            if let Some(count) = line.get("end") {
-                if count.as_u64() != u64::try_from(exchanges.len()).ok() {
-                    return Err(truncated(format!("it declares {count} exchanges, and has {}", exchanges.len())));
+        let malformed = |line, message: String| CassetteError::Malformed { path: path.to_owned(), line, message };
+        let truncated = |message| CassetteError::Truncated { path: path.to_owned(), message };
+        let mut tape = Self { is_saved: true, ..Self::default() };
+        let mut end = None;
+        for (line, text) in (1..).zip(text.lines()) {
+            let read = serde_json::from_str(text).map_err(|error| match error.is_eof() {
+                true => truncated(format!("line {line} is incomplete")),
+                false => malformed(line, error.to_string()),
+            })?;
+            match (read, tape.server.is_some(), end) {
+                (Line::Head { cassette: format, .. }, ..) if format > FORMAT => {
+                    return Err(CassetteError::NewerFormat { path: path.to_owned(), format, known: FORMAT });
                 }
-                return match lines.next() {
-                    None => Ok(Self { server: Some(server.to_owned()), exchanges }),
-                    Some(_) => Err(malformed(number + 1, "there are lines after the end".to_owned())),
-                };
+                (Line::Head { server, .. }, false, None) => tape.server = Some(server),
+                (Line::Exchange(exchange), true, None) if exchange.response.is_some() => tape.exchanges.push(exchange),
+                (Line::End { end: count }, true, None) => end = Some(count),
+                _ => {
+                    return Err(malformed(line, "expected a header, exchanges, and the end, in this order".to_owned()));
+                }
             }
-            let read = read(line).ok_or_else(|| malformed(number, "it is not a request with its response".to_owned()));
-            exchanges.push(Some(read?));
         }
-        Err(truncated(format!("the end is missing after {} exchanges", exchanges.len())))
+        let count = tape.exchanges.len();
+        if end != Some(count) {
+            return Err(truncated(format!("it has {count} exchanges, and no end with this count")));
+        }
+        Ok(tape)
     }
 }
 
-fn read(line: Value) -> Option<Exchange> {
-    let exchange: Exchange = serde_json::from_value(line).ok()?;
-    let answers = exchange.heard.iter().filter_map(|heard| heard.answer.as_ref());
-    let are_outcomes =
-        answers.chain([&exchange.response]).all(|fields| fields.contains_key("result") || fields.contains_key("error"));
-    are_outcomes.then_some(exchange)
+impl Request {
+    pub(super) fn new(call: &MethodCall, redactor: &Redactor) -> Self {
+        let mut request = Self { method: call.method.to_string(), params: Value::Null };
+        // How a conversation begins changes with the version of this library.
+        let mut params = if request.begins() { Map::new() } else { call.params.clone() };
+        if let Some(Value::Object(meta)) = params.get_mut(META) {
+            meta.retain(|key, _| key != PROGRESS_TOKEN && !key.starts_with(RESERVED));
+            if meta.is_empty() {
+                params.remove(META);
+            }
+        }
+        if !params.is_empty() {
+            request.params = params.into();
+            redactor.value(&mut request.params);
+        }
+        request
+    }
+
+    /// Returns the tool, prompt, resource or task of the request.
+    pub(super) fn subject(&self) -> Option<&str> {
+        ["name", "uri", "taskId"].iter().find_map(|key| self.params.get(key)?.as_str())
+    }
+
+    pub(super) fn begins(&self) -> bool {
+        matches!(&*self.method, "initialize" | "server/discover")
+    }
+
+    /// Returns its name in errors.
+    pub(super) fn title(&self) -> String {
+        match self.subject() {
+            Some(subject) => format!("`{}` of `{}`", self.method, printable(subject)),
+            None => format!("`{}`", self.method),
+        }
+    }
+}
+
+impl Outcome {
+    pub(super) fn new(answer: &Result<Value, ErrorData>, redactor: &Redactor) -> Self {
+        let redacted = |mut value: Value| {
+            redactor.value(&mut value);
+            value
+        };
+        match answer {
+            Ok(result) => Self::Result(redacted(result.clone())),
+            Err(error) => Self::Error(redacted(json!(error))),
+        }
+    }
 }

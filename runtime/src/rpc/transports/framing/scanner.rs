@@ -36,27 +36,13 @@ enum Next {
     },
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Container {
-    Object,
-    Array,
-}
-
-/// The member at the top that is being read.
-#[derive(Default, PartialEq, Eq)]
-enum Member {
-    #[default]
-    Other,
-    Key,
-    Id,
-}
-
 #[derive(Default)]
 pub(super) struct Scanner {
     next: Next,
-    within: Vec<Container>,
-    member: Member,
-    /// The key at the top, or the `id`, as far as it was read.
+    /// The byte that ends each object and array around the next token.
+    ends: Vec<u8>,
+    /// `true` inside a key at the top, and in the value of its `id`, which are kept.
+    keeps: bool,
     kept: Vec<u8>,
     id: Option<Value>,
 }
@@ -65,12 +51,11 @@ impl Scanner {
     /// Reads on; a byte that is wrong is not counted.
     pub(super) fn take(&mut self, bytes: &[u8]) -> (usize, Step) {
         let mut at = 0;
-        while let Some(byte) = bytes.get(at).copied() {
+        while let Some(left @ [byte, ..]) = bytes.get(at..) {
             // Most bytes are inside strings.
             if let Next::String { is_escaped: false, .. } = self.next
-                && self.member == Member::Other
+                && !self.keeps
             {
-                let left = bytes.get(at..).unwrap_or_default();
                 match memchr::memchr3(b'"', b'\\', b'\n', left) {
                     None => return (bytes.len(), Step::More),
                     Some(0) => {}
@@ -80,7 +65,7 @@ impl Scanner {
                     }
                 }
             }
-            match self.step(byte) {
+            match self.step(*byte) {
                 Step::More => at += 1,
                 Step::Done => return (at + 1, Step::Done),
                 Step::Wrong => return (at, Step::Wrong),
@@ -95,109 +80,73 @@ impl Scanner {
     }
 
     fn step(&mut self, byte: u8) -> Step {
-        if let Next::String { is_key, is_escaped } = self.next {
-            return self.in_string(byte, is_key, is_escaped);
-        }
-        if self.next == Next::Word {
-            if is_word(byte) {
+        self.next = match (self.next, byte) {
+            (Next::String { .. }, b'\n') => return Step::Wrong,
+            (Next::String { is_key: true, is_escaped: false }, b'"') => {
+                self.keeps &= self.kept == b"id";
+                self.kept.clear();
+                Next::Colon
+            }
+            (Next::String { is_key, is_escaped }, _) => {
                 self.keep(byte);
-                return Step::More;
-            }
-            self.value_ends();
-        }
-        match (self.next, byte) {
-            (_, b' ' | b'\t' | b'\r' | b'\n') if self.next != Next::Object => Step::More,
-            (Next::Object | Next::Value | Next::ValueOrEnd, b'{') => self.open(Container::Object, Next::KeyOrEnd),
-            (Next::Value | Next::ValueOrEnd, b'[') => self.open(Container::Array, Next::ValueOrEnd),
-            (Next::Key | Next::KeyOrEnd, b'"') => {
-                if self.within.len() == 1 {
-                    self.member = Member::Key;
-                    self.kept.clear();
+                match byte == b'"' && !is_escaped {
+                    true => self.value_ends(),
+                    false => Next::String { is_key, is_escaped: byte == b'\\' && !is_escaped },
                 }
-                self.next = Next::String { is_key: true, is_escaped: false };
-                Step::More
             }
+            (Next::Word, _) if is_word(byte) => {
+                self.keep(byte);
+                Next::Word
+            }
+            (Next::Word, _) => {
+                self.next = self.value_ends();
+                return self.step(byte);
+            }
+            (next, b' ' | b'\t' | b'\r' | b'\n') if next != Next::Object => next,
+            (Next::Object | Next::Value | Next::ValueOrEnd, b'{') if self.opens(b'}') => Next::KeyOrEnd,
+            (Next::Value | Next::ValueOrEnd, b'[') if self.opens(b']') => Next::ValueOrEnd,
             (Next::Value | Next::ValueOrEnd, b'"') => {
                 self.keep(byte);
-                self.next = Next::String { is_key: false, is_escaped: false };
-                Step::More
+                Next::String { is_key: false, is_escaped: false }
             }
             (Next::Value | Next::ValueOrEnd, _) if is_word(byte) => {
                 self.keep(byte);
-                self.next = Next::Word;
-                Step::More
+                Next::Word
             }
-            (Next::Colon, b':') => {
-                self.next = Next::Value;
-                Step::More
+            (Next::Key | Next::KeyOrEnd, b'"') => {
+                self.keeps = self.ends.len() == 1;
+                self.kept.clear();
+                Next::String { is_key: true, is_escaped: false }
             }
-            (Next::CommaOrEnd, b',') => {
-                self.next = if self.within.last() == Some(&Container::Object) { Next::Key } else { Next::Value };
-                Step::More
+            (Next::Colon, b':') => Next::Value,
+            (Next::CommaOrEnd, b',') if self.ends.last() == Some(&b'}') => Next::Key,
+            (Next::CommaOrEnd, b',') => Next::Value,
+            (Next::KeyOrEnd | Next::ValueOrEnd | Next::CommaOrEnd, _) if self.ends.last() == Some(&byte) => {
+                self.ends.pop();
+                Next::CommaOrEnd
             }
-            (Next::KeyOrEnd, b'}') => self.close(Container::Object),
-            (Next::ValueOrEnd, b']') => self.close(Container::Array),
-            (Next::CommaOrEnd, b'}') => self.close(Container::Object),
-            (Next::CommaOrEnd, b']') => self.close(Container::Array),
-            _ => Step::Wrong,
-        }
+            _ => return Step::Wrong,
+        };
+        if self.ends.is_empty() { Step::Done } else { Step::More }
     }
 
-    fn in_string(&mut self, byte: u8, is_key: bool, is_escaped: bool) -> Step {
-        match byte {
-            b'\n' => return Step::Wrong,
-            b'"' if !is_escaped => {
-                if is_key {
-                    self.key_ends();
-                } else {
-                    self.keep(byte);
-                    self.value_ends();
-                }
-                return Step::More;
-            }
-            _ => self.keep(byte),
-        }
-        self.next = Next::String { is_key, is_escaped: byte == b'\\' && !is_escaped };
-        Step::More
+    /// Begins an object or an array, unless it is too deep. An `id` that is one is invalid.
+    fn opens(&mut self, end: u8) -> bool {
+        self.keeps = false;
+        self.ends.push(end);
+        self.ends.len() <= MAX_DEPTH
     }
 
-    fn open(&mut self, container: Container, next: Next) -> Step {
-        if self.within.len() == MAX_DEPTH {
-            return Step::Wrong;
-        }
-        // An `id` that is an object or an array is invalid.
-        self.member = Member::Other;
-        self.within.push(container);
-        self.next = next;
-        Step::More
-    }
-
-    fn close(&mut self, container: Container) -> Step {
-        if self.within.pop() != Some(container) {
-            return Step::Wrong;
-        }
-        self.next = Next::CommaOrEnd;
-        if self.within.is_empty() { Step::Done } else { Step::More }
-    }
-
-    fn key_ends(&mut self) {
-        if self.member == Member::Key {
-            self.member = if self.kept == b"id" { Member::Id } else { Member::Other };
-            self.kept.clear();
-        }
-        self.next = Next::Colon;
-    }
-
-    fn value_ends(&mut self) {
-        if self.member == Member::Id {
+    fn value_ends(&mut self) -> Next {
+        if self.keeps {
             self.id = serde_json::from_slice(&self.kept).ok();
         }
-        self.member = Member::Other;
-        self.next = Next::CommaOrEnd;
+        self.keeps = false;
+        Next::CommaOrEnd
     }
 
     fn keep(&mut self, byte: u8) {
-        if self.member != Member::Other && self.kept.len() < MAX_ID {
+        if self.keeps && self.kept.len() < MAX_ID {
             self.kept.push(byte);
         }
     }
