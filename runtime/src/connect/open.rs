@@ -22,7 +22,7 @@ use crate::ground::redact::Redactor;
 #[cfg(feature = "http")]
 use crate::ground::sync::lock;
 use crate::rpc::failure::Failure;
-use crate::rpc::ledger::{Ledger, Limits};
+use crate::rpc::ledger::Ledger;
 use crate::rpc::notes::Notes;
 use crate::rpc::transports::Sides;
 #[cfg(feature = "cassette")]
@@ -53,7 +53,7 @@ pub(crate) struct Link {
 impl Link {
     pub(crate) fn new(config: &ServerConfig, options: &ClientOptions, redactor: &Redactor) -> Self {
         Self {
-            ledger: Ledger::new(Limits::default(), options.call_timeout(config.timeout), redactor.clone()),
+            ledger: Ledger::new(options.call_timeout(config.timeout), redactor.clone()),
             notes: Notes::new(&config.name, redactor.clone()),
             #[cfg(feature = "http")]
             param_headers: matches!(config.transport, Transport::Http { .. }).then(Arc::default),

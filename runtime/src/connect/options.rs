@@ -303,8 +303,8 @@ impl ClientOptions {
     /// Writes the cassette of a closed connection.
     pub(crate) fn save_cassette(&self) {
         #[cfg(feature = "cassette")]
-        if let Some(cassette) = &self.cassette {
-            cassette.save_or_log();
+        if let Some(Err(error)) = self.cassette.as_ref().map(Cassette::save) {
+            tracing::error!("{error}");
         }
     }
 

@@ -139,7 +139,7 @@ impl Handlers {
         let [elicitations, samplings] = &mut *lock(&self.admitted);
         let admitted = if method == "elicitation/create" { elicitations } else { samplings };
         let outcome = admitted.note_within(self.per_minute.unwrap_or(DEFAULT_PER_MINUTE), MINUTE);
-        outcome.map_err(|_| refusal(TOO_MANY, format!("too many {method} requests within a minute")))
+        outcome.map_err(|_| ErrorData::new(TOO_MANY, format!("too many {method} requests within a minute"), None))
     }
 
     /// Returns the maximum time for one answer.
@@ -162,8 +162,9 @@ impl Handlers {
     /// Returns the result of a server's request, or its error. A request whose handler panics or takes too long is
     /// declined. Dropping the future aborts the handler; the request still counts for the limit of its minute.
     pub(crate) async fn answer(&self, method: &str, params: Value) -> Result<Value, ErrorData> {
-        let unsupported = || refusal(ErrorCode::METHOD_NOT_FOUND, format!("this client does not support {method}"));
-        let declined = || refusal(REJECTED, "the user declined".to_owned());
+        let unsupported =
+            || ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("this client does not support {method}"), None);
+        let declined = || ErrorData::new(REJECTED, "the user declined", None);
         match method {
             "elicitation/create" => {
                 self.admit(method)?;
@@ -187,7 +188,7 @@ impl Handlers {
             _ => {
                 let answer = self.own.as_ref().filter(|_| !is_of_protocol(method)).ok_or_else(unsupported)?;
                 let answer = self.in_time(answer, (method.to_owned(), params)).await.ok_or_else(declined)?;
-                answer.map_err(|(code, message)| refusal(ErrorCode(code), message))
+                answer.map_err(|(code, message)| ErrorData::new(ErrorCode(code), message, None))
             }
         }
     }
@@ -225,10 +226,6 @@ impl Handlers {
 }
 
 debug_as!(Handlers, "Handlers(..)");
-
-fn refusal(code: ErrorCode, message: String) -> ErrorData {
-    ErrorData::new(code, message, None)
-}
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,6 @@ mod clock;
 pub(crate) mod failure;
 pub(crate) mod handlers;
 pub(crate) mod ledger;
-pub(crate) mod list_changes;
 pub(crate) mod messages;
 pub(crate) mod notes;
 pub(crate) mod notices;

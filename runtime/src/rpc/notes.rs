@@ -84,16 +84,16 @@ impl Notes {
         let mut text = self.redact(message);
         let inner = lock(&self.inner);
         if let Some(problem) = inner.problem.as_ref().filter(|problem| !text.contains(problem.as_str())) {
-            text.push_str(": ");
-            text.push_str(problem);
+            text += &format!(": {problem}");
         }
-        if let Some(exit) = &inner.evidence.exit_status {
-            text.push_str("; the server's process ended (");
-            text.push_str(exit);
-            text.push(')');
+        let Evidence { exit_status, stderr, stray_output, .. } = &inner.evidence;
+        if let Some(exit) = exit_status {
+            text += &format!("; the server's process ended ({exit})");
         }
-        append(&mut text, "its last lines on stderr", &inner.evidence.stderr);
-        append(&mut text, "lines on its stdout that are not JSON-RPC", &inner.evidence.stray_output);
+        let lists = [("its last lines on stderr", stderr), ("lines on its stdout that are not JSON-RPC", stray_output)];
+        for (heading, lines) in lists.into_iter().filter(|(_, lines)| !lines.is_empty()) {
+            text += &format!("\n  {heading}:\n    {}", lines.join("\n    "));
+        }
         text
     }
 
@@ -111,19 +111,6 @@ fn keep(lines: &mut Vec<String>, line: String) {
         lines.remove(0);
     }
     lines.push(line);
-}
-
-fn append(text: &mut String, heading: &str, lines: &[String]) {
-    if lines.is_empty() {
-        return;
-    }
-    text.push_str("\n  ");
-    text.push_str(heading);
-    text.push(':');
-    for line in lines {
-        text.push_str("\n    ");
-        text.push_str(line);
-    }
 }
 
 #[cfg(test)]

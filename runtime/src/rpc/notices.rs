@@ -1,6 +1,6 @@
-//! Delivers notifications of a client's server, across its connections.
+//! The notifications of a client's server: their listeners, across connections, and the changes that they report.
 
-use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
@@ -23,7 +23,7 @@ const PUBLISHED: [&str; 4] =
 /// One notification.
 #[derive(Debug)]
 pub(crate) struct Notice {
-    pub(crate) method: Cow<'static, str>,
+    pub(crate) method: String,
     pub(crate) params: Map<String, Value>,
 }
 
@@ -54,8 +54,11 @@ impl Notices {
     /// Passes on a notification of the server, without secrets and without parts that belong to the connection.
     pub(super) fn publish(&self, fields: &Map<String, Value>, redactor: &Redactor) {
         let Some(channel) = self.channel().filter(|_| !fields.contains_key("id")) else { return };
-        let method = fields.get("method").and_then(Value::as_str);
-        let Some(method) = method.and_then(published) else { return };
+        let Some(method) = fields.get("method").and_then(Value::as_str) else { return };
+        // The program hears of these, and of those that are not the protocol's.
+        if !PUBLISHED.contains(&method) && (is_of_protocol(method) || method.len() > LONGEST_METHOD) {
+            return;
+        }
         let mut params = fields.get("params").cloned().unwrap_or_default();
         redactor.value(&mut params);
         let mut params = if let Value::Object(params) = params { params } else { Map::new() };
@@ -65,21 +68,79 @@ impl Notices {
                 params.remove("_meta");
             }
         }
-        let _ = channel.send(Arc::new(Notice { method, params }));
+        let _ = channel.send(Arc::new(Notice { method: method.to_owned(), params }));
     }
 
     /// Reports a possible change of a list after a time without reports.
-    pub(crate) fn note(&self, method: &'static str) {
+    pub(crate) fn note(&self, method: &str) {
         if let Some(channel) = self.channel() {
-            let _ = channel.send(Arc::new(Notice { method: method.into(), params: Map::new() }));
+            let _ = channel.send(Arc::new(Notice { method: method.to_owned(), params: Map::new() }));
         }
     }
 }
 
-/// Returns the method of a notification that listeners hear of: one of [`PUBLISHED`], or one that is not the protocol's.
-fn published(method: &str) -> Option<Cow<'static, str>> {
-    let known = PUBLISHED.into_iter().find(|known| *known == method).map(Cow::Borrowed);
-    known.or_else(|| (!is_of_protocol(method) && method.len() <= LONGEST_METHOD).then(|| method.to_owned().into()))
+/// Counts how often the list of tools may have changed since the connection began. The count changes as messages arrive, so a
+/// response is read after every change that the server reported before it.
+#[derive(Default)]
+pub(crate) struct ListChanges {
+    count: watch::Sender<u64>,
+    /// How often the server has reported a change.
+    reported: watch::Sender<u64>,
+    /// How often another list has changed.
+    others: AtomicU64,
+}
+
+impl ListChanges {
+    /// Counts the change that a request or notification of the server reports, if any.
+    pub(super) fn record(&self, method: &str, params: &Value) {
+        match method {
+            "notifications/tools/list_changed" => {
+                self.reported.send_modify(|reported| *reported += 1);
+                self.mark_changed();
+            }
+            // The server reports changes from now on; earlier ones were not reported.
+            "notifications/subscriptions/acknowledged"
+                if params.pointer("/notifications/toolsListChanged") == Some(&Value::Bool(true)) =>
+            {
+                self.mark_changed();
+            }
+            PROMPTS_CHANGED | RESOURCES_CHANGED => {
+                self.others.fetch_add(1, Ordering::Relaxed);
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts a possible change of the list of tools.
+    pub(crate) fn mark_changed(&self) {
+        self.count.send_modify(|count| *count += 1);
+    }
+
+    /// Counts a possible change without waking subscribers: the server no longer reports changes, so earlier lists are stale.
+    pub(crate) fn mark_unwatched(&self) {
+        self.count.send_if_modified(|count| {
+            *count += 1;
+            false
+        });
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        *self.count.borrow()
+    }
+
+    /// Returns how often a list other than that of tools has changed.
+    pub(crate) fn other_lists(&self) -> u64 {
+        self.others.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of changes that the server has reported.
+    pub(crate) fn reported(&self) -> watch::Receiver<u64> {
+        self.reported.subscribe()
+    }
+
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.count.subscribe()
+    }
 }
 
 #[cfg(test)]
@@ -105,5 +166,29 @@ mod tests {
         let received: Vec<_> = std::iter::from_fn(|| listener.try_recv().ok()).collect();
         let received: Vec<_> = received.iter().map(|notice| (&*notice.method, json!(notice.params))).collect();
         assert_eq!(received, [(RESOURCES_CHANGED, json!({})), (PROMPTS_CHANGED, json!({ "k": 1 }))]);
+    }
+
+    #[test]
+    fn list_changes_and_acknowledged_subscriptions_are_counted() {
+        let changes = ListChanges::default();
+        let record = |method: &str, params: Value| {
+            changes.record(method, &params);
+            changes.count()
+        };
+        assert_eq!(record("notifications/progress", json!({})), 0);
+        assert_eq!(record("notifications/tools/list_changed", Value::Null), 1);
+        let acknowledged = |what| record("notifications/subscriptions/acknowledged", what);
+        assert_eq!(acknowledged(json!({"notifications": {"toolsListChanged": true}})), 2);
+        assert_eq!(acknowledged(json!({"notifications": {"resourceSubscriptions": ["a"]}})), 2);
+        assert_eq!(record("", Value::Null), 2);
+    }
+
+    #[test]
+    fn changes_of_other_lists_are_counted_apart() {
+        let changes = ListChanges::default();
+        for method in [PROMPTS_CHANGED, RESOURCES_CHANGED, "notifications/resources/updated"] {
+            changes.record(method, &Value::Null);
+        }
+        assert_eq!((changes.other_lists(), changes.count()), (2, 0));
     }
 }

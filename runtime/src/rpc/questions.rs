@@ -1,6 +1,6 @@
 //! Answers requests of the other side, concurrently and within limits.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::Instant;
 
@@ -16,7 +17,6 @@ use super::handlers::TOO_MANY;
 use super::messages::Question;
 use super::sent::Message;
 use super::session::Session;
-use super::transports::Sending;
 use crate::ground::task::Boxed;
 use crate::ground::wire::size_of_value;
 
@@ -63,12 +63,13 @@ pub(super) struct Questions {
     tasks: JoinSet<Result<Value, ErrorData>>,
     /// The request of each task; one without it was cancelled.
     open: HashMap<Id, Open>,
-    /// The answers that wait for others to leave, and about how many bytes they have.
-    ready: VecDeque<(Message, usize)>,
-    /// The answers that are leaving; each yields its bytes, and whether it has left.
+    /// The answers that have not left; each yields its bytes, and whether it has left.
     leaving: FuturesUnordered<Boxed<(usize, bool)>>,
+    /// The slots of those that are on their way.
+    slots: Arc<Semaphore>,
     unread: usize,
-    full_since: Option<Instant>,
+    /// Since when too much waits for the other side to read it, so that nothing more is read of it.
+    pub(super) full_since: Option<Instant>,
 }
 
 struct Open {
@@ -79,25 +80,26 @@ struct Open {
 
 impl Questions {
     pub(super) fn new(responder: Arc<dyn Respond>) -> Self {
-        let (tasks, open, ready, leaving, unread, full_since) = Default::default();
-        Self { responder, tasks, open, ready, leaving, unread, full_since }
+        let slots = Arc::new(Semaphore::new(MOST_ON_THEIR_WAY));
+        let (tasks, open, leaving, unread, full_since) = Default::default();
+        Self { responder, tasks, open, leaving, slots, unread, full_since }
     }
 
     /// Takes in a request. One whose id is in use already is refused, and the other one goes on.
     pub(super) fn ask(&mut self, session: &Session, question: Question) {
         let id = question.id.clone();
         if let Some(answer) = self.responder.at_once(&question) {
-            return self.answered(id, answer, 0);
+            return self.answered(session, id, answer, 0);
         }
         if self.open.values().any(|open| open.id == id) {
-            return self.answered(id, Err(ErrorData::new(ErrorCode::INVALID_REQUEST, IN_USE, None)), 0);
+            return self.answered(session, id, Err(ErrorData::new(ErrorCode::INVALID_REQUEST, IN_USE, None)), 0);
         }
         let size = size_of_value(&question.params);
         let bytes: usize = self.open.values().map(|open| open.size).sum();
         let limits = self.responder.limits();
         if self.open.len() >= limits.requests || !self.open.is_empty() && bytes.saturating_add(size) > limits.bytes {
             let message = format!("too many concurrent requests: {} are already open", self.open.len());
-            return self.answered(id, Err(ErrorData::new(TOO_MANY, message, None)), 0);
+            return self.answered(session, id, Err(ErrorData::new(TOO_MANY, message, None)), 0);
         }
         let task = self.tasks.spawn(self.responder.clone().respond(session.clone(), question));
         self.open.insert(task.id(), Open { id, size, task });
@@ -116,11 +118,6 @@ impl Questions {
 
     /// Sends answers, and waits until one was made or has left. Cancel safe.
     pub(super) async fn advance(&mut self, session: &Session) {
-        while self.leaving.len() < MOST_ON_THEIR_WAY
-            && let Some((answer, size)) = self.ready.pop_front()
-        {
-            self.send(size, session.hand_over(answer));
-        }
         tokio::select! {
             biased;
             Some((size, has_left)) = self.leaving.next() => self.sent(size, has_left),
@@ -130,7 +127,7 @@ impl Questions {
                 });
                 if let Some(Open { id, .. }) = self.open.remove(&task) {
                     let size = answer.as_ref().map_or(0, size_of_value);
-                    self.answered(id, answer, size);
+                    self.answered(session, id, answer, size);
                 }
             }
             else => pending().await,
@@ -142,25 +139,20 @@ impl Questions {
     pub(super) async fn finish(&mut self, session: &Session) {
         let patience = self.responder.limits().at_the_end;
         let answering = async {
-            while !(self.tasks.is_empty() && self.ready.is_empty() && self.leaving.is_empty()) {
+            while !(self.tasks.is_empty() && self.leaving.is_empty()) {
                 self.advance(session).await;
             }
         };
         let _ = tokio::time::timeout(patience, answering).await;
     }
 
-    /// Returns since when too much waits for the other side to read it, so that nothing more is read of it.
-    pub(super) fn full_since(&self) -> Option<Instant> {
-        self.full_since
-    }
-
-    fn send(&mut self, size: usize, sending: Sending) {
-        self.leaving.push(Box::pin(async move { (size, sending.await.is_ok()) }));
-    }
-
-    fn answered(&mut self, id: RequestId, outcome: Result<Value, ErrorData>, size: usize) {
+    fn answered(&mut self, session: &Session, id: RequestId, outcome: Result<Value, ErrorData>, size: usize) {
         let size = ENVELOPE.saturating_add(size);
-        self.ready.push_back((Message::Response { id, outcome }, size));
+        let (session, slots) = (session.clone(), self.slots.clone());
+        self.leaving.push(Box::pin(async move {
+            let _slot = slots.acquire().await;
+            (size, session.hand_over(Message::Response { id, outcome }).await.is_ok())
+        }));
         self.unread = self.unread.saturating_add(size);
         if self.is_full() {
             self.full_since.get_or_insert_with(Instant::now);
@@ -168,7 +160,7 @@ impl Questions {
     }
 
     fn is_full(&self) -> bool {
-        self.unread >= MOST_UNREAD && self.ready.len() + self.leaving.len() > 1
+        self.unread >= MOST_UNREAD && self.leaving.len() > 1
     }
 
     fn sent(&mut self, size: usize, has_left: bool) {
@@ -180,7 +172,9 @@ impl Questions {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
     use std::future::ready;
+    use std::sync::Mutex;
 
     use futures_util::FutureExt;
 
@@ -189,23 +183,32 @@ mod tests {
 
     use super::*;
     use crate::ground::redact::Redactor;
+    use crate::ground::sync::lock;
     use crate::rpc::failure::Failure;
-    use crate::rpc::ledger::{Ledger, Limits, Outgoing};
-    use crate::rpc::transports::Sender;
+    use crate::rpc::ledger::{Ledger, Outgoing};
+    use crate::rpc::transports::{Sender, Sending};
 
-    struct Wire(fn() -> Sending);
+    /// Sends answers with these outcomes, and then waits forever.
+    struct Wire(Mutex<VecDeque<Sending>>);
 
     impl Sender for Wire {
         fn send(self: Arc<Self>, _: Message, _: Outgoing) -> Sending {
-            (self.0)()
+            lock(&self.0).pop_front().unwrap_or_else(|| Box::pin(pending()))
         }
     }
 
-    /// Returns a session that sends like this.
-    fn session(send: fn() -> Sending) -> Session {
-        let ledger = Ledger::new(Limits::default(), Duration::from_secs(30), Redactor::default());
+    fn session(wire: &Arc<Wire>) -> Session {
+        let ledger = Ledger::new(Duration::from_secs(30), Redactor::default());
         let (ended, runtime) = (CancellationToken::new(), Handle::current());
-        Session { ledger, sender: Arc::new(Wire(send)), ended, runtime, stamp: None }
+        Session { ledger, sender: wire.clone(), ended, runtime, stamp: None }
+    }
+
+    fn wire(sendings: impl IntoIterator<Item = Sending>) -> Arc<Wire> {
+        Arc::new(Wire(Mutex::new(sendings.into_iter().collect())))
+    }
+
+    fn left() -> Sending {
+        Box::pin(ready(Ok(())))
     }
 
     struct Nobody;
@@ -224,50 +227,47 @@ mod tests {
         }
     }
 
-    fn questions(sizes: &[usize]) -> Questions {
+    fn questions(session: &Session, sizes: &[usize]) -> Questions {
         let mut questions = Questions::new(Arc::new(Nobody));
         for size in sizes {
-            questions.answered(RequestId::Number(1), Ok(Value::Null), *size);
+            questions.answered(session, RequestId::Number(1), Ok(Value::Null), *size);
         }
         questions
     }
 
-    fn send_next(questions: &mut Questions, outcome: Result<(), Failure>) {
-        let (_, size) = questions.ready.pop_front().expect("an answer");
-        questions.send(size, Box::pin(ready(outcome)));
-        let (size, has_left) = questions.leaving.next().now_or_never().flatten().expect("it has ended");
-        questions.sent(size, has_left);
-    }
-
-    #[test]
-    fn one_answer_may_be_large_and_many_pause_reading() {
-        assert!(questions(&[MOST_UNREAD * 2]).full_since().is_none());
-        let mut questions = questions(&[MOST_UNREAD, 1]);
-        assert!(questions.full_since().is_some());
-        send_next(&mut questions, Ok(()));
-        assert!(questions.full_since().is_none());
+    #[tokio::test]
+    async fn one_answer_may_be_large_and_many_pause_reading() {
+        let session = session(&wire([left()]));
+        assert!(questions(&session, &[MOST_UNREAD * 2]).full_since.is_none());
+        let mut questions = questions(&session, &[MOST_UNREAD, 1]);
+        assert!(questions.full_since.is_some());
+        questions.advance(&session).await;
+        assert!(questions.full_since.is_none());
     }
 
     #[tokio::test]
     async fn sent_answers_make_way_for_others() {
-        let mut answers = questions(&[0; 3 * MOST_ON_THEIR_WAY]);
-        let waiting = session(|| Box::pin(pending()));
-        assert!(answers.advance(&waiting).now_or_never().is_none());
-        assert_eq!((answers.leaving.len(), answers.ready.len()), (MOST_ON_THEIR_WAY, 2 * MOST_ON_THEIR_WAY));
-        let mut answers = questions(&[0; 3 * MOST_ON_THEIR_WAY]);
-        answers.advance(&session(|| Box::pin(ready(Ok(()))))).await;
-        answers.finish(&session(|| Box::pin(ready(Ok(()))))).await;
-        assert!(answers.ready.is_empty() && answers.unread == 0);
+        const ANSWERS: usize = 3 * MOST_ON_THEIR_WAY;
+        let wire = wire((0..ANSWERS).map(|_| Box::pin(pending()) as Sending));
+        let session = session(&wire);
+        assert!(questions(&session, &[0; ANSWERS]).advance(&session).now_or_never().is_none());
+        assert_eq!(lock(&wire.0).len(), ANSWERS - MOST_ON_THEIR_WAY);
+        *lock(&wire.0) = (0..ANSWERS).map(|_| left()).collect();
+        let mut questions = questions(&session, &[0; ANSWERS]);
+        questions.finish(&session).await;
+        assert!(questions.leaving.is_empty() && questions.unread == 0);
     }
 
     #[tokio::test(start_paused = true)]
     async fn patience_restarts_only_after_an_answer_has_left() {
-        let mut questions = questions(&[MOST_UNREAD; 4]);
+        let lost: Sending = Box::pin(ready(Err(Failure::lost("gone"))));
+        let session = session(&wire([lost, left()]));
+        let mut questions = questions(&session, &[MOST_UNREAD; 4]);
         let start = questions.full_since.expect("it is full");
         tokio::time::advance(PATIENCE / 2).await;
-        send_next(&mut questions, Err(Failure::lost("gone")));
+        questions.advance(&session).await;
         assert_eq!(questions.full_since, Some(start));
-        send_next(&mut questions, Ok(()));
+        questions.advance(&session).await;
         assert_eq!(questions.full_since, Some(start + PATIENCE / 2));
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::failure::{CLOSED, Failure};
-use super::ledger::{Ledger, Limits};
+use super::ledger::Ledger;
 use super::messages::Incoming;
 use super::questions::{PATIENCE, Questions, Respond};
 use super::session::Session;
@@ -48,7 +48,7 @@ pub fn serve(
     transport: impl FnOnce(Arc<Ledger>) -> io::Result<Sides>,
     responder: Arc<dyn Respond>,
 ) -> io::Result<Receiving> {
-    let ledger = Ledger::new(Limits::default(), Duration::MAX, Redactor::default());
+    let ledger = Ledger::new(Duration::MAX, Redactor::default());
     Ok(open(transport(ledger.clone())?, ledger, responder, None).1)
 }
 
@@ -56,7 +56,7 @@ impl Receiving {
     /// Receives until nothing more comes. Cancel safe.
     pub(crate) async fn until_end(&mut self) {
         loop {
-            let full_since = self.questions.full_since();
+            let full_since = self.questions.full_since;
             let stuck = full_since.unwrap_or_else(Instant::now) + PATIENCE;
             tokio::select! {
                 biased;

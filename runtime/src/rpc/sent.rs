@@ -49,13 +49,13 @@ impl MethodCall {
 
     /// Adds to `_meta`.
     pub(crate) fn stamp(&mut self, stamp: RequestMetaObject) {
-        if !stamp.is_empty() {
-            self.extend_meta(stamp.0.0);
+        match self.params.get_mut(META) {
+            Some(Value::Object(meta)) => meta.extend(stamp.0.0),
+            _ if stamp.is_empty() => {}
+            _ => {
+                self.params.insert(META.to_owned(), stamp.0.0.into());
+            }
         }
-    }
-
-    pub(super) fn set_progress_token(&mut self, id: RequestId) {
-        self.extend_meta([(PROGRESS_TOKEN.to_owned(), id.into_json_value())]);
     }
 
     /// Returns the protocol version in the request itself, if there was no handshake.
@@ -67,15 +67,6 @@ impl MethodCall {
     pub(super) fn size(&self) -> usize {
         const ENVELOPE: usize = 256;
         size_of_members(&self.params).saturating_add(ENVELOPE)
-    }
-
-    fn extend_meta(&mut self, fields: impl IntoIterator<Item = (String, Value)>) {
-        match self.params.get_mut(META) {
-            Some(Value::Object(meta)) => meta.extend(fields),
-            _ => {
-                self.params.insert(META.to_owned(), fields.into_iter().collect::<Map<_, _>>().into());
-            }
-        }
     }
 }
 
@@ -174,8 +165,7 @@ mod tests {
             let has_own = own.pointer("/_meta/own").is_some();
             let mut call = MethodCall::new("m", own.as_object().cloned().expect("an object"));
             call.stamp(stamp.clone());
-            call.set_progress_token(RequestId::Number(3));
-            let mut expected = json!({ VERSION: "2026-07-28", "progressToken": 3 });
+            let mut expected = json!({ VERSION: "2026-07-28" });
             if has_own {
                 expected["own"] = 1.into();
             }

@@ -15,7 +15,7 @@ use super::clock::run_out;
 use super::failure::{CLOSED, Failure};
 use super::ledger::Ledger;
 use super::request::{RequestError, Terms};
-use super::sent::{Message, MethodCall};
+use super::sent::{Message, MethodCall, PROGRESS_TOKEN};
 use super::ticket::{State, Ticket, TicketTerms};
 use super::transports::{Sender, Sending};
 use crate::Dispatched;
@@ -121,9 +121,10 @@ impl Session {
         let about = request.about.clone();
         let is_handshake = request.method == HANDSHAKE;
         if let Some(common) = self.stamp.as_ref().filter(|_| !is_handshake) {
-            request.stamp((**common).clone());
-            request.stamp(stamp.unwrap_or_default());
-            request.set_progress_token(RequestId::Number(id));
+            let mut meta = (**common).clone();
+            meta.0.0.extend(stamp.unwrap_or_default().0.0);
+            meta.insert(PROGRESS_TOKEN.to_owned(), id.into());
+            request.stamp(meta);
         }
         let message = Message::Request { id: RequestId::Number(id), call: request };
         let (ticket, outgoing) = self.ledger.admit((id, &message), size, terms).map_err(RequestError::Failed)?;

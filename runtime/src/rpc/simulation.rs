@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use self::pipes::{Pipes, SimulatedReader, SimulatedSink};
 use self::server::Server;
 use super::handlers::Handlers;
-use super::ledger::{Ledger, Limits};
+use super::ledger::Ledger;
 use super::messages::MAX_MESSAGE;
 use super::notes::Notes;
 use super::request::{RequestError, Terms};
@@ -165,7 +165,7 @@ fn simulate(runtime: &Runtime, seed: u64, sums: &mut Sums) {
     runtime.block_on(async {
         let mut chance = Chance(seed);
         let pipes = Pipes::new(chance.next());
-        let ledger = Ledger::new(Limits::default(), Duration::from_secs(3600), Redactor::default());
+        let ledger = Ledger::new(Duration::from_secs(3600), Redactor::default());
         let notes = Notes::new("simulated", Redactor::default());
         let sink = SimulatedSink(pipes.clone()).into();
         let streams = (SimulatedReader(pipes.clone()), sink);

@@ -136,7 +136,7 @@ impl Notifications {
             match self.notices.recv().await {
                 Ok(notice) => {
                     return Some(Notification {
-                        method: notice.method.clone().into_owned(),
+                        method: notice.method.clone(),
                         params: notice.params.clone(),
                         missed: std::mem::take(&mut self.missed),
                     });

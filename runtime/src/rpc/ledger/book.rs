@@ -14,20 +14,7 @@ use crate::rpc::failure::Failure;
 use crate::rpc::ticket::{State, Ticket};
 
 /// JSON-RPC's parse error and invalid request: the errors of a message whose id could not be read.
-const NAMELESS_ERRORS: [i64; 2] = [-32700, -32600];
-
-/// How much may wait for its turn to be written.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub(crate) requests: usize,
-    pub(crate) bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { requests: 16 * 1024, bytes: 64 * 1024 * 1024 }
-    }
-}
+const NAMELESS_ERRORS: [i32; 2] = [-32700, -32600];
 
 /// The state of a ledger.
 #[derive(Default)]
@@ -92,7 +79,7 @@ impl Book {
         &mut self,
         id: Option<&RequestId>,
         answers: Option<&RequestId>,
-        error: Option<i64>,
+        error: Option<i32>,
     ) -> Option<Arc<Ticket>> {
         let has_left = |ticket: &&Arc<Ticket>| !ticket.is_queued();
         // Some servers write numbers as strings, and others invent an id for an unreadable message.
@@ -120,7 +107,7 @@ impl Book {
     /// Returns `true` if an error without an id answers a request. A server that cannot read a message answers with one
     /// of [`NAMELESS_ERRORS`]. A notification that may be unread could be its subject too, unless only one message was
     /// ever sent.
-    fn is_about_a_request(&self, code: i64) -> bool {
+    fn is_about_a_request(&self, code: i32) -> bool {
         self.messages == 1 || NAMELESS_ERRORS.contains(&code) && self.last_notification.is_none()
     }
 

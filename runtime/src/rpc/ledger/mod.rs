@@ -14,20 +14,21 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-pub(crate) use self::book::Limits;
 use self::book::{Book, Silence, TIMEOUTS_WITHOUT_A_SIGN};
 use crate::Dispatched;
 use crate::call::Progress;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 use crate::ground::sync::lock;
 use crate::rpc::failure::{CLOSED, Failure};
-use crate::rpc::list_changes::ListChanges;
 use crate::rpc::messages::{self, Incoming, Question, UNREADABLE};
-use crate::rpc::notices::Notices;
+use crate::rpc::notices::{ListChanges, Notices};
 use crate::rpc::sent::{Message, PROGRESS_TOKEN};
 use crate::rpc::subscriptions::Subscriptions;
 use crate::rpc::ticket::{State, Ticket, TicketTerms};
 
+/// How many requests may wait for their turn to be written, and about how many bytes they may have.
+const MOST_QUEUED: usize = 16 * 1024;
+const MOST_QUEUED_BYTES: usize = 64 * 1024 * 1024;
 /// Answers repeat the id and the method of a request.
 const LONGEST_NAME: usize = 512;
 pub(super) const PROGRESS: &str = "notifications/progress";
@@ -51,7 +52,6 @@ pub(crate) trait Witness: Send + Sync {
 
 /// The requests of one connection and their states.
 pub struct Ledger {
-    limits: Limits,
     /// The default timeout of a request.
     timeout: Duration,
     redactor: Redactor,
@@ -67,9 +67,9 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    pub(crate) fn new(limits: Limits, timeout: Duration, redactor: Redactor) -> Arc<Self> {
+    pub(crate) fn new(timeout: Duration, redactor: Redactor) -> Arc<Self> {
         let (witness, list_changes, notices, resources, next_serial, book) = Default::default();
-        Arc::new(Self { limits, timeout, redactor, witness, list_changes, notices, resources, next_serial, book })
+        Arc::new(Self { timeout, redactor, witness, list_changes, notices, resources, next_serial, book })
     }
 
     /// Returns the id of the next request.
@@ -94,8 +94,8 @@ impl Ledger {
             }
             let waiting = book.queued;
             // A message above the limit is sent when nothing else waits.
-            let too_large = waiting > 0 && book.queued_bytes.saturating_add(size) > self.limits.bytes;
-            if waiting >= self.limits.requests || too_large {
+            let too_large = waiting > 0 && book.queued_bytes.saturating_add(size) > MOST_QUEUED_BYTES;
+            if waiting >= MOST_QUEUED || too_large {
                 return Err(Failure::not_sent(format!("{waiting} requests are already waiting to be sent")));
             }
             book.messages += 1;
@@ -220,34 +220,33 @@ impl Ledger {
         let id = fields.remove("id").and_then(|id| serde_json::from_value::<RequestId>(id).ok());
         let mut book = lock(&self.book);
         book.silence = Silence::default();
-        let is_response = ["result", "error", UNREADABLE].iter().any(|key| fields.contains_key(*key));
-        if !is_response {
-            if id.is_none() {
-                return;
+        let answer = match (fields.remove("result"), fields.remove("error"), fields.remove(UNREADABLE)) {
+            (Some(result), ..) => Ok(Ok(result)),
+            (None, Some(mut error), _) => {
+                self.redactor.value(&mut error);
+                Ok(Err(messages::error_data(&error, "no message was given")))
             }
-            fields.insert(UNREADABLE.to_owned(), "the response has neither `result` nor `error`".into());
-        }
-        let code = fields.get("error").map(|error| error.get("code").and_then(Value::as_i64).unwrap_or_default());
+            (None, None, Some(why)) => Err(why.as_str().unwrap_or_default().to_owned()),
+            (None, None, None) if id.is_some() => Err("the response has neither `result` nor `error`".to_owned()),
+            (None, None, None) => return,
+        };
+        let code = if let Ok(Err(error)) = &answer { Some(error.code.0) } else { None };
         let Some(ticket) = book.answered(id.as_ref(), answers, code) else {
             let id = id.map(|id| id.to_string()).unwrap_or_default();
             let id = self.redactor.shown_line(&id, LONGEST_MESSAGE);
             tracing::debug!(id, "ignoring a response without a pending request");
             return;
         };
-        if let Some(why) = fields.remove(UNREADABLE) {
-            let failure = Failure::new(Dispatched::Yes, why.as_str().unwrap_or_default());
-            return book.settle(&ticket, State::Failed(failure));
+        match answer {
+            Ok(answer) => {
+                if let Some(witness) = self.witness.get() {
+                    witness.answered(&ticket.id(), &answer);
+                }
+                *lock(&ticket.answer) = Some(answer);
+                book.settle(&ticket, State::Answered);
+            }
+            Err(why) => book.settle(&ticket, State::Failed(Failure::new(Dispatched::Yes, why))),
         }
-        let answer = fields.remove("result").ok_or_else(|| {
-            let mut error = fields.remove("error").unwrap_or_default();
-            self.redactor.value(&mut error);
-            messages::error_data(&error, "no message was given")
-        });
-        if let Some(witness) = self.witness.get() {
-            witness.answered(&ticket.id(), &answer);
-        }
-        *lock(&ticket.answer) = Some(answer);
-        book.settle(&ticket, State::Answered);
     }
 
     /// Notes a request or a notification of the server.
@@ -308,17 +307,16 @@ impl Ledger {
 
 /// Returns a request of the server, if its id can be answered.
 fn question(id: Value, mut fields: Map<String, Value>) -> Option<Question> {
-    let id = serde_json::from_value(id).ok();
-    let Some((id, Value::String(method))) = id.zip(fields.remove("method")) else {
-        tracing::debug!("ignoring a request without an id or a method");
-        return None;
-    };
-    let length = if let RequestId::String(id) = &id { id.len() } else { 0 };
-    if length.max(method.len()) > LONGEST_NAME {
-        tracing::debug!("ignoring a request whose id or method has more than {LONGEST_NAME} bytes");
-        return None;
+    let id = serde_json::from_value(id).ok().filter(|id: &RequestId| id.to_string().len() <= LONGEST_NAME);
+    match id.zip(fields.remove("method")) {
+        Some((id, Value::String(method))) if method.len() <= LONGEST_NAME => {
+            Some(Question { id, method, params: fields.remove("params").unwrap_or_default() })
+        }
+        _ => {
+            tracing::debug!("ignoring a request without an id and a method of at most {LONGEST_NAME} bytes");
+            None
+        }
     }
-    Some(Question { id, method, params: fields.remove("params").unwrap_or_default() })
 }
 
 /// A message in the hands of the transport, which reports its progress. If it is dropped unsent, it has failed.

@@ -7,11 +7,9 @@ use crate::ground::deadline::Deadline;
 use crate::ground::sync::lock;
 use crate::rpc::sent::MethodCall;
 
-const NO_LIMITS: Limits = Limits { requests: usize::MAX, bytes: usize::MAX };
-
 /// Returns a ledger whose next request is 1.
 fn ledger() -> Arc<Ledger> {
-    let ledger = Ledger::new(NO_LIMITS, Duration::from_secs(30), Redactor::default());
+    let ledger = Ledger::new(Duration::from_secs(30), Redactor::default());
     ledger.next_id();
     ledger
 }
@@ -174,16 +172,15 @@ fn bytes_read_by_the_server_decide_the_outcome_on_close() {
 
 #[test]
 fn pending_requests_are_bounded() {
-    let ledger = Ledger::new(Limits { requests: 2, bytes: 1000 }, Duration::from_secs(30), Redactor::default());
-    let (large, _outgoing) = admit(&ledger, 5000, TicketTerms::default()).expect("nothing else waits");
+    let ledger = ledger();
+    let (large, _outgoing) = admit(&ledger, 5 * MOST_QUEUED_BYTES, TicketTerms::default()).expect("nothing else waits");
     let refused = admit(&ledger, 1, TicketTerms::default()).map(drop).expect_err("too many bytes");
     assert_eq!(refused.dispatched, Dispatched::No);
     ledger.give_up(&large);
     let first = written(&ledger);
-    let (_second, _a) = queued(&ledger);
-    let (_third, _b) = queued(&ledger);
+    let _queued: Vec<_> = (0..MOST_QUEUED).map(|_| queued(&ledger)).collect();
     let refused = admit(&ledger, 1, TicketTerms::default()).map(drop).expect_err("too many requests");
-    assert!(refused.message.contains("2 requests are already waiting"), "{}", refused.message);
+    assert!(refused.message.contains("16384 requests are already waiting"), "{}", refused.message);
     assert!(matches!(first.state(), State::Written { .. }));
 }
 
@@ -217,7 +214,7 @@ fn refused_message_can_be_queued_again() {
 #[test]
 fn ledger_closes_after_several_timeouts_without_any_message() {
     let timeout = Duration::from_millis(3);
-    let ledger = Ledger::new(NO_LIMITS, timeout, Redactor::default());
+    let ledger = Ledger::new(timeout, Redactor::default());
     for round in 1..=TIMEOUTS_WITHOUT_A_SIGN {
         assert!(ledger.is_open(), "round {round}");
         // Concurrent requests count once.
@@ -233,7 +230,7 @@ fn ledger_closes_after_several_timeouts_without_any_message() {
 
 #[test]
 fn any_message_resets_the_count_of_timeouts() {
-    let ledger = Ledger::new(NO_LIMITS, Duration::from_millis(1), Redactor::default());
+    let ledger = Ledger::new(Duration::from_millis(1), Redactor::default());
     for _ in 1..9 {
         let ticket = written(&ledger);
         std::thread::sleep(Duration::from_millis(2));

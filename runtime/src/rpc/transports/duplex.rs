@@ -98,11 +98,8 @@ impl Streams {
     /// The program gave a pair, which is good for one session.
     pub(crate) fn new(reader: Reader, writer: Writing) -> Self {
         let pair = Mutex::new(Some((reader, writer)));
-        let open = move || -> Boxed<io::Result<Pair>> {
-            let pair = lock(&pair).take();
-            Box::pin(ready(pair.ok_or_else(|| io::Error::other(SPENT))))
-        };
-        Self { open: Arc::new(open), are_for_one_session: true }
+        let open = move || ready(lock(&pair).take().ok_or_else(|| io::Error::other(SPENT)));
+        Self { are_for_one_session: true, ..Self::by(open) }
     }
 
     /// A connector opens a pair for each session.

@@ -165,14 +165,12 @@ mod tests {
 
     use super::*;
     use crate::ground::redact::Redactor;
-    use crate::rpc::ledger::Limits;
     use crate::rpc::sent::MethodCall;
 
     #[tokio::test]
     async fn message_that_fits_is_written_before_anybody_waits_for_it() {
         let (ours, mut theirs) = tokio::io::duplex(4096);
-        let limits = Limits { requests: usize::MAX, bytes: usize::MAX };
-        let ledger = Ledger::new(limits, Duration::from_secs(30), Redactor::default());
+        let ledger = Ledger::new(Duration::from_secs(30), Redactor::default());
         let writer = Arc::new(Writer::new(Sink::stream(ours), ledger.clone()).expect("a runtime"));
         let message = Message::Notification(MethodCall::new("notifications/initialized", Map::new()));
         let outgoing = ledger.queued(&message);

@@ -127,11 +127,6 @@ impl Cassette {
         self.0.save()
     }
 
-    /// Saves the cassette with [`save`](Self::save), and logs an error.
-    pub(crate) fn save_or_log(&self) {
-        self.0.save_or_log();
-    }
-
     /// Returns `true` if a recording replaces the server.
     pub(crate) fn replays(&self) -> bool {
         self.0.replays
@@ -174,17 +169,13 @@ impl Inner {
         tape.is_saved = true;
         Ok(())
     }
-
-    fn save_or_log(&self) {
-        if let Err(error) = self.save() {
-            tracing::error!("{error}");
-        }
-    }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.save_or_log();
+        if let Err(error) = self.save() {
+            tracing::error!("{error}");
+        }
     }
 }
 

@@ -188,7 +188,7 @@ mod tests {
     use super::super::network::Network;
     use super::*;
     use crate::ground::redact::Redactor;
-    use crate::rpc::ledger::{Ledger, Limits};
+    use crate::rpc::ledger::Ledger;
     use crate::rpc::notes::Notes;
 
     #[tokio::test]
@@ -198,7 +198,7 @@ mod tests {
             proxy: None,
             headers: HeaderMap::new(),
             authorizer: None,
-            ledger: Ledger::new(Limits::default(), Duration::MAX, Redactor::default()),
+            ledger: Ledger::new(Duration::MAX, Redactor::default()),
             notes: Notes::default(),
             runtime: Handle::current(),
             until: CancellationToken::new(),
