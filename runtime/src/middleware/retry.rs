@@ -79,7 +79,12 @@ impl Retry {
             }
             _ => false,
         };
-        may_pass && (is_repeatable || error.dispatched() == Dispatched::No)
+        let is_safe = match error.dispatched() {
+            Dispatched::No => true,
+            Dispatched::Unknown => is_repeatable,
+            Dispatched::Yes => false,
+        };
+        may_pass && is_safe
     }
 }
 
@@ -102,10 +107,11 @@ impl Around for Retry {
             };
             let wanted = error.retry_after().unwrap_or_default();
             let pause = with_jitter(backoff.pause()).max(wanted);
+            let spent = start.elapsed().saturating_add(pause);
             call.options = given.clone();
-            call.options.spend(start.elapsed().saturating_add(pause));
+            call.options.spend(spent);
             let is_in_time = wanted <= self.longest
-                && call.options.given_total() != Some(Duration::ZERO)
+                && given.given_total().is_none_or(|total| spent < total)
                 && pause < call.passage.limit().end.left();
             if tries < self.tries && is_in_time && self.may_repeat(&call, &error) {
                 may_have_run |= error.dispatched() == Dispatched::Unknown;

@@ -45,6 +45,12 @@ async fn timeout_is_retried_if_the_call_was_not_dispatched() {
 }
 
 #[tokio::test]
+async fn answered_call_is_never_retried() {
+    let error = retried([Err(timeout(Dispatched::Yes)), Err(timeout(Dispatched::No))]).await.unwrap_err();
+    assert_eq!(error.dispatched(), Dispatched::Yes);
+}
+
+#[tokio::test]
 async fn unsent_last_attempt_leaves_earlier_outcomes_unknown() {
     let earlier = || Err(CallError::outcome_unknown("s", "t", "the connection ended"));
     let error = retried([earlier(), Err(CallError::transport("s", "t", "refused"))]).await.unwrap_err();
