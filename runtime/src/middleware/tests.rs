@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{Cache, Calls, Policy, Retry, SequentialDependency, Stack};
+use super::{Cache, Calls, Policy, Retry, SequentialDependency, Stack, Transaction};
 use crate::{Annotations, CallError, CallOptions, CallTool, Dispatched, ToolCall, ToolResult};
 
 const SHORT: Duration = Duration::from_millis(1);
@@ -205,6 +205,14 @@ async fn results_of_read_only_tools_are_cached_and_of_no_others() {
     assert!(kept(json!({ "readOnlyHint": true })).await);
     assert!(!kept(json!({ "readOnlyHint": false })).await);
     assert!(!kept(json!({})).await);
+}
+
+#[test]
+fn transaction_whose_turn_is_free_needs_no_timer() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let transaction = Transaction::over(&Arc::new(Mutex::new(0)));
+    let stack = Stack::new(scripted([Ok(ToolResult::new("s", "t"))])).transaction(transaction);
+    runtime.block_on(stack.call_tool(call())).unwrap();
 }
 
 #[test]

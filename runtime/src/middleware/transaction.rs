@@ -78,14 +78,19 @@ impl Transaction {
 debug_as!(Transaction, "Transaction(..)");
 
 /// Restores the earlier state on drop, unless the call succeeded.
-struct Rollback(Option<Restore>);
+struct Rollback {
+    restore: Option<Restore>,
+    server: String,
+    tool: String,
+}
 
 impl Drop for Rollback {
     fn drop(&mut self) {
-        if let Some(restore) = self.0.take()
+        if let Some(restore) = self.restore.take()
             && contained(restore).is_err()
         {
-            tracing::error!("restoring the state before a call panicked; it may be partly restored");
+            let (server, tool) = (&*self.server, &*self.tool);
+            tracing::error!(server, tool, "restoring the state before a call panicked; it may be partly restored");
         }
     }
 }
@@ -96,17 +101,24 @@ impl Around for Transaction {
         if !is_selected || !call.passage.enter_once(Arc::as_ptr(&self.turn).addr()) {
             return below(call).await;
         }
-        let turn = Deadline::after(PATIENCE).bound(self.turn.lock());
+        let turn = async {
+            match self.turn.try_lock() {
+                // It needs no timer.
+                Ok(turn) => Some(turn),
+                Err(_) => Deadline::after(PATIENCE).bound(self.turn.lock()).await,
+            }
+        };
         let Some(_turn) = wait::within(&mut call, turn).await? else {
             return Err(CallError::timeout(call.server, call.tool, PATIENCE, Dispatched::No));
         };
         let restore =
             contained(|| (self.begin)()).map_err(|Panicked| call.panicked("the snapshot of a transaction"))?;
+        let (server, tool) = (call.server.to_string(), call.tool.to_string());
         // Dropped before the turn ends.
-        let mut rollback = Rollback(Some(restore));
+        let mut rollback = Rollback { restore: Some(restore), server, tool };
         let outcome = below(call).await;
         if outcome.as_ref().is_ok_and(ToolResult::is_success) {
-            rollback.0 = None;
+            rollback.restore = None;
         }
         outcome
     }
