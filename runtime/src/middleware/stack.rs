@@ -115,7 +115,8 @@ impl<C: CallTool + 'static> Stack<C> {
 
     /// Checks arguments and results against their schemas.
     #[cfg(feature = "validation")]
-    pub fn validate(self, validate: Validate) -> Self {
+    pub fn validate(mut self, validate: Validate) -> Self {
+        self.layers.retain(|layer| layer.kind != LayerKind::Validate);
         self.with(LayerKind::Validate, validate)
     }
 
