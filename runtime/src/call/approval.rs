@@ -123,10 +123,14 @@ impl Approver {
         if let Some(observer) = call.passage.observer::<Observer>() {
             observer.approval_asked(call);
         }
-        match wait::decision(call, "the approval handler", self.patience, || (self.ask)(request)).await? {
-            ApprovalAnswer::Approve => Ok(()),
-            ApprovalAnswer::Decline(reason) => Err(call.denied(format!("not approved: {reason}"))),
-        }
+        let answer = wait::decision(call, "the approval handler", self.patience, || (self.ask)(request)).await;
+        let reason = match answer {
+            Ok(Some(ApprovalAnswer::Approve)) => return Ok(()),
+            Ok(Some(ApprovalAnswer::Decline(reason))) | Err(CallError::Denied { reason, .. }) => reason,
+            Ok(None) => format!("no answer within {:?}", self.patience),
+            Err(error) => return Err(error),
+        };
+        Err(call.denied(format!("not approved: {reason}")))
     }
 }
 

@@ -23,21 +23,22 @@ pub(crate) async fn within<F: Future>(call: &mut ToolCall, future: F) -> Result<
 
 /// Waits for a closure of the program to decide about the call, for at most `patience`. This is the time of a person:
 /// only the deadline of the call's passage and its cancellation end it earlier; the time limits in its options do not.
+/// Returns `None` after `patience`.
 ///
 /// # Errors
-/// Fails if the call is denied because the closure, which `who` names, panics or takes too long.
+/// Fails if the call is denied because the closure, which `who` names, panics.
 pub(crate) async fn decision<F: Future>(
     call: &ToolCall,
     who: &str,
     patience: Duration,
     ask: impl FnOnce() -> F,
-) -> Result<F::Output, CallError> {
+) -> Result<Option<F::Output>, CallError> {
     let limit = call.passage.limit();
     let end = || Deadline::after(patience).earlier(limit.end);
     match until(call, end, contained_async(ask)).await? {
-        Some(decision) => decision.map_err(|Panicked| call.panicked(who)),
+        Some(decision) => decision.map(Some).map_err(|Panicked| call.panicked(who)),
         None if limit.end.has_passed() => Err(call.late(limit)),
-        None => Err(call.denied(format!("{who} did not answer within {patience:?}"))),
+        None => Ok(None),
     }
 }
 

@@ -183,7 +183,9 @@ impl Around for Policy {
             Rule::Async(rule) => {
                 let mut copy = call.clone();
                 copy.passage = Passage::default();
-                wait::decision(&call, "the policy", self.patience, || rule(copy)).await?
+                let verdict = wait::decision(&call, "the policy", self.patience, || rule(copy)).await?;
+                verdict
+                    .unwrap_or_else(|| Verdict::deny(format!("the policy did not decide within {:?}", self.patience)))
             }
         };
         match verdict {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{Cache, Calls, Policy, Retry, SequentialDependency, Stack, Transaction};
+use super::{Approval, Cache, Calls, Policy, Retry, SequentialDependency, Stack, Transaction};
 use crate::{Annotations, CallError, CallOptions, CallTool, Dispatched, ToolCall, ToolResult};
 
 const SHORT: Duration = Duration::from_millis(1);
@@ -213,6 +213,21 @@ fn transaction_whose_turn_is_free_needs_no_timer() {
     let transaction = Transaction::over(&Arc::new(Mutex::new(0)));
     let stack = Stack::new(scripted([Ok(ToolResult::new("s", "t"))])).transaction(transaction);
     runtime.block_on(stack.call_tool(call())).unwrap();
+}
+
+#[tokio::test]
+async fn late_or_panicking_approval_reads_as_not_approved() {
+    let reason = async |approval: Approval| {
+        let stack = Stack::new(scripted([])).approval(approval.patience(SHORT));
+        match stack.call_tool(call()).await {
+            Err(CallError::Denied { reason, .. }) => reason,
+            outcome => panic!("{outcome:?}"),
+        }
+    };
+    let late = Approval::of(["*"], |_| std::future::pending());
+    assert_eq!(reason(late).await, "not approved: no answer within 1ms");
+    let broken = Approval::of(["*"], async |_| panic!("on purpose"));
+    assert_eq!(reason(broken).await, "not approved: the approval handler panicked");
 }
 
 #[test]
