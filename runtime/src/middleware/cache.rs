@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lru::LruCache;
+use mcp_bindgen_model::canonical_json;
 use tokio::sync::watch;
 
 use super::layer::{Around, Called, Globs};
@@ -122,6 +123,9 @@ impl Cache {
         {
             return Found::Cached(entry.result.clone());
         }
+        if let Some(outdated) = storage.entries.pop(key) {
+            storage.bytes = storage.bytes.saturating_sub(outdated.size);
+        }
         let flight = (key.clone(), generation);
         if let Some(settle) = storage.flights.get_mut(&flight) {
             return Found::UnderWay(settle.get_or_insert_with(|| watch::Sender::new(None)).subscribe());
@@ -203,7 +207,7 @@ impl Key {
     fn of(call: &ToolCall) -> Self {
         let mut text = call.canonical();
         if let Some(asker) = call.options.asker() {
-            text.push_str(&asker.to_string());
+            text.push_str(&canonical_json(&asker));
         }
         Self { server: (*call.server).into(), call: text.into() }
     }
@@ -425,7 +429,8 @@ mod tests {
         let cache = cache.max_entries(1);
         lead(&cache, "5").land(&of(10), Duration::ZERO, true);
         assert!(!is_cached(&cache, "2") && !is_cached(&cache, "5"));
-        assert_eq!(lock(&cache.storage).entries.len(), 1, "an expired result takes the place of another");
+        assert_eq!(lock(&cache.storage).bytes, 0);
+        assert!(lock(&cache.storage).entries.is_empty());
         lead(&cache, "6").land(&of(10), TTL, true);
         assert!(is_cached(&cache, "6") && lock(&cache.storage).bytes < 100);
         cache.clear();

@@ -207,6 +207,14 @@ async fn results_of_read_only_tools_are_cached_and_of_no_others() {
     assert!(!kept(json!({})).await);
 }
 
+#[tokio::test]
+async fn order_of_capabilities_does_not_distinguish_calls_for_a_cache() {
+    let stack = Stack::new(scripted([Ok(ToolResult::new("s", "t"))])).cache(Cache::new(LONG).tools(["t"]));
+    for capabilities in [json!({ "roots": {}, "sampling": {} }), json!({ "sampling": {}, "roots": {} })] {
+        stack.call_tool(call().with(CallOptions::new().client_capabilities(capabilities))).await.unwrap();
+    }
+}
+
 #[test]
 fn transaction_whose_turn_is_free_needs_no_timer() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
