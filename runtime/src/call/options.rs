@@ -32,14 +32,14 @@ use crate::ground::task::cancelled;
 #[non_exhaustive]
 #[must_use]
 pub struct CallOptions {
-    given: Boxed,
+    given: LazyGiven,
 }
 
 /// The options, which are allocated when the first one is set: most calls set none, and calls are moved often.
 #[derive(Clone, Default)]
-struct Boxed(Option<Box<Given>>);
+struct LazyGiven(Option<Box<Given>>);
 
-impl Deref for Boxed {
+impl Deref for LazyGiven {
     type Target = Given;
 
     fn deref(&self) -> &Given {
@@ -48,7 +48,7 @@ impl Deref for Boxed {
     }
 }
 
-impl DerefMut for Boxed {
+impl DerefMut for LazyGiven {
     fn deref_mut(&mut self) -> &mut Given {
         self.0.get_or_insert_default()
     }
@@ -73,7 +73,7 @@ pub(crate) struct Given {
 impl CallOptions {
     /// Creates empty options: the call has the configured timeout.
     pub const fn new() -> Self {
-        Self { given: Boxed(None) }
+        Self { given: LazyGiven(None) }
     }
 
     pub(crate) fn given(&self) -> &Given {
@@ -192,7 +192,7 @@ impl CallOptions {
             (Some(own), Some(defaults)) => Some(Box::new(own.or(defaults))),
             (own, defaults) => own.or_else(|| defaults.clone()),
         };
-        Self { given: Boxed(given) }
+        Self { given: LazyGiven(given) }
     }
 
     /// Subtracts elapsed time from the time limits of the call.
@@ -280,10 +280,14 @@ impl fmt::Debug for CallOptions {
         f.debug_struct("CallOptions")
             .field("timeout", &self.given.timeout)
             .field("cap", &self.given.cap)
+            .field("progress", &self.given.progress.is_some())
+            .field("cancellation", &self.given.cancellation.is_some())
             .field("meta", &self.given.meta.as_deref().map(|meta| meta.keys().collect::<Vec<_>>()))
             .field("source", &self.given.source)
             .field("caller", &self.given.caller)
             .field("input", &self.given.input)
+            .field("client_capabilities", &self.given.capabilities)
+            .field("remote", &self.given.is_remote)
             .finish_non_exhaustive()
     }
 }
