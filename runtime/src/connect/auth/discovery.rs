@@ -156,7 +156,7 @@ fn covers(resource: &str, server: &Url) -> bool {
 
 /// Compares issuers exactly, except for a trailing slash without a path, which some libraries add. The issuer in a
 /// redirect is compared without this exception.
-fn is_same_issuer(a: &str, b: &str) -> bool {
+pub(super) fn is_same_issuer(a: &str, b: &str) -> bool {
     bare(a) == bare(b)
 }
 

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::challenge::BearerChallenge;
-use super::discovery::{AuthorizationServer, Found, authorization_server, discover, texts};
+use super::discovery::{AuthorizationServer, Found, authorization_server, discover, is_same_issuer, texts};
 use super::entry::{Entry, Tokens};
 use super::fetch::{Fetch, Refusal};
 use super::secret::Secret;
@@ -249,6 +249,10 @@ impl Core {
             },
             Need::Refusal { challenge, is_step_up, .. } => self.answer(&mut entry, challenge, *is_step_up).await,
         };
+        // Discovery may name another issuer by mistake, so tokens stay until that one has granted some.
+        if outcome.is_err() && entry.issuer != before.issuer && before.tokens.is_some() {
+            entry = before.clone();
+        }
         self.learn(&entry);
         *lock(&self.entry) = Some(entry.clone());
         if entry != before {
@@ -287,7 +291,7 @@ impl Core {
     async fn answer(&self, entry: &mut Entry, challenge: &BearerChallenge, is_step_up: bool) -> Result<(), String> {
         // Discovery runs each time, because a server may have moved to another authorization server.
         let found = discover(&self.fetch, challenge, self.settings.issuer.as_deref()).await?;
-        if entry.issuer != found.server.issuer {
+        if !is_same_issuer(&entry.issuer, &found.server.issuer) {
             *entry = Entry { issuer: found.server.issuer.clone(), ..Entry::default() };
         }
         let granted = entry.tokens.as_ref().map(|tokens| tokens.scopes.clone()).unwrap_or_default();

@@ -21,6 +21,8 @@ pub(crate) struct State {
     pub(crate) tenant: &'static str,
     /// The issuer that metadata names, where it is not the right one.
     pub(crate) names_issuer: Option<&'static str>,
+    /// Keys of the authorization server's metadata that replace the usual ones.
+    pub(crate) metadata: Value,
     /// `true` if the user's redirect carries an error instead of a code.
     pub(crate) refuses_user: bool,
     pub(crate) refuses_refresh: bool,
@@ -41,6 +43,8 @@ pub(crate) struct State {
     pub(crate) grants: Vec<(String, Vec<(String, String)>)>,
     pub(crate) calls: usize,
     pub(crate) requests: usize,
+    /// The requests to the MCP server without a token.
+    pub(crate) anonymous: usize,
 
     access: HashSet<String>,
     refresh: HashSet<String>,
@@ -53,11 +57,12 @@ impl State {
         self.access.clear();
     }
 
-    /// All that is secret in the last request for tokens.
+    /// All that is secret in the last request for tokens and in the last registration.
     pub(crate) fn secrets(&self) -> Vec<String> {
         let names = ["assertion", "client_assertion", "client_secret", "code", "code_verifier", "refresh_token"];
         let form = self.grants.last().map(|(_, form)| form.as_slice()).unwrap_or_default();
-        form.iter().filter(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value.clone()).collect()
+        let sent = form.iter().filter(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value.clone());
+        sent.chain(self.registrations.last().map(|_| "client-secret-1".to_owned())).collect()
     }
 
     pub(crate) fn grants_of(&self, kind: &str) -> usize {
@@ -165,17 +170,17 @@ impl Server {
             }
             _ if issuer_paths.iter().any(|name| path == format!("/.well-known/{name}{}", state.tenant)) => {
                 let named = state.names_issuer.map_or(issuer.clone(), str::to_owned);
-                Answer::json(
-                    200,
-                    &json!({
-                        "issuer": named,
-                        "authorization_endpoint": format!("{issuer}/authorize"),
-                        "token_endpoint": format!("{issuer}/token"),
-                        "registration_endpoint": format!("{issuer}/register"),
-                        "code_challenge_methods_supported": ["S256"],
-                        "authorization_response_iss_parameter_supported": true,
-                    }),
-                )
+                let mut metadata = json!({
+                    "issuer": named,
+                    "authorization_endpoint": format!("{issuer}/authorize"),
+                    "token_endpoint": format!("{issuer}/token"),
+                    "registration_endpoint": format!("{issuer}/register"),
+                    "code_challenge_methods_supported": ["S256"],
+                    "authorization_response_iss_parameter_supported": true,
+                });
+                let others = state.metadata.as_object().cloned().unwrap_or_default();
+                metadata.as_object_mut().expect("an object").extend(others);
+                Answer::json(200, &metadata)
             }
             "/register" => {
                 state.registrations.push(serde_json::from_str(body).expect("JSON"));
@@ -200,6 +205,7 @@ impl Server {
     }
 
     fn mcp(&self, state: &mut State, body: &str, token: Option<&str>) -> Answer {
+        state.anonymous += usize::from(token.is_none());
         let message: Value = serde_json::from_str(body).unwrap_or_default();
         let method = message["method"].as_str().unwrap_or_default();
         let metadata = format!("resource_metadata=\"{}/.well-known/oauth-protected-resource/mcp\"", self.base);
