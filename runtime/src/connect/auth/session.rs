@@ -42,9 +42,9 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 /// Authorizes the requests to one server, over all its connections.
 pub(crate) struct Session {
     pub(super) core: Arc<Core>,
-    /// The latest attempt to obtain tokens. It continues without waiting requests, because a user may take longer than a
-    /// request. Dropping it ends its task.
-    attempt: Mutex<Option<Attempt>>,
+    /// The latest attempt to obtain tokens, and whether it is a renewal. It continues without waiting requests, because a
+    /// user may take longer than a request. Dropping it ends its task.
+    attempt: Mutex<Option<(bool, Attempt)>>,
 }
 
 type Attempt = Shared<BoxFuture<'static, Result<(), String>>>;
@@ -84,12 +84,15 @@ impl Session {
 
     /// Waits for the running attempt, or for a new one.
     async fn obtain(&self, need: Need) -> Result<(), String> {
-        let attempt = {
+        let is_renewal = matches!(need, Need::Renewal);
+        let (renews, attempt) = {
             let mut latest = lock(&self.attempt);
-            let running = latest.clone().filter(|attempt| attempt.clone().now_or_never().is_none());
-            running.unwrap_or_else(|| latest.insert(self.begin(need)).clone())
+            let running = latest.clone().filter(|(_, attempt)| attempt.clone().now_or_never().is_none());
+            running.unwrap_or_else(|| latest.insert((is_renewal, self.begin(need))).clone())
         };
-        attempt.await
+        let outcome = attempt.await;
+        // A failed renewal does not show whether another way to obtain tokens works.
+        if renews && !is_renewal { Ok(()) } else { outcome }
     }
 
     fn begin(&self, need: Need) -> Attempt {
@@ -222,17 +225,14 @@ impl Core {
         Ok(had_tokens)
     }
 
-    /// Obtains tokens. A failed renewal is no error: the token may still be good, and if not, the server refuses the next
-    /// request.
+    /// Obtains tokens. A failed renewal is not repeated for a while, because the token may still be good.
     async fn obtain(&self, need: &Need) -> Result<(), String> {
-        match self.obtain_locked(need).await {
-            Err(error) if matches!(need, Need::Renewal) => {
-                tracing::warn!("failed to renew the tokens: {error}");
-                *lock(&self.renewal_failed) = Some(Instant::now());
-                Ok(())
-            }
-            outcome => outcome,
+        let outcome = self.obtain_locked(need).await;
+        if let (Err(error), Need::Renewal) = (&outcome, need) {
+            tracing::warn!("failed to renew the tokens: {error}");
+            *lock(&self.renewal_failed) = Some(Instant::now());
         }
+        outcome
     }
 
     /// Obtains tokens under a lock, which excludes other tasks and other processes that share the store.
@@ -398,17 +398,31 @@ fn covers(granted: &[String], wanted: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use tokio::sync::oneshot;
 
     use super::*;
     use crate::rpc::transports::http::network::Network;
 
+    fn session(settings: Settings) -> Session {
+        let fetch = Fetch::new("https://a.example/mcp", Redactor::default(), Network::default());
+        Session::new(settings, fetch.expect("a server"))
+    }
+
+    #[tokio::test]
+    async fn failed_renewal_of_another_request_does_not_fail_a_refused_request() {
+        let session = session(Settings::default());
+        let (running, ends) = oneshot::channel::<()>();
+        let renewal = ends.map(|_| Err("no answer".to_owned())).boxed().shared();
+        *lock(&session.attempt) = Some((true, renewal));
+        let need = Need::Refusal { challenge: BearerChallenge::default(), is_step_up: false, sent: None };
+        let end = async { drop(running) };
+        let (renewed, refused, ()) = tokio::join!(session.obtain(Need::Renewal), session.obtain(need), end);
+        assert_eq!((renewed, refused), (Err("no answer".to_owned()), Ok(())));
+    }
+
     #[test]
     fn connecting_takes_longer_only_while_a_user_must_act_and_is_waited_for() {
-        let session = |waits_for_user| {
-            let settings = Settings { waits_for_user, ..Settings::default() };
-            let fetch = Fetch::new("https://a.example/mcp", Redactor::default(), Network::default());
-            Session::new(settings, fetch.expect("a server"))
-        };
+        let session = |waits_for_user| session(Settings { waits_for_user, ..Settings::default() });
         let (waiting, other) = (session(true), session(false));
         assert_eq!(waiting.extra_time(), None);
         for session in [&waiting, &other] {

@@ -347,6 +347,7 @@ async fn failed_refresh_of_an_expired_token_is_an_error_without_another_authoriz
     tokio::time::sleep(Duration::from_millis(3100)).await;
     let error = call(&client).await.expect_err("no token");
     assert!(error.contains("the token endpoint") && error.contains("HTTP 503"), "{error}");
+    assert_eq!(server.state().anonymous, 1, "only the first request is sent without a token");
     server.state().fails_refresh = None;
     assert_eq!(call(&client).await, Ok("done".to_owned()));
     assert_eq!(server.state().authorizations.len(), 1);
