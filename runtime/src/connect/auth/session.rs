@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::challenge::BearerChallenge;
+use super::client::Client;
 use super::discovery::{AuthorizationServer, Found, authorization_server, discover, is_same_issuer, texts};
 use super::entry::{Entry, Tokens};
 use super::fetch::{Fetch, Refusal};
@@ -266,11 +267,13 @@ impl Core {
     /// it expires, and the next request receives a challenge.
     async fn refresh(&self, entry: &mut Entry, server: &AuthorizationServer) -> Result<bool, String> {
         let Some(tokens) = entry.tokens.clone() else { return Ok(false) };
-        let clients = self.settings.clients(server, entry.client.clone());
-        let client = clients.iter().find(|client| client.id == tokens.client_id);
+        // Tokens of a client with a metadata URL are renewed even if the server takes no new ones.
+        let by_url = self.settings.metadata_url.clone().map(|url| Client::new(url, None));
+        let mut clients = self.settings.clients(server, entry.client.clone()).into_iter().chain(by_url);
+        let client = clients.find(|client| client.id == tokens.client_id);
         let (Some(refresh), Some(client)) = (&tokens.refresh, client) else { return Ok(false) };
         let grant = vec![("grant_type", "refresh_token".to_owned()), ("refresh_token", refresh.expose().to_owned())];
-        match self.tokens(client, server, &tokens.resource, &tokens.scopes, grant).await {
+        match self.tokens(&client, server, &tokens.resource, &tokens.scopes, grant).await {
             Ok(renewed) => {
                 entry.tokens = Some(Tokens { refresh: renewed.refresh.or(tokens.refresh), ..renewed });
                 Ok(true)

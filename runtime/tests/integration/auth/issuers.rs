@@ -1,6 +1,7 @@
 //! OAuth with authorization servers that change, or have unusual metadata.
 
 use mcp_bindgen_runtime::OAuth;
+use serde_json::json;
 
 use super::server::{Server, agree};
 use super::{call, client};
@@ -19,4 +20,19 @@ async fn failed_authorization_at_another_issuer_keeps_the_tokens_of_the_first() 
     assert_eq!(call(&client).await, Ok("done".to_owned()));
     let state = server.state();
     assert_eq!((state.authorizations.len(), state.grants_of("refresh_token")), (2, 1));
+}
+
+#[tokio::test]
+async fn client_of_a_metadata_url_renews_at_a_server_that_takes_no_new_ones() {
+    let server = Server::start().await;
+    server.state().metadata = json!({"client_id_metadata_document_supported": true});
+    let oauth = OAuth::new().client_metadata_url("https://app.example/client.json").on_url(agree);
+    let client = client(&server, &oauth);
+    client.connect().await.expect("a connection");
+    server.state().metadata = json!({});
+    server.state().revoke();
+    assert_eq!(call(&client).await, Ok("done".to_owned()));
+    let state = server.state();
+    assert_eq!((state.registrations.len(), state.authorizations.len()), (0, 1));
+    assert_eq!(state.grants_of("refresh_token"), 1);
 }
