@@ -326,19 +326,18 @@ impl Core {
 
     async fn lock(&self) -> Result<StoreLock, String> {
         let patience = self.settings.patience;
-        let wait = async {
-            loop {
-                match self.with_store(|store, key| store.try_lock(key)).await.transpose() {
-                    Some(outcome) => return outcome,
-                    None => sleep(LOCK_PAUSE).await,
-                }
+        let begun = Instant::now();
+        loop {
+            if let Some(lock) = self.with_store(|store, key| store.try_lock(key)).await? {
+                return Ok(lock);
             }
-        };
-        timeout(patience, wait).await.unwrap_or_else(|_| {
-            Err(format!(
-                "another process has been requesting tokens for this server for {patience:?}; wait for it, or end it"
-            ))
-        })
+            if begun.elapsed() >= patience {
+                return Err(format!(
+                    "another process has been requesting tokens for this server for {patience:?}; wait for it, or end it"
+                ));
+            }
+            sleep(LOCK_PAUSE).await;
+        }
     }
 
     /// Reads the stored state. An entry that is missing is an empty one.
@@ -421,6 +420,14 @@ mod tests {
         let end = async { drop(running) };
         let (renewed, refused, ()) = tokio::join!(session.obtain(Need::Renewal), session.obtain(need), end);
         assert_eq!((renewed, refused), (Err("no answer".to_owned()), Ok(())));
+    }
+
+    #[tokio::test]
+    async fn free_lock_is_taken_without_patience() {
+        let session = session(Settings { patience: Duration::ZERO, ..Settings::default() });
+        let _held = session.core.lock().await.expect("it is free");
+        let error = session.core.lock().await.expect_err("it is held");
+        assert!(error.contains("another process"), "{error}");
     }
 
     #[test]
