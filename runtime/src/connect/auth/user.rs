@@ -75,6 +75,7 @@ impl Core {
         let patience = self.settings.patience;
         let host = url.host_str().unwrap_or_default();
         *lock(&self.waits_for) = Some(format!("waiting for a user to authorize this program at {host}"));
+        let _waiting = Waiting(self);
         let answer = async {
             match inbox {
                 Inbox::Loopback(loopback) => {
@@ -84,9 +85,7 @@ impl Core {
                 Inbox::Program(program) => self.given("the redirect", program, url.as_str()).await,
             }
         };
-        let answer = timeout(patience, answer).await;
-        *lock(&self.waits_for) = None;
-        answer.unwrap_or_else(|_| {
+        timeout(patience, answer).await.unwrap_or_else(|_| {
             Err(format!("this program was not authorized at {host} within {patience:?}; connect again to retry"))
         })
     }
@@ -102,6 +101,15 @@ impl Core {
         }
         self.settings.show.iter().for_each(|show| show(url.as_str()));
         Ok(())
+    }
+}
+
+/// The wait for a user, which also ends if a function of the program panics.
+struct Waiting<'a>(&'a Core);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.waits_for) = None;
     }
 }
 
@@ -274,6 +282,19 @@ mod tests {
         });
         let redirected = core.redirected(Inbox::Program(&program), &url, "s").await;
         assert_eq!(redirected.as_deref(), Ok("https://auth.example/x"));
+        assert_eq!(*lock(&core.waits_for), None);
+    }
+
+    #[tokio::test]
+    async fn panic_of_the_program_ends_the_wait_for_a_user() {
+        let core = Arc::new(Core::new(Settings::default(), fetch()));
+        let (waiting, url) = (core.clone(), Url::parse("https://auth.example/x").expect("a URL"));
+        let program = source(async |url: String| {
+            assert!(url.is_empty(), "a fault of the program");
+            Ok::<_, String>(url)
+        });
+        let wait = async move { waiting.redirected(Inbox::Program(&program), &url, "s").await };
+        assert!(tokio::spawn(wait).await.is_err());
         assert_eq!(*lock(&core.waits_for), None);
     }
 }
