@@ -134,6 +134,10 @@ impl Session {
         let sent = challenge.sent.as_ref().and_then(|header| header.to_str().ok()?.strip_prefix(SCHEME));
         let sent = sent.map(Secret::new);
         let need = Need::Refusal { challenge: bearer, is_step_up, sent: sent.clone() };
+        // A late refusal of an earlier token waits for nobody.
+        if need.is_met_by(lock(&self.core.entry).as_ref().and_then(|entry| entry.tokens.as_ref())) {
+            return Ok(true);
+        }
         for _ in 0..ATTEMPTS {
             self.obtain(need.clone()).await?;
             let token = self.core.token();
@@ -399,9 +403,11 @@ fn covers(granted: &[String], wanted: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::future::pending;
     use serde_json::json;
     use tokio::sync::oneshot;
 
+    use super::super::store::StoredTokens;
     use super::*;
     use crate::rpc::transports::http::network::Network;
 
@@ -428,6 +434,20 @@ mod tests {
         let _held = session.core.lock().await.expect("it is free");
         let error = session.core.lock().await.expect_err("it is held");
         assert!(error.contains("another process"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn late_refusal_of_an_earlier_token_does_not_wait_for_a_user() {
+        let session = session(Settings::default());
+        let stored = r#"{"issuer":"i","tokens":{"access":"new","scopes":[],"resource":"r","client_id":"c"}}"#;
+        *lock(&session.core.entry) = Some(Entry::parse(&StoredTokens::new(stored)));
+        *lock(&session.attempt) = Some((false, pending().boxed().shared()));
+        let challenge = |sent| {
+            let sent = Some(HeaderValue::from_static(sent));
+            Challenge { status: StatusCode::UNAUTHORIZED, values: Vec::new(), sent }
+        };
+        assert_eq!(session.answer(challenge("Bearer old")).now_or_never(), Some(Ok(true)));
+        assert_eq!(session.answer(challenge("Bearer new")).now_or_never(), None);
     }
 
     #[test]
