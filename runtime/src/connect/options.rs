@@ -401,6 +401,11 @@ impl ClientOptions {
         config: &ServerConfig,
     ) -> Result<Option<Arc<dyn crate::rpc::transports::http::authorization::Authorizer>>, String> {
         let Some(oauth) = &self.authorization else { return Ok(None) };
+        if let Transport::Http { headers, .. } | Transport::Sse { headers, .. } = &config.transport
+            && headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
+        {
+            return Err("`headers.Authorization` cannot be combined with OAuth; remove one of them".to_owned());
+        }
         Ok(Some(oauth.session(config, self.customize.clone())?))
     }
 

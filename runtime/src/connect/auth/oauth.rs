@@ -207,7 +207,10 @@ impl OAuth {
     /// Fails if the configuration cannot be used with OAuth, or the store cannot be changed.
     pub async fn forget(&self, server: &ServerConfig) -> Result<bool, ConnectError> {
         let invalid = |error| ConnectError::new(&server.name, ConnectErrorKind::Config, error);
-        self.session(server, None).map_err(invalid)?.core.forget().await.map_err(invalid)
+        let session = self.session(server, None).map_err(invalid)?;
+        let had_tokens = session.core.forget().await.map_err(invalid)?;
+        lock(&self.sessions).retain(|(_, other)| !Arc::ptr_eq(other, &session));
+        Ok(had_tokens)
     }
 
     fn of(grant: Grant, client: Client) -> Self {
@@ -223,12 +226,9 @@ impl OAuth {
 
     /// Returns the session that authorizes the requests to a server. Its configuration overrides the program's settings.
     pub(crate) fn session(&self, server: &ServerConfig, customize: Option<Customize>) -> Result<Arc<Session>, String> {
-        let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &server.transport else {
+        let (Transport::Http { url, .. } | Transport::Sse { url, .. }) = &server.transport else {
             return Err("OAuth requires a `url`; use `env` for a child process".to_owned());
         };
-        if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
-            return Err("`headers.Authorization` cannot be combined with OAuth; remove one of them".to_owned());
-        }
         let network = Network::of(server, customize)?;
         let place = (url.clone(), server.auth.clone(), network.clone());
         let mut sessions = lock(&self.sessions);
@@ -307,5 +307,15 @@ mod tests {
         let configured = oauth.session(&server, None).expect("a session");
         assert!(!Arc::ptr_eq(&first, &configured));
         assert!(!Arc::ptr_eq(&first, &get(&oauth.scopes(["x"]), "https://a.example/mcp")));
+    }
+
+    #[tokio::test]
+    async fn forgetting_ends_the_session_whatever_headers_are_configured() {
+        let oauth = OAuth::new();
+        let server = ServerConfig::http("s", "https://a.example/mcp").header("authorization", "Bearer x");
+        let first = oauth.session(&server, None).expect("a session");
+        assert_eq!(oauth.stored(&server).await.ok(), Some(None));
+        assert_eq!(oauth.forget(&server).await.ok(), Some(false));
+        assert!(!Arc::ptr_eq(&first, &oauth.session(&server, None).expect("a session")));
     }
 }

@@ -226,7 +226,8 @@ impl Core {
         let _lock = self.lock().await?;
         let had_tokens = self.read().await?.tokens.is_some();
         self.with_store(|store, key| store.remove(key)).await?;
-        *lock(&self.entry) = None;
+        // A request that reads the stored state meanwhile does not bring it back.
+        *lock(&self.entry) = Some(Entry::default());
         Ok(had_tokens)
     }
 
