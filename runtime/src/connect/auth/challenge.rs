@@ -11,32 +11,38 @@ pub(super) struct BearerChallenge {
 impl BearerChallenge {
     /// Parses the first Bearer challenge of these headers; empty if there is none.
     pub(super) fn parse(headers: &[String]) -> Self {
+        headers.iter().find_map(|header| Self::of(header)).unwrap_or_default()
+    }
+
+    /// Parses the first Bearer challenge of a header.
+    fn of(header: &str) -> Option<Self> {
         let separates = |c: char| c == ',' || c.is_whitespace();
-        let mut found = Self::default();
-        let mut in_bearer = false;
-        let headers = headers.join(", ");
-        let mut rest = headers.trim_start_matches(separates);
-        while !rest.is_empty() {
-            let end = rest.find(|c| c == '=' || separates(c)).unwrap_or(rest.len());
-            let (word, after) = rest.split_at(end);
+        let mut found: Option<Self> = None;
+        let mut rest = header;
+        while let Some(start) = rest.find(|c| !separates(c)) {
+            let (gap, text) = rest.split_at(start);
+            let begins = rest.len() == header.len() || gap.contains(',');
+            let (word, after) = text.split_at(text.find(|c| c == '=' || separates(c)).unwrap_or(text.len()));
             let Some(value) = after.trim_start().strip_prefix('=') else {
-                // A word without a value is the scheme of the next challenge.
-                if in_bearer {
+                // The scheme of the next challenge is a word without a value, at the start or after a comma.
+                if begins && found.is_some() {
                     break;
                 }
-                in_bearer = word.eq_ignore_ascii_case("bearer");
-                rest = after.trim_start_matches(separates);
+                found = found.or_else(|| (begins && word.eq_ignore_ascii_case("bearer")).then(Self::default));
+                rest = after;
                 continue;
             };
             let (value, after) = split_value(value.trim_start());
+            rest = after;
+            let Some(found) = &mut found else { continue };
             match word.to_ascii_lowercase().as_str() {
-                _ if !in_bearer => {}
-                "resource_metadata" => found.resource_metadata = Some(value),
-                "scope" => found.scopes = value.split_whitespace().map(str::to_owned).collect(),
-                "error" => found.error = Some(value),
+                "resource_metadata" => found.resource_metadata = found.resource_metadata.take().or(Some(value)),
+                "scope" if found.scopes.is_empty() => {
+                    found.scopes = value.split_whitespace().map(str::to_owned).collect();
+                }
+                "error" => found.error = found.error.take().or(Some(value)),
                 _ => {}
             }
-            rest = after.trim_start_matches(separates);
         }
         found
     }
@@ -89,6 +95,23 @@ mod tests {
             let challenge = parse(values);
             assert_eq!(challenge.resource_metadata, wanted, "{values:?}");
             assert!(challenge.scopes.is_empty(), "{values:?}");
+        }
+    }
+
+    #[test]
+    fn malformed_parameters_do_not_hide_others_of_a_bearer_challenge() {
+        let first =
+            r#"Bearer error=invalid_token, error_description=The token expired, resource_metadata="m", scope="x""#;
+        for values in [
+            &[first][..],
+            &[r#"Bearer scope="x"b, resource_metadata="m", error=invalid_token"#],
+            &[r#"Basic realm="x"#, r#"Bearer error="invalid_token", scope="x", resource_metadata="m""#],
+            &[r#"Bearer error=invalid_token, scope=x, resource_metadata=m, error=e, scope=s, resource_metadata=r"#],
+        ] {
+            let challenge = parse(values);
+            assert_eq!(challenge.error.as_deref(), Some("invalid_token"), "{values:?}");
+            assert_eq!(challenge.resource_metadata.as_deref(), Some("m"), "{values:?}");
+            assert_eq!(challenge.scopes, ["x"], "{values:?}");
         }
     }
 
