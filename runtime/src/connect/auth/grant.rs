@@ -5,6 +5,7 @@
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use serde_json::Value;
+use url::Url;
 use url::form_urlencoded::Serializer;
 
 use super::client::{Client, Form};
@@ -49,12 +50,18 @@ impl Core {
         scopes: &[String],
         mut grant: Form,
     ) -> Result<Tokens, Refusal> {
+        let endpoint = self.token_endpoint(server)?;
+        let header = client.authenticate(&server.issuer, &mut grant)?;
+        let body = self.request(endpoint.as_str(), resource, grant, header).await?;
+        Ok(granted(&body, &client.id, resource, scopes)?)
+    }
+
+    /// Returns the URL to request tokens at.
+    pub(super) fn token_endpoint(&self, server: &AuthorizationServer) -> Result<Url, String> {
         let endpoint = text(&server.metadata, "token_endpoint").ok_or_else(|| {
             format!("the authorization server {} has no token endpoint", quoted(&server.issuer, &self.fetch.redactor))
         })?;
-        let header = client.authenticate(&server.issuer, &mut grant)?;
-        let body = self.request(&endpoint, resource, grant, header).await?;
-        Ok(granted(&body, &client.id, resource, scopes)?)
+        self.fetch.allowed(&endpoint, "the token endpoint")
     }
 
     /// Returns the identity provider's word that the user may reach the server (an ID-JAG).

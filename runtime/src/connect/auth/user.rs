@@ -39,6 +39,8 @@ impl Core {
                 quoted(&server.issuer, &self.fetch.redactor)
             ));
         }
+        // No user is asked for a code that cannot be exchanged.
+        self.token_endpoint(server)?;
         let (redirect, inbox) = match &settings.redirect {
             Some((redirect, program)) => (redirect.clone(), Inbox::Program(program)),
             None => {

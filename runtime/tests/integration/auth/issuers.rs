@@ -4,7 +4,7 @@ use mcp_bindgen_runtime::OAuth;
 use serde_json::json;
 
 use super::server::{Server, agree};
-use super::{call, client};
+use super::{call, client, refused};
 
 #[tokio::test]
 async fn failed_authorization_at_another_issuer_keeps_the_tokens_of_the_first() {
@@ -35,4 +35,16 @@ async fn client_of_a_metadata_url_renews_at_a_server_that_takes_no_new_ones() {
     let state = server.state();
     assert_eq!((state.registrations.len(), state.authorizations.len()), (0, 1));
     assert_eq!(state.grants_of("refresh_token"), 1);
+}
+
+#[tokio::test]
+async fn unusable_token_endpoint_is_an_error_before_a_user_is_asked() {
+    for (endpoint, expected) in [(json!(null), "no token endpoint"), (json!("http://auth.example/token"), "https")] {
+        let server = Server::start().await;
+        server.state().metadata = json!({"token_endpoint": endpoint});
+        let error = refused(&server, &OAuth::new().on_url(agree)).await;
+        assert!(error.contains(expected), "{error}");
+        let state = server.state();
+        assert!(state.registrations.is_empty() && state.authorizations.is_empty(), "{endpoint}");
+    }
 }
