@@ -109,6 +109,8 @@ pub(super) async fn register(
             post.header(CONTENT_TYPE, "application/json").body(request)
         })
         .await?;
+    // The redactor otherwise learns it only from a later request, and in its encoded form.
+    text(&body, "client_secret").iter().for_each(|secret| fetch.redactor.learn(secret));
     Ok(read(&body, server, redirect).ok_or("the authorization server registered the client without a `client_id`")?)
 }
 

@@ -264,6 +264,8 @@ async fn authorization_server_cannot_repeat_a_secret_in_an_error() {
         OAuth::client_credentials("me", "client-secret-2"),
         OAuth::client_credentials_with_key("me", key),
         OAuth::workload("me", async |_| Ok::<_, String>("workload-jwt-1".to_owned())),
+        // A registered client, with a secret.
+        OAuth::new().on_url(agree),
     ];
     let basic = "bWU6Y2xpZW50LXNlY3JldC0y";
     for (way, after) in ways.iter().flat_map(|way| [0, 30, 170, 185, 192].map(|after| (way, after))) {
