@@ -69,7 +69,8 @@ fn in_file(path: &Path, name: &str) -> Result<Option<String>, SecretError> {
     let lines = dotenvy::from_path_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let lines = lines.map_err(|error| match error {
         dotenvy::Error::LineParse(_, column) => wrong(&format!("a line is not `NAME=value`, at character {column}")),
-        _ => wrong("it is not readable UTF-8 text"),
+        dotenvy::Error::Io(error) if error.kind() != ErrorKind::InvalidData => wrong("it cannot be opened"),
+        _ => wrong("it is not UTF-8 text"),
     })?;
     Ok(lines.into_iter().find(|(key, _)| key == name).map(|(_, value)| value))
 }
@@ -131,6 +132,14 @@ mod tests {
         let error =
             find_secret(&folder_as_file, &variable, &super::super::secrets::LocalSecrets).await.expect_err("a folder");
         assert!(error.to_string().contains("not a file"), "{error}");
+    }
+
+    #[test]
+    fn file_of_variables_that_is_no_text_is_not_called_unreadable() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), b"A=\xff\n").expect("the file is written");
+        let error = in_file(file.path(), "A").expect_err("no UTF-8").to_string();
+        assert!(error.contains("not UTF-8"), "{error}");
     }
 
     #[tokio::test]
