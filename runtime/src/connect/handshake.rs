@@ -10,7 +10,8 @@ use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientCapabilities, Implementation, InitializeRequestParams, ProtocolVersion, RequestMetaObject, TASKS_EXTENSION_ID,
+    ClientCapabilities, ErrorCode, Implementation, InitializeRequestParams, ProtocolVersion, RequestMetaObject,
+    TASKS_EXTENSION_ID,
 };
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
@@ -191,13 +192,22 @@ impl Handshake {
     async fn discover(&self, session: &Session) -> Result<Agreed, HandshakeError> {
         *lock(&self.last) = DISCOVER;
         let version = ProtocolVersion::LATEST;
-        let answer = session.ask(MethodCall::new(DISCOVER, Map::new())).await;
-        let checked = answer.and_then(|answer| {
-            let offered = answer.get("supportedVersions").and_then(Value::as_array);
-            match offered.is_some_and(|offered| offered.iter().any(|offered| offered == version.as_str())) {
-                true => Ok(Agreed { version, answer }),
-                false => Err(RequestError::invalid(format!("the server does not support version {version}"))),
-            }
+        let is_in = |offered: Option<&Value>| {
+            let offered = offered.and_then(Value::as_array);
+            offered.is_some_and(|offered| offered.iter().any(|offered| offered == version.as_str()))
+        };
+        let ask = || session.ask(MethodCall::new(DISCOVER, Map::new()));
+        let mut answer = ask().await;
+        // The server refused the version, and names it as one that it supports.
+        if let Err(RequestError::Rpc(error)) = &answer
+            && error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
+            && is_in(error.data.as_ref().and_then(|data| data.get("supported")))
+        {
+            answer = ask().await;
+        }
+        let checked = answer.and_then(|answer| match is_in(answer.get("supportedVersions")) {
+            true => Ok(Agreed { version: version.clone(), answer }),
+            false => Err(RequestError::invalid(format!("the server does not support version {version}"))),
         });
         checked.map_err(|error| HandshakeError { method: DISCOVER, error: Some(error) })
     }

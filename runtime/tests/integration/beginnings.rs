@@ -8,7 +8,7 @@ use mcp_bindgen_runtime::{Client, ClientOptions, ConnectErrorKind};
 use serde_json::{Map, json};
 use tokio::io::AsyncReadExt;
 
-use crate::common::scripted::{Received, discovered, json_response, result, scripted, usual};
+use crate::common::scripted::{Received, discovered, json_response, response, result, scripted, usual};
 
 const LEGACY: &str = "2025-11-25";
 const MODERN: &str = "2026-07-28";
@@ -69,6 +69,28 @@ async fn refused_discover_falls_back_to_initialize() {
         }
         assert!(seen.iter().any(|request| request.starts_with("tools/call")));
     }
+}
+
+#[tokio::test]
+async fn discover_refused_for_a_supported_version_is_sent_once_more() {
+    let discovers = Mutex::new(0);
+    let url = scripted(move |received| {
+        let mut discovers = discovers.lock().unwrap();
+        Some(match received.method() {
+            "server/discover" if *discovers == 0 => {
+                *discovers += 1;
+                let error = json!({ "code": -32022, "message": "unsupported", "data": { "supported": [MODERN] } });
+                let body = json!({ "jsonrpc": "2.0", "id": received.body["id"], "error": error });
+                response("400 Bad Request", "application/json", &body.to_string())
+            }
+            "server/discover" => result(received, discovered()),
+            "initialize" => refusal(received),
+            _ => usual(received),
+        })
+    })
+    .await;
+    let client = Client::with_options(ServerConfig::http("remote", url), options(MODERN));
+    client.call("t", Map::new()).await.unwrap();
 }
 
 #[tokio::test]
