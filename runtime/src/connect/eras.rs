@@ -220,7 +220,7 @@ async fn attempt(
 
 fn refused(fail: &impl Fn(Kind, &str) -> ConnectError, refusal: &HandshakeError) -> ConnectError {
     let method = refusal.method;
-    match &refusal.error {
+    match refusal.error.as_deref() {
         None => fail(Kind::Transport, &format!("the connection was closed before `{method}` was answered")),
         Some(RequestError::Rpc(error)) => {
             let message = format!("`{method}` failed with JSON-RPC error {}: {}", error.code.0, error.message);

@@ -53,19 +53,15 @@ pub(crate) struct Agreed {
 pub(crate) struct HandshakeError {
     pub(crate) method: &'static str,
     /// The error of the request; `None` if the connection was closed.
-    pub(crate) error: Option<RequestError>,
+    pub(crate) error: Option<Box<RequestError>>,
+    /// `true` if the server may accept the other handshake method.
+    is_about_the_method: bool,
 }
 
 impl HandshakeError {
-    /// Returns `true` if the server may accept the other handshake method.
-    fn is_about_the_method(&self) -> bool {
-        let is_auth = matches!(&self.error, Some(RequestError::Failed(failure)) if failure.wants_authorization);
-        !is_auth && (self.is_answer() || (self.method == DISCOVER && self.error.is_some()))
-    }
-
     /// Returns `true` if the server answered.
     fn is_answer(&self) -> bool {
-        match &self.error {
+        match self.error.as_deref() {
             Some(RequestError::Rpc(_)) => true,
             Some(RequestError::Failed(failure)) => failure.dispatched == Dispatched::Yes,
             _ => false,
@@ -104,7 +100,7 @@ impl Handshake {
         receiving: &mut Receiving,
         head_start: Option<Duration>,
     ) -> Result<Agreed, HandshakeError> {
-        let closed = |method| HandshakeError { method, error: None };
+        let closed = |method| HandshakeError { method, error: None, is_about_the_method: false };
         let outcome = {
             let mut making = pin!(self.make(session, head_start));
             tokio::select! {
@@ -136,7 +132,7 @@ impl Handshake {
         let Some(head_start) = head_start else {
             return match self.initialize(session).await {
                 // The error of a handshake is clearer than an unknown `server/discover`.
-                Err(refusal) if refusal.is_about_the_method() => self.discover(session).await.map_err(|_| refusal),
+                Err(refusal) if refusal.is_about_the_method => self.discover(session).await.map_err(|_| refusal),
                 outcome => outcome,
             };
         };
@@ -150,7 +146,7 @@ impl Handshake {
         tokio::select! {
             biased;
             outcome = &mut discovering => match outcome {
-                Err(refusal) if refusal.is_about_the_method() => {
+                Err(refusal) if refusal.is_about_the_method => {
                     drop(refused);
                     initializing.await
                 }
@@ -168,20 +164,23 @@ impl Handshake {
         let exchange = async {
             let params = InitializeRequestParams::new(self.capabilities.clone(), self.name.clone());
             let params = serde_json::to_value(params.with_protocol_version(self.version.clone())).unwrap_or_default();
-            let answer = session.ask(MethodCall::with(INITIALIZE, params)).await?;
+            let answer = session.ask(MethodCall::with(INITIALIZE, params)).await;
+            let answer = answer.map_err(|error| (matches!(error, RequestError::Rpc(_)), error))?;
             let version = answer.get("protocolVersion").and_then(Value::as_str);
-            let version = version.ok_or_else(|| RequestError::invalid("the response has no `protocolVersion`"))?;
+            let version =
+                version.ok_or_else(|| (true, RequestError::invalid("the response has no `protocolVersion`")))?;
             let version = known_version(version).ok_or_else(|| {
                 let known: Vec<&str> = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
                 let known = known.join(", ");
-                RequestError::invalid(format!("the server speaks protocol version `{version}`; supported are {known}"))
+                let message = format!("the server speaks protocol version `{version}`; supported are {known}");
+                (false, RequestError::invalid(message))
             })?;
             let begun = MethodCall::new("notifications/initialized", Map::new());
-            session.notify(begun).await.map_err(RequestError::Failed)?;
+            session.notify(begun).await.map_err(|failure| (false, RequestError::Failed(failure)))?;
             Ok(Agreed { version, answer })
         };
-        exchange.await.map_err(|error| {
-            let refusal = HandshakeError { method: INITIALIZE, error: Some(error) };
+        exchange.await.map_err(|(is_about_the_method, error)| {
+            let refusal = HandshakeError { method: INITIALIZE, error: Some(Box::new(error)), is_about_the_method };
             if refusal.is_answer() {
                 self.refusal.get_or_init(|| refusal.clone());
             }
@@ -209,7 +208,10 @@ impl Handshake {
             true => Ok(Agreed { version: version.clone(), answer }),
             false => Err(RequestError::invalid(format!("the server does not support version {version}"))),
         });
-        checked.map_err(|error| HandshakeError { method: DISCOVER, error: Some(error) })
+        checked.map_err(|error| {
+            let is_auth = matches!(&error, RequestError::Failed(failure) if failure.wants_authorization);
+            HandshakeError { method: DISCOVER, error: Some(Box::new(error)), is_about_the_method: !is_auth }
+        })
     }
 }
 

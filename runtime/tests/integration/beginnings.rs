@@ -117,6 +117,34 @@ async fn refused_initialize_falls_back_to_discover() {
     client.call("t", Map::new()).await.unwrap();
 }
 
+#[tokio::test]
+async fn initialize_answer_falls_back_to_discover_only_without_a_version() {
+    type Initialize = fn(&Received) -> String;
+    let without: Initialize = |received| result(received, json!({ "capabilities": {} }));
+    let unknown: Initialize = |received| result(received, json!({ "protocolVersion": "1", "capabilities": {} }));
+    let unreadable: Initialize = |received| json_response(&json!({ "jsonrpc": "2.0", "id": received.body["id"] }));
+    for (initialize, refused) in [
+        (without, None),
+        (unknown, Some("`initialize` failed: the server speaks protocol version `1`; supported are ")),
+        (unreadable, Some("`initialize` failed: ")),
+    ] {
+        let url = scripted(move |received| {
+            Some(match received.method() {
+                "initialize" => initialize(received),
+                "server/discover" => result(received, discovered()),
+                _ => usual(received),
+            })
+        })
+        .await;
+        let client = Client::with_options(ServerConfig::http("remote", url), options(LEGACY));
+        match (client.connect().await, refused) {
+            (Ok(()), None) => {}
+            (Err(error), Some(part)) => assert!(error.message.contains(part), "{error}"),
+            (outcome, _) => panic!("{outcome:?}"),
+        }
+    }
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn server_that_exits_after_one_handshake_is_restarted_for_the_other() {
