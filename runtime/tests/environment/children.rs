@@ -248,6 +248,7 @@ fn failed_server_error_lists_variables_not_passed() {
         ("FORECAST_TOKEN", "abcdefgh"),
         ("OTHER_SETTING", "two"),
         ("MAPPED_TOKEN", "ijklmnop"),
+        ("EXTRA_CERTS", "/three"),
     ];
     let fails = |script: &str| {
         let server = json!({ "command": "sh", "args": ["-c", script], "env": { "MAPPED": "${MAPPED_TOKEN}" } });
@@ -263,6 +264,8 @@ fn failed_server_error_lists_variables_not_passed() {
     assert!(said.contains("not passed to the server: `WEATHER_HOST`, `FORECAST_TOKEN`\n"), "{said}");
     let said = fails("exit 1");
     assert!(said.contains("not passed to the server: `WEATHER_HOST`, `FORECAST_TOKEN`\n"), "{said}");
+    let said = fails("echo 'getaddrinfo ENOTFOUND' >&2; exit 1");
+    assert!(said.contains("not passed to the server: `WEATHER_HOST`\n"), "{said}");
     let said = fails("echo 'SyntaxError' >&2; exit 1");
     assert!(said.contains("not passed to the server: `WEATHER_HOST`\n") && !said.contains("abcdefgh"), "{said}");
     let many: Vec<(String, String)> = (0..9).map(|n| (format!("WEATHER_{n}"), "value".to_owned())).collect();

@@ -43,11 +43,13 @@ const NO_REASON: [&str; 4] = ["no_proxy", "npm_config_noproxy", "npm_config_user
 
 /// How many variables an error names.
 const MOST_NAMED: usize = 4;
-/// Parts of names of variables that a server may have needed: for logins, proxies and certificates.
-const NEEDED: &str = "TOKEN,KEY,SECRET,PASSWORD,CREDENTIAL,PROXY,CERT,CA_BUNDLE,CAINFO";
-/// The words on stderr that suggest such a variable.
-const SUGGESTING: &str = "token,key,secret,password,credential,auth,proxy,connect,network,resolve,getaddrinfo,\
-    unreachable,timed out,timeout,fetch,cert,tls,ssl,issuer";
+/// Parts of names of variables that a server may have needed, and the words on stderr that suggest it.
+const NEEDED: [(&str, &str); 3] = [
+    ("TOKEN,KEY,SECRET,PASSWORD,CREDENTIAL", "token,key,secret,password,credential,auth"),
+    ("PROXY", "proxy,connect,network,resolve,getaddrinfo,unreachable,timed out,timeout,fetch"),
+    (CERT, "cert,tls,ssl,issuer"),
+];
+const CERT: &str = "CERT,CA_BUNDLE,CAINFO";
 
 /// A program that downloads the package of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,18 +103,25 @@ pub(super) fn of<'p>(program: &'p Program<'_>) -> impl Iterator<Item = (&'p str,
 }
 
 /// Names set variables that a failed server did not receive, but may need. These are variables that its output
-/// mentions, variables with its name as a prefix, and those for logins and networks if its stderr suggests one.
+/// mentions, variables with its name as a prefix, and those of a kind that its stderr suggests.
 pub(crate) fn missed(config: &ServerConfig, stderr: &str) -> Option<String> {
     let prefix = format!("{}_", config.name.to_ascii_uppercase().replace('-', "_"));
     let words = stderr.to_ascii_lowercase();
-    let suggests = words.trim().is_empty() || SUGGESTING.split(',').any(|word| words.contains(word));
+    let is_silent = words.trim().is_empty();
+    let suggests = |name: &str| {
+        NEEDED.iter().any(|(parts, hints)| {
+            // Certificates are passed on; a silent server failed for another reason.
+            let is_hinted = (is_silent && *parts != CERT) || hints.split(',').any(|hint| words.contains(hint));
+            is_hinted && parts.split(',').any(|part| name.contains(part))
+        })
+    };
     let rank = |name: &str, value: &str| {
         let upper = name.to_ascii_uppercase();
         match () {
             () if is_passed(config, name) || is_given_otherwise(config, value) => None,
             () if mentions(stderr, name) => Some(0),
             () if upper.starts_with(&prefix) => Some(1),
-            () if suggests && NEEDED.split(',').any(|part| upper.contains(part)) => Some(2),
+            () if suggests(&upper) => Some(2),
             () => None,
         }
     };
