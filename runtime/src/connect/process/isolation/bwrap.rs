@@ -1,6 +1,7 @@
 //! Finds bubblewrap in the folders of the system. `PATH` may name folders that a server can write to, and a server
 //! could replace its sandbox there.
 
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -35,14 +36,15 @@ impl Tool {
         let Self { key, package, program } = self;
         let mut refusal = None;
         for path in folders.iter().map(|folder| folder.join(program)) {
-            let Ok(way) = follow(&path) else { continue };
-            match self.fault(&way, writable) {
-                Some((kind, fault)) => {
-                    let message = format!("{key} cannot use `{}`: {fault}", path_text(&path));
-                    refusal.get_or_insert((kind, message));
-                }
-                None => return Ok(way.real),
-            }
+            let (kind, fault) = match follow(&path) {
+                Ok(way) => match self.fault(&way, writable) {
+                    Some(fault) => fault,
+                    None => return Ok(way.real),
+                },
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => (Kind::Unsupported, error.to_string()),
+            };
+            refusal.get_or_insert((kind, format!("{key} cannot use `{}`: {fault}", path_text(&path))));
         }
         Err(refusal.unwrap_or_else(|| {
             let folders = folders.iter().map(|folder| path_text(folder)).collect::<Vec<_>>().join(", ");
@@ -61,16 +63,18 @@ impl Tool {
             return Some((Kind::Config, message));
         }
         way.places().flat_map(Path::ancestors).find_map(|place| {
-            let found = place.symlink_metadata().ok();
+            let found = match place.symlink_metadata() {
+                Ok(found) => found,
+                Err(error) => return Some((Kind::Unsupported, error.to_string())),
+            };
             // In a folder with the sticky bit, such as /nix/store, other users cannot remove root's files. The mode of a
             // link has no meaning.
-            let is_open = found.as_ref().is_some_and(|found| {
-                let is_shared = found.is_dir() && found.mode() & STICKY != 0;
-                !found.is_symlink() && !is_shared && found.mode() & OTHERS_MAY_WRITE != 0
-            });
-            let fault = match found {
-                Some(_) if is_open => "users other than root can write to",
-                Some(found) if found.uid() == 0 => return None,
+            let is_shared = found.is_dir() && found.mode() & STICKY != 0;
+            let fault = match found.uid() {
+                _ if !found.is_symlink() && !is_shared && found.mode() & OTHERS_MAY_WRITE != 0 => {
+                    "users other than root can write to"
+                }
+                0 => return None,
                 _ => "root does not own",
             };
             let (place, package, install) = (path_text(place), self.package, self.how_to_install());
@@ -113,6 +117,15 @@ mod tests {
             )
         );
         assert!(FOLDERS.iter().all(|path| path.starts_with('/')), "none depends on the environment or the folder");
+    }
+
+    #[test]
+    fn program_that_cannot_be_followed_is_refused_with_the_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let bwrap = folder.path().join("bwrap");
+        symlink("bwrap", &bwrap).unwrap();
+        let expected = format!("its `isolation` cannot use `{}`: too many symbolic links", bwrap.display());
+        assert_eq!(refused(folder.path(), &[]), (Kind::Unsupported, expected));
     }
 
     #[test]
