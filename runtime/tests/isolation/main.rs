@@ -423,7 +423,7 @@ async fn invalid_isolation_is_refused_before_any_program_runs() {
     let in_home = InHome::new();
     let name = text(in_home.path().file_name().expect("a name"));
     refused(Isolation::new().read([format!("~{name}")]), "which does not exist").await;
-    refused(Isolation::new().read([""]), "which cannot be mounted").await;
+    refused(Isolation::new().read([""]), "which is not a directory").await;
     refused(Isolation::new().read(["a\0b"]), "which cannot be mounted").await;
     refused(Isolation::new().read(["/proc/1"]), "its own `/dev` and `/proc`").await;
     refused(Isolation::new().write(["/dev"]), "its own `/dev`").await;

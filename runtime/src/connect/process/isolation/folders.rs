@@ -141,6 +141,7 @@ impl Plan {
         let way = match std::path::absolute(path).and_then(|path| follow(&path)) {
             Ok(way) => way,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return wrong("which does not exist"),
+            Err(_) if folder.as_os_str().is_empty() => return wrong("which is not a directory"),
             Err(error) => return wrong(&format!("which cannot be mounted: {error}")),
         };
         if OWN.iter().any(|own| way.real.starts_with(own)) {
