@@ -54,9 +54,10 @@ impl FarEnd for Child {
                 None => notes.problem("the server closed its stdout but is still running".to_owned()),
             }
         }
-        if let Some(stderr) = self.stderr.take() {
+        if let Some(stderr) = &mut self.stderr {
             // A grandchild may hold stderr open forever.
             let _ = tokio::time::timeout(PATIENCE_FOR_LAST_STDERR, stderr).await;
+            self.stderr = None;
         }
     }
 
