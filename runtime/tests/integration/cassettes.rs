@@ -99,8 +99,10 @@ async fn replayed_session_matches_the_recorded_one_over_every_transport() {
 #[tokio::test]
 async fn results_of_a_tool_are_those_that_were_recorded_for_it() {
     let (mark, place) = (Mark::new(), Place::new());
-    let client = place.recording(good(&mark), ClientOptions::new());
+    let recording = Cassette::record(place.path()).expect("it can be recorded");
+    let client = Client::with_options(good(&mark), ClientOptions::new().cassette(recording.clone()));
     add(&client, 1, 2).await.expect("a sum");
+    assert!(recording.results("add").is_empty(), "it does not replay");
     client.call("always_fails", object(json!({"reason": "x"}))).await.expect("a result");
     add(&client, 3, 4).await.expect("a sum");
     client.close().await;

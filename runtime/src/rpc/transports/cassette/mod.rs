@@ -89,8 +89,8 @@ impl Cassette {
         &self.0.path
     }
 
-    /// Returns the recorded results of a tool, in the order of the calls, for any arguments and without protocol
-    /// errors.
+    /// Returns the results of a tool in a replayed cassette, in the order of the calls, for any arguments and without
+    /// protocol errors. Empty while recording.
     ///
     /// ```no_run
     /// let cassette = mcp_bindgen_runtime::Cassette::replay("tests/cassettes/issues.jsonl")?;
@@ -101,6 +101,9 @@ impl Cassette {
     /// ```
     #[must_use]
     pub fn results(&self, tool: &str) -> Vec<ToolResult> {
+        if !self.replays() {
+            return Vec::new();
+        }
         let tape = lock(&self.0.tape);
         let server = tape.server.as_deref().unwrap_or_default();
         let is_call =
