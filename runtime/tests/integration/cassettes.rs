@@ -113,6 +113,14 @@ async fn results_of_a_tool_are_those_that_were_recorded_for_it() {
 }
 
 #[tokio::test]
+async fn result_beside_an_empty_error_is_replayed() {
+    let place = recorded(&[(1, 2)]).await;
+    let both = place.text().replace("\"response\":{", "\"response\":{\"error\":null,");
+    std::fs::write(place.path(), both).unwrap();
+    assert_eq!(add(&place.replaying(ClientOptions::new()), 1, 2).await.unwrap(), json!({"result": 3}));
+}
+
+#[tokio::test]
 async fn equal_sessions_record_equal_files() {
     let mark = Mark::new();
     let texts = [Place::new(), Place::new()];
@@ -278,6 +286,8 @@ async fn truncated_or_malformed_cassette_is_refused_before_any_call() {
         kept.collect::<String>()
     };
     assert!(matches!(read(&without(2)), CassetteError::Truncated { .. }), "a line is missing in the middle");
+    let newer = read(&whole.replace(lines[0], "{\"cassette\":2}"));
+    assert!(matches!(newer, CassetteError::NewerFormat { format: 2, .. }), "it has another header: {newer}");
     let newer = read(&whole.replace("{\"cassette\":1", "{\"cassette\":2"));
     assert!(matches!(newer, CassetteError::NewerFormat { format: 2, known: 1, .. }), "{newer}");
     assert!(newer.to_string().contains("has format 2, and this version of mcp-bindgen reads 1"), "{newer}");
@@ -287,11 +297,17 @@ async fn truncated_or_malformed_cassette_is_refused_before_any_call() {
         (whole.replace(",\"server\":\"fixture\"", ""), 1),
         (format!("{whole}{{}}\n"), lines.len() + 1),
         (whole.replacen(lines[1], "{'}", 1), 2),
+        (whole.replacen(lines[1], "", 1), 2),
+        (whole.replacen(lines[1], &lines[1][..lines[1].len() - 1], 1), 2),
         (whole.replace("\"result\":", "\"results\":"), 2),
     ] {
         let error = read(&text);
         assert!(matches!(error, CassetteError::Malformed { line: found, .. } if found == line), "{line}: {error}");
         assert!(error.to_string().contains(&format!("session.jsonl:{line}: ")), "{error}");
+    }
+    for (field, lack) in [("\"cassette\":1,", "no `cassette`"), (",\"server\":\"fixture\"", "no `server`")] {
+        let error = read(&whole.replace(field, ""));
+        assert!(error.to_string().contains(lack), "{error}");
     }
     std::fs::write(place.path(), [0xff, 0xfe]).unwrap();
     assert!(matches!(Cassette::replay(place.path()), Err(CassetteError::Read { .. })));

@@ -5,6 +5,7 @@ use std::path::Path;
 use mcp_bindgen_model::printable;
 use rmcp::model::ErrorData;
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 use serde_json::{Map, Value, json};
 
 use super::CassetteError;
@@ -57,18 +58,35 @@ pub(super) struct Heard {
 
 /// The outcome of a request, without secrets.
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", try_from = "Map<String, Value>")]
 pub(super) enum Outcome {
     Result(Value),
     Error(Value),
 }
 
+impl TryFrom<Map<String, Value>> for Outcome {
+    type Error = &'static str;
+
+    /// Takes the result if there is an error beside it, as from servers that send `"error": null`.
+    fn try_from(mut fields: Map<String, Value>) -> Result<Self, &'static str> {
+        let result = fields.remove("result").map(Self::Result);
+        result.or_else(|| fields.remove("error").map(Self::Error)).ok_or("it has neither `result` nor `error`")
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "it is not a request with its response")]
 enum Line {
-    Head { cassette: u64, server: String },
+    Head {
+        cassette: u64,
+        /// The name of the server. A later format may have none.
+        #[serde(default)]
+        server: Value,
+    },
     Exchange(Exchange),
-    End { end: usize },
+    End {
+        end: usize,
+    },
 }
 
 impl Tape {
@@ -88,17 +106,22 @@ impl Tape {
         let malformed = |line, message: String| CassetteError::Malformed { path: path.to_owned(), line, message };
         let truncated = |message| CassetteError::Truncated { path: path.to_owned(), message };
         let mut tape = Self { is_saved: true, ..Self::default() };
+        let last = text.lines().count();
         let mut end = None;
         for (line, text) in (1..).zip(text.lines()) {
-            let read = serde_json::from_str(text).map_err(|error| match error.is_eof() {
-                true => truncated(format!("line {line} is incomplete")),
-                false => malformed(line, error.to_string()),
+            let read = serde_json::from_str(text).map_err(|error| match error.classify() {
+                Category::Eof if line == last && end.is_none() => truncated(format!("line {line} is incomplete")),
+                Category::Data if line == 1 => malformed(1, "the first line has no `cassette`, its format".to_owned()),
+                _ => malformed(line, error.to_string()),
             })?;
             match (read, tape.server.is_some(), end) {
                 (Line::Head { cassette: format, .. }, ..) if format > FORMAT => {
                     return Err(CassetteError::NewerFormat { path: path.to_owned(), format, known: FORMAT });
                 }
-                (Line::Head { server, .. }, false, None) => tape.server = Some(server),
+                (Line::Head { server: Value::String(server), .. }, false, None) => tape.server = Some(server),
+                (Line::Head { .. }, false, None) => {
+                    return Err(malformed(line, "the first line has no `server`".to_owned()));
+                }
                 (Line::Exchange(exchange), true, None) if exchange.response.is_some() => tape.exchanges.push(exchange),
                 (Line::End { end: count }, true, None) => end = Some(count),
                 _ => {
