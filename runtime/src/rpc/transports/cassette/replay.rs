@@ -3,6 +3,7 @@
 //! A request is answered while its future is polled, and dropping that ends its exchange. `close` acts when it is
 //! called, and `receive` is cancel safe.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::future::ready;
 use std::sync::{Arc, Mutex};
@@ -95,7 +96,7 @@ impl ReplaySender {
     }
 
     /// Returns the recorded exchange for the request; equal requests use up their exchanges in order. A conversation
-    /// may begin more often than it did in the recording.
+    /// may begin more often than it did in the recording, and then begins like the last one.
     ///
     /// # Errors
     /// Fails with the nearest exchange if none matches.
@@ -104,12 +105,17 @@ impl ReplaySender {
         let mut tape = lock(&self.cassette.0.tape);
         let of_method = tape.exchanges.iter_mut().filter(|exchange| exchange.request.method == request.method);
         let similar = of_method.filter(|exchange| exchange.request.subject() == request.subject());
-        let compared = similar.map(|exchange| (differences(&exchange.request.params, &request.params), exchange));
-        let message = match compared.min_by_key(|(differences, exchange)| (differences.len(), exchange.is_played)) {
-            Some((differences, _)) if !differences.is_empty() => {
+        let compared = (0..).zip(similar).map(|(at, exchange)| {
+            let differences = differences(&exchange.request.params, &request.params);
+            // The first that is not played, or else the last.
+            let order = (differences.len(), exchange.is_played.then_some(Reverse(at)));
+            (order, differences, exchange)
+        });
+        let message = match compared.min_by_key(|(order, ..)| *order) {
+            Some((_, differences, _)) if !differences.is_empty() => {
                 return Err(CassetteError::Changed { path, request: title, differences });
             }
-            Some((_, exchange)) if !exchange.is_played || request.begins() => {
+            Some((.., exchange)) if !exchange.is_played || request.begins() => {
                 exchange.is_played = true;
                 return Ok(exchange.clone());
             }
@@ -167,5 +173,29 @@ impl Transport for ReplayTransport {
     fn close(&mut self) -> BoxFuture<'_, ()> {
         self.ledger.close(&Failure::lost(CLOSED), None);
         Box::pin(ready(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn last_handshake_is_used_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("session.jsonl");
+        let handshake = |name| json!({ "request": { "method": "initialize" }, "response": { "result": name } });
+        let head = json!({ "cassette": 1, "server": "server" });
+        let (first, second) = (handshake("first"), handshake("second"));
+        std::fs::write(&path, format!("{head}\n{first}\n{second}\n{{\"end\":2}}\n")).expect("it is written");
+        let cassette = Cassette::replay(&path).expect("a cassette");
+        let (arriving, _arrived) = unbounded_channel();
+        let (ledger, questions) = (Ledger::new(Duration::MAX, Redactor::default()), Mutex::default());
+        let sender = ReplaySender { cassette, ledger, redactor: Redactor::default(), arriving, questions };
+        let request = Request { method: "initialize".to_owned(), params: Value::Null };
+        let names = [(); 3].map(|()| json!(sender.next(&request).expect("a handshake").response)["result"].clone());
+        assert_eq!(names, ["first", "second", "second"]);
     }
 }
