@@ -74,7 +74,7 @@ impl Book {
     }
 
     /// Returns the request that a response with this id answers; `answers` is the request whose response carried it,
-    /// and `error` is its code if it is an error. A response without an id answers the only possible request.
+    /// and `error` is the code of the error in it. A response without an id answers the only possible request.
     pub(super) fn answered(
         &mut self,
         id: Option<&RequestId>,

@@ -43,7 +43,7 @@ pub(crate) trait Witness: Send + Sync {
     /// Observes a message that was handed to the transport.
     fn sent(&self, message: &Message);
 
-    /// Observes the response to a request.
+    /// Observes the response to a request. An error has no secrets, and defaults for missing members.
     fn answered(&self, id: &RequestId, answer: &Result<Value, ErrorData>);
 
     /// Observes a request or notification of the server.
@@ -220,17 +220,18 @@ impl Ledger {
         let id = fields.remove("id").and_then(|id| serde_json::from_value::<RequestId>(id).ok());
         let mut book = lock(&self.book);
         book.silence = Silence::default();
-        let answer = match (fields.remove("result"), fields.remove("error"), fields.remove(UNREADABLE)) {
-            (Some(result), ..) => Ok(Ok(result)),
-            (None, Some(mut error), _) => {
-                self.redactor.value(&mut error);
-                Ok(Err(messages::error_data(&error, "no message was given")))
-            }
-            (None, None, Some(why)) => Err(why.as_str().unwrap_or_default().to_owned()),
+        let error = fields.remove("error").map(|mut error| {
+            self.redactor.value(&mut error);
+            messages::error_data(&error, "no message was given")
+        });
+        let code = error.as_ref().map(|error| error.code.0);
+        let answer = match (fields.remove(UNREADABLE), fields.remove("result"), error) {
+            (Some(why), ..) => Err(why.as_str().unwrap_or_default().to_owned()),
+            (None, Some(result), _) => Ok(Ok(result)),
+            (None, None, Some(error)) => Ok(Err(error)),
             (None, None, None) if id.is_some() => Err("the response has neither `result` nor `error`".to_owned()),
             (None, None, None) => return,
         };
-        let code = if let Ok(Err(error)) = &answer { Some(error.code.0) } else { None };
         let Some(ticket) = book.answered(id.as_ref(), answers, code) else {
             let id = id.map(|id| id.to_string()).unwrap_or_default();
             let id = self.redactor.shown_line(&id, LONGEST_MESSAGE);

@@ -308,7 +308,11 @@ fn unreadable_value_drops_a_list_item_or_a_whole_result() {
     let list = br#"{"id": 1, "result": {"tools": [{"name": "a", "maximum": 1e400}, {"name": "\ud800"}]}}"#;
     let list = outcome_of(messages::parse(list).expect("it is mended")).expect("it is answered").expect("a result");
     assert_eq!(list["tools"][1]["name"], "\u{fffd}");
-    for result in [r#"{"content": [], "structuredContent": {"n": 1e400}}"#, r#"{"content": [], "tools": [1e400]}"#] {
+    for result in [
+        r#"{"content": [], "structuredContent": {"n": 1e400}}"#,
+        r#"{"content": [], "tools": [1e400]}"#,
+        r#"{"n": 1e400}, "error": null"#,
+    ] {
         let message = messages::parse(format!(r#"{{"id": 1, "result": {result}}}"#).as_bytes()).expect("it is mended");
         assert!(message.get("result").is_none(), "{message}");
         let (ledger, ticket) = awaiting();
@@ -351,6 +355,9 @@ fn error_without_an_id_is_ignored_if_a_notification_may_be_meant() {
         assert!(takes(&ledger, answer(1), None));
         written(&ledger);
         assert!(!takes(&ledger, nameless(code), None), "{code} is about a message that was read");
+        let mut both = nameless(code);
+        both["result"] = Value::Null;
+        assert!(!takes(&ledger, both, None), "{code} beside a result is about it as well");
         assert!(outcome_of(nameless(code)).is_some(), "nothing else was sent");
     }
     let (ledger, _) = awaiting();
