@@ -17,6 +17,7 @@ use super::handlers::TOO_MANY;
 use super::messages::Question;
 use super::sent::Message;
 use super::session::Session;
+use crate::ground::contained::contained_async;
 use crate::ground::task::Boxed;
 use crate::ground::wire::size_of_value;
 
@@ -151,7 +152,8 @@ impl Questions {
         let (session, slots) = (session.clone(), self.slots.clone());
         self.leaving.push(Box::pin(async move {
             let _slot = slots.acquire().await;
-            (size, session.hand_over(Message::Response { id, outcome }).await.is_ok())
+            let sent = contained_async(move || session.hand_over(Message::Response { id, outcome })).await;
+            (size, matches!(sent, Ok(Ok(()))))
         }));
         self.unread = self.unread.saturating_add(size);
         if self.is_full() {
@@ -254,6 +256,14 @@ mod tests {
         assert_eq!(lock(&wire.0).len(), ANSWERS - MOST_ON_THEIR_WAY);
         *lock(&wire.0) = (0..ANSWERS).map(|_| left()).collect();
         let mut questions = questions(&session, &[0; ANSWERS]);
+        questions.finish(&session).await;
+        assert!(questions.leaving.is_empty() && questions.unread == 0);
+    }
+
+    #[tokio::test]
+    async fn panic_of_the_transport_loses_one_answer() {
+        let session = session(&wire([Box::pin(async { panic!("on purpose") }), left()]));
+        let mut questions = questions(&session, &[0; 2]);
         questions.finish(&session).await;
         assert!(questions.leaving.is_empty() && questions.unread == 0);
     }
