@@ -81,11 +81,14 @@ impl Framer {
 
     /// Takes the end of the stream.
     pub(crate) fn finish(&mut self) {
-        self.push(b"\n");
-        if let State::Object(candidate) = std::mem::take(&mut self.state) {
+        self.in_batch = false;
+        // The last line of a candidate may begin another one, which has no further line.
+        while matches!(self.state, State::Object(_))
+            && let State::Object(candidate) = std::mem::take(&mut self.state)
+        {
             self.give_up(*candidate);
-            self.push(b"\n");
         }
+        self.push(b"\n");
     }
 
     /// Reads until the bytes end or a candidate turns out to be no message. Returns that candidate, and the number of
@@ -291,6 +294,8 @@ mod tests {
     #[test]
     fn last_line_before_the_end_is_noise_without_its_line_break() {
         assert_eq!(noise("{\n\"level\": \"info\""), ["{", "\"level\": \"info\""]);
+        let found = noise(&format!("[{{\"a\":[\n{}\"the end\"", "1,\n".repeat(NOISY_LINES_KEPT)));
+        assert_eq!((found.len(), found.last().map(String::as_str)), (NOISY_LINES_KEPT + 1, Some("\"the end\"")));
     }
 
     #[test]
