@@ -189,7 +189,8 @@ mod tests {
         let handshake = |name| json!({ "request": { "method": "initialize" }, "response": { "result": name } });
         let head = json!({ "cassette": 1, "server": "server" });
         let (first, second) = (handshake("first"), handshake("second"));
-        std::fs::write(&path, format!("{head}\n{first}\n{second}\n{{\"end\":2}}\n")).expect("it is written");
+        let text = format!("{head}\n{first}\n{second}\n{{\"end\":2}}\n");
+        mcp_bindgen_model::write_if_changed(&path, text.as_bytes()).expect("it is written");
         let cassette = Cassette::replay(&path).expect("a cassette");
         let (arriving, _arrived) = unbounded_channel();
         let (ledger, questions) = (Ledger::new(Duration::MAX, Redactor::default()), Mutex::default());
