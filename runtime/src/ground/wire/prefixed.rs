@@ -61,7 +61,7 @@ pub trait Prefix: Default {
     fn read(&mut self, index: usize, item: Input<'_>) -> Result<(), Mismatch>;
 
     /// Returns the items; `None` is a missing one.
-    fn items(&self) -> Vec<Option<&dyn Print>>;
+    fn items(&self) -> impl IntoIterator<Item = Option<&dyn Print>>;
 }
 
 impl<P: Prefix, T: Wire> Wire for Prefixed<P, T> {
@@ -134,8 +134,8 @@ macro_rules! tuples {
                 Ok(())
             }
 
-            fn items(&self) -> Vec<Option<&dyn Print>> {
-                vec![$(self.$field.as_ref().map(|item| item as &dyn Print)),+]
+            fn items(&self) -> impl IntoIterator<Item = Option<&dyn Print>> {
+                [$(self.$field.as_ref().map(|item| item as &dyn Print)),+]
             }
         }
 
