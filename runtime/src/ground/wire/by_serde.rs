@@ -5,7 +5,6 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Unexpecte
 use serde::{Serialize, forward_to_deserialize_any};
 use serde_json::{Number, Value};
 
-use super::mismatch::kind_of;
 use super::scalar::{Scalar, integer_of};
 use super::tape::{Node, Recorded};
 use super::{Form, Input, Mismatch};
@@ -91,7 +90,7 @@ impl de::Error for Mismatch {
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::new(format!("expected {expected}, found {}", kind_of(&found.to_string())))
+        Self::new(format!("expected {expected}, found {}", kind(found)))
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
@@ -111,6 +110,33 @@ impl de::Error for Mismatch {
     }
 }
 
+fn kind(found: Unexpected<'_>) -> &'static str {
+    match found {
+        Unexpected::Bool(_) => "a boolean",
+        Unexpected::Unsigned(_) | Unexpected::Signed(_) => "an integer",
+        Unexpected::Float(_) => "a number",
+        Unexpected::Str(_) | Unexpected::Char(_) => "a string",
+        Unexpected::Unit | Unexpected::Option => "null",
+        Unexpected::Seq => "an array",
+        Unexpected::Map => "an object",
+        _ => "something else",
+    }
+}
+
+/// `5.0` is an integer in JSON Schema.
+macro_rules! integers {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+            let whole = if let Node::Scalar(Scalar::Float(number)) = self.node() { integer_of(number) } else { None };
+            match whole {
+                Some(Scalar::Unsigned(whole)) => visitor.visit_u64(whole),
+                Some(Scalar::Signed(whole)) => visitor.visit_i64(whole),
+                _ => self.deserialize_any(visitor),
+            }
+        }
+    )*};
+}
+
 impl<'de> Deserializer<'de> for Recorded<'de> {
     type Error = Mismatch;
 
@@ -120,12 +146,7 @@ impl<'de> Deserializer<'de> for Recorded<'de> {
             Node::Scalar(Scalar::Bool(value)) => visitor.visit_bool(value),
             Node::Scalar(Scalar::Unsigned(number)) => visitor.visit_u64(number),
             Node::Scalar(Scalar::Signed(number)) => visitor.visit_i64(number),
-            // `5.0` is an integer in JSON Schema, and a double takes an integer.
-            Node::Scalar(Scalar::Float(number)) => match integer_of(number) {
-                Some(Scalar::Unsigned(whole)) => visitor.visit_u64(whole),
-                Some(Scalar::Signed(whole)) => visitor.visit_i64(whole),
-                _ => visitor.visit_f64(number),
-            },
+            Node::Scalar(Scalar::Float(number)) => visitor.visit_f64(number),
             Node::Scalar(Scalar::Digits(digits)) => visit_number(digits, visitor),
             Node::Scalar(Scalar::Text(text)) => visitor.visit_borrowed_str(text),
             Node::Array(length) => {
@@ -185,13 +206,18 @@ impl<'de> Deserializer<'de> for Recorded<'de> {
         if self.is_null() { visitor.visit_unit() } else { Err(self.expected("null")) }
     }
 
+    integers! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+    }
+
     /// Reads a double exactly; `serde` would round an integer.
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
         visitor.visit_f64(self.read()?)
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 char str string bytes byte_buf unit_struct seq tuple tuple_struct
+        bool i128 u128 f32 char str string bytes byte_buf unit_struct seq tuple tuple_struct
         identifier ignored_any
     }
 }
@@ -308,6 +334,44 @@ mod tests {
         assert_eq!((issue.votes, issue.scores[&Label::Bug]), (Some(5), -5));
         refused(&json!({"title": "t", "votes": 5.5}), "/votes", "expected u64, found a number");
         refused(&json!({"title": "t", "scores": {"bug": 128.0}}), "/scores/bug", "expected i8, found an integer");
+    }
+
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Numbers {
+        any: Value,
+        single: f32,
+        either: Either,
+        nested: Nested,
+    }
+
+    #[derive(Debug, Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        Whole(i64),
+        Double(f64),
+    }
+
+    #[derive(Debug)]
+    struct Nested {
+        number: Value,
+    }
+
+    __wire_through_serde!(self::Numbers);
+    crate::__object!(Nested { number: required "number", });
+
+    #[test]
+    fn numbers_of_any_kind_keep_their_sign_and_fraction() {
+        for number in [json!(-0.0), json!(5.0), json!(1e16), json!(1e19), json!(u64::MAX)] {
+            let value = json!({"any": number, "single": number, "either": number, "nested": {"number": number}});
+            let read: Numbers = from_value(&value).unwrap();
+            let double = number.as_f64().unwrap();
+            assert_eq!(read.any.to_string(), number.to_string());
+            assert_eq!(read.nested.number.to_string(), number.to_string());
+            #[allow(clippy::cast_possible_truncation)] // as `serde` does
+            let single = double as f32;
+            assert_eq!(read.single.to_bits(), single.to_bits(), "{number}");
+            assert!(matches!(read.either, Either::Double(read) if read.to_bits() == double.to_bits()), "{number}");
+        }
     }
 
     #[test]
