@@ -99,6 +99,12 @@ fn missing_key_error_suggests_the_nearest_key() {
 }
 
 #[test]
+fn missing_property_error_contains_the_line_and_column() {
+    let error = serde_json::from_str::<File>("{\n  \"size\": 1\n}").unwrap_err();
+    assert_eq!(error.to_string(), "missing property `path` at line 3 column 1");
+}
+
+#[test]
 fn duplicate_property_is_refused() {
     assert_eq!(refused::<File>(r#"{"path": "a", "path": "b"}"#), "duplicate property at `/path`");
 }
@@ -113,6 +119,8 @@ fn decode_error_shows_the_pointer_but_not_the_value() {
         ),
         (r#"{"files": ["hidden"]}"#, "expected an object, found a string at `/files/0`"),
         (r#"{"files": {"hidden": 1}}"#, "expected an array, found an object at `/files`"),
+        (r#""hidden""#, "expected an object, found a string"),
+        ("null", "expected an object, found null"),
     ] {
         assert_eq!(refused::<Folder>(text), expected);
         let value: Value = serde_json::from_str(text).unwrap();

@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CreateIssue, Draw, Either, Grow, Issue, Label, Place, Shape, ThreeWays, by_hand, json, keeps_numbers_as_text, read,
-    reprinted, same,
+    CreateIssue, Draw, Either, Grow, Issue, Label, Place, Shape, ThreeWays, WithExtra, by_hand, json,
+    keeps_numbers_as_text, read, reprinted, same,
 };
 
 /// A format, by what it makes of a value and back; TOML has no `null` and wants a table.
@@ -143,6 +143,12 @@ fn bindings_and_handwritten_types_are_interchangeable() {
     interchange::<Grow, by_hand::Grow>(
         r#"{"tree":{"value":"a","children":[{"value":"b"}]},"expression":{"op":"and","all":[]}}"#,
     );
+}
+
+#[test]
+fn null_of_yaml_is_an_object_without_properties() {
+    let error = serde_saphyr::from_str::<WithExtra>("~").unwrap_err().to_string();
+    assert!(error.contains("missing one of: `label` or `title`"), "{error}");
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]

@@ -168,18 +168,3 @@ pub(super) fn one_of(values: &[&str]) -> Mismatch {
     let rest = if more == 0 { String::new() } else { format!(" or {more} more") };
     Mismatch::new(format!("expected one of `{}`{rest}", listed.join("`, `")))
 }
-
-/// Returns the kind of a value that `serde` did not expect, without the value, because it may be a secret.
-#[cold]
-pub(super) fn kind_of(unexpected: &str) -> &'static str {
-    match unexpected.split([' ', ',']).next() {
-        Some("string" | "character") => "a string",
-        Some("boolean") => "a boolean",
-        Some("integer") => "an integer",
-        Some("floating" | "number") => "a number",
-        Some("sequence") => "an array",
-        Some("map") => "an object",
-        Some("null" | "unit" | "Option") => "null",
-        _ => "something else",
-    }
-}

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Number, Value};
 
 use super::input::{Input, Open, Place, Sink, Stream};
-use super::mismatch::{kind_of, nothing_read};
+use super::mismatch::nothing_read;
 use super::reading::Reading;
 use super::scalar::{NOT_FINITE, Scalar};
 use super::tape::{Tape, Token};
@@ -35,7 +35,7 @@ pub fn from_value<T: Wire>(value: &Value) -> Result<T, Mismatch> {
 /// A deserializer with an erased type.
 struct Erased<'de, D: Deserializer<'de>> {
     deserializer: Option<D>,
-    /// The keys of the type, if it is a struct and the whole value.
+    /// The keys that the whole value takes; `None` if it takes all, or if this is a part of it.
     keys: Option<Keys>,
     /// Why the deserializer could not go on.
     error: Option<D::Error>,
@@ -53,20 +53,25 @@ impl<'de, D: Deserializer<'de>> Erased<'de, D> {
     fn visit(&mut self, visit: Visit<'_, '_, 'de>) -> Result<(), Mismatch> {
         let deserializer = self.deserializer.take().ok_or_else(nothing_read)?;
         let reading = visit.reading;
+        let is_whole = reading.depth.get() == 0;
+        let is_object = self.keys.is_some() || (is_whole && matches!(visit.target, Target::Sink(Sink::Object(_))));
         let visited = match self.keys {
             // These are the keys that `#[serde(flatten)]` takes from its source.
             Some(keys) => deserializer.deserialize_struct("", keys, visit),
+            // Some formats take a record or nothing for an object if they are asked for one.
+            None if is_object => deserializer.deserialize_map(visit),
             None => visit.deserialize(deserializer),
         };
-        visited.map_err(|error| self.failed(error, reading))
+        visited.map_err(|error| self.failed(error, is_object, reading))
     }
 
     #[cold]
-    fn failed(&mut self, error: D::Error, reading: &Reading) -> Mismatch {
+    fn failed(&mut self, error: D::Error, is_object: bool, reading: &Reading) -> Mismatch {
         let mut fault = reading.fault.take();
         let message = error.to_string();
-        // A deserializer that expects a struct prints another value in its own error, and it may be a secret.
-        if let (None, Some(_), 0) = (&fault, self.keys, reading.depth.get()) {
+        // A deserializer that is asked for an object prints another value in its own error, and it may be a secret.
+        let is_unasked = is_object && fault.is_none() && reading.depth.get() == 0;
+        if is_unasked {
             let found = message.strip_prefix("invalid type: ");
             fault = found.map(|found| Mismatch::expected("an object", kind_of(found)));
         }
@@ -99,6 +104,20 @@ impl<'de, D: Deserializer<'de>> Erased<'de, D> {
                 D::Error::custom(format_args!("{mismatch}{position}"))
             }
         }
+    }
+}
+
+/// Returns the kind of a value from the text of an error, which goes on with the value or with what was expected.
+#[cold]
+fn kind_of(found: &str) -> &'static str {
+    match found.split([',', '`', '"']).next().unwrap_or_default().trim_end() {
+        "string" | "character" => "a string",
+        "boolean" => "a boolean",
+        "integer" => "an integer",
+        "floating point" | "number" => "a number",
+        "sequence" => "an array",
+        "null" | "unit value" | "Option value" => "null",
+        _ => "something else",
     }
 }
 
