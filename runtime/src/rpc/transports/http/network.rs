@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mcp_bindgen_model::ServerConfig;
 use reqwest::{ClientBuilder, Url};
@@ -83,6 +83,12 @@ impl Network {
     }
 
     fn tls(&self, is_secure: bool) -> Result<ClientConfig, String> {
+        /// With the system's certificates, which take long to read.
+        static OF_SYSTEM: OnceLock<ClientConfig> = OnceLock::new();
+        let is_of_system = is_secure && self.ca.is_none() && self.client_cert.is_none();
+        if let Some(tls) = OF_SYSTEM.get().filter(|_| is_of_system) {
+            return Ok(tls.clone());
+        }
         // ring is for these connections only; the program's own provider is untouched.
         let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -107,7 +113,7 @@ impl Network {
         if cfg!(feature = "http2") {
             tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         }
-        Ok(tls)
+        Ok(if is_of_system { OF_SYSTEM.get_or_init(|| tls).clone() } else { tls })
     }
 }
 
