@@ -181,9 +181,16 @@ fn subject(call: &MethodCall) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::ready;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use futures_util::future::BoxFuture;
     use serde_json::Map;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
     use tokio::runtime::Handle;
 
+    use super::super::authorization::{Authorizer, Challenge};
     use super::super::client;
     use super::super::network::Network;
     use super::*;
@@ -191,18 +198,69 @@ mod tests {
     use crate::rpc::ledger::Ledger;
     use crate::rpc::notes::Notes;
 
-    #[tokio::test]
-    async fn later_discovery_does_not_begin_a_session() {
-        let http = HttpClient {
+    fn http(authorizer: Option<Arc<dyn Authorizer>>) -> HttpClient {
+        HttpClient {
             client: client::shared("http://127.0.0.1:1/mcp", &Network::default()).expect("a client"),
             proxy: None,
             headers: HeaderMap::new(),
-            authorizer: None,
+            authorizer,
             ledger: Ledger::new(Duration::MAX, Redactor::default()),
             notes: Notes::default(),
             runtime: Handle::current(),
             until: CancellationToken::new(),
-        };
+        }
+    }
+
+    /// Has a header for the first attempt only.
+    #[derive(Default)]
+    struct Once(AtomicBool, Redactor);
+
+    impl Authorizer for Once {
+        fn header(&self) -> BoxFuture<'_, Result<Option<HeaderValue>, String>> {
+            let is_second = self.0.swap(true, Ordering::Relaxed);
+            Box::pin(ready(if is_second { Err("no other".to_owned()) } else { Ok(None) }))
+        }
+
+        fn challenged(&self, _: Challenge) -> BoxFuture<'_, Result<bool, String>> {
+            Box::pin(ready(Ok(false)))
+        }
+
+        fn waits_for(&self) -> Option<String> {
+            None
+        }
+
+        fn extra_time(&self) -> Option<Duration> {
+            None
+        }
+
+        fn redactor(&self) -> &Redactor {
+            &self.1
+        }
+    }
+
+    #[tokio::test]
+    async fn redirected_request_keeps_its_authorization() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}/", listener.local_addr().expect("an address")).parse().expect("a URL");
+        tokio::spawn(async move {
+            for head in ["307 Elsewhere\r\nlocation: /there", "202 Accepted"] {
+                let (mut stream, _) = listener.accept().await.expect("a request");
+                let _ = stream.read(&mut [0; 4096]).await.expect("a request");
+                let response = format!("HTTP/1.1 {head}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+                stream.write_all(response.as_bytes()).await.expect("it is sent");
+            }
+        });
+        let http = http(Some(Arc::new(Once::default())));
+        let message = Message::Notification(MethodCall::new("notifications/initialized", Map::new()));
+        let outgoing = http.ledger.queued(&message);
+        let request = http.post(&url, &message).expect("a request");
+        let response = http.send(request, HeaderMap::new(), Some(&outgoing)).await.expect("a response");
+        assert_eq!(response.status(), StatusCode::ACCEPTED);
+    }
+
+    #[tokio::test]
+    async fn later_discovery_does_not_begin_a_session() {
+        let http = http(None);
         let url = reqwest::Url::parse("http://127.0.0.1:1/mcp").expect("a URL");
         let (param_headers, latest, renewing, begun) = Default::default();
         let (slots, arriving) = (Semaphore::new(1), mpsc::channel(1).0);

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use http::header::{AUTHORIZATION, LOCATION, WWW_AUTHENTICATE};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 
 use super::HttpClient;
@@ -43,7 +43,6 @@ impl HttpClient {
         mut request: reqwest::Request,
         outgoing: Option<&Outgoing>,
     ) -> Result<reqwest::Response, Failure> {
-        let unauthorized = |message: String| Failure { wants_authorization: true, ..Failure::not_sent(message) };
         let unreached = |error| {
             let failure = Failure::from(error);
             let proxy = self.proxy.as_ref().filter(|_| failure.dispatched == Dispatched::No);
@@ -51,14 +50,10 @@ impl HttpClient {
             Failure { message: failure.message + &through, ..failure }
         };
         let (mut visited, mut answered) = (Vec::new(), Vec::new());
+        // Not after a redirect, when the body has left: a failure would count as not sent.
+        let mut sent = self.authorization().await?;
         loop {
             let mut attempt = request.try_clone().ok_or_else(|| Failure::not_sent("the request cannot be repeated"))?;
-            let sent = match &self.authorizer {
-                Some(authorizer) => authorizer.header().await.map_err(unauthorized)?,
-                None => None,
-            };
-            // Responses may contain these secrets, and are printed in errors and logs.
-            self.learn_secrets();
             attempt.headers_mut().extend(sent.clone().map(|header| (AUTHORIZATION, header)));
             if let (Some(outgoing), Some(body)) = (outgoing, attempt.body_mut()) {
                 let departing =
@@ -89,8 +84,22 @@ impl HttpClient {
             if !authorizer.challenged(Challenge { status, values, sent }).await.map_err(unauthorized)? {
                 return Ok(response);
             }
+            sent = self.authorization().await?;
         }
     }
+
+    /// Returns the `Authorization` of requests. Dropping the future acts like dropping `Authorizer::header`.
+    async fn authorization(&self) -> Result<Option<HeaderValue>, Failure> {
+        let Some(authorizer) = &self.authorizer else { return Ok(None) };
+        let header = authorizer.header().await.map_err(unauthorized)?;
+        // Responses may contain these secrets, and are printed in errors and logs.
+        self.learn_secrets();
+        Ok(header)
+    }
+}
+
+fn unauthorized(message: String) -> Failure {
+    Failure { wants_authorization: true, ..Failure::not_sent(message) }
 }
 
 /// Returns the URL to repeat the message at.
