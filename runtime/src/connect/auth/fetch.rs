@@ -145,7 +145,7 @@ impl Fetch {
             true => "it redirects, which is not followed".to_owned(),
             false => describe(error),
         };
-        let (status, body) = exchange(request, LONGEST_BODY, PATIENCE, failed).await?;
+        let (status, body) = exchange(request, LONGEST_BODY, PATIENCE, |_| true, failed).await?;
         Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
     }
 }
