@@ -99,9 +99,12 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 /// Recognizes restarted servers, which answer 400 for an unknown session although the protocol requires 404.
 pub(super) fn is_lost_session(body: &[u8]) -> bool {
-    let has_id = |body: Value| body.get("id").is_some_and(|id| !id.is_null());
-    let answers_a_request = serde_json::from_slice(body).is_ok_and(has_id);
-    !answers_a_request && String::from_utf8_lossy(body).to_ascii_lowercase().contains("session")
+    let json: Value = serde_json::from_slice(body).unwrap_or_default();
+    let answers_a_request = json.get("id").is_some_and(|id| !id.is_null());
+    let error = json.pointer("/error/message").or_else(|| json.get("error")).and_then(Value::as_str);
+    let body = String::from_utf8_lossy(body);
+    let text = if json.is_object() { error.unwrap_or_default() } else { &body };
+    !answers_a_request && text.to_ascii_lowercase().contains("session")
 }
 
 #[cfg(test)]
@@ -143,6 +146,8 @@ mod tests {
     fn session_is_lost_only_if_the_error_refers_to_no_request() {
         assert!(is_lost_session(br#"{"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#));
         assert!(is_lost_session(b"Invalid session"));
+        assert!(is_lost_session(br#"{"error":"Invalid session"}"#));
+        assert!(!is_lost_session(br#"{"error":{"code":-1,"message":"no such tenant","data":"session"},"session":1}"#));
         assert!(!is_lost_session(br#"{"id":3,"error":{"code":-32602,"message":"no session with this name"}}"#));
         assert!(!is_lost_session(br#"{"id":null,"error":{"code":-32700,"message":"parse error"}}"#));
     }
