@@ -66,6 +66,7 @@ impl SseTransport {
                 return Some(message);
             }
             match self.events.next().await {
+                Ok(Some(event)) if !matches!(event.event.as_deref(), None | Some("" | "message")) => {}
                 Ok(Some(event)) => {
                     let messages = messages::parse_all(event.data.unwrap_or_default().as_bytes()).into_iter();
                     self.arrived.extend(messages.filter_map(|message| self.http.ledger.received(message, None)));
