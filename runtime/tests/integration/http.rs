@@ -372,21 +372,26 @@ async fn http_status_determines_the_outcome_and_whether_to_retry() {
 
 #[tokio::test]
 async fn call_refused_by_http_status_is_reported_as_not_run() {
-    let url = scripted(|received| match received.method() {
-        "tools/call" => Some(
-            "HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain\r\nretry-after: 7\r\ncontent-length: 9\r\n\r\nslow down"
-                .to_owned(),
-        ),
-        _ => Some(usual(received)),
-    })
-    .await;
-    let client = Client::new(ServerConfig::http("remote", url));
-    let error = client.call("t", Map::new()).await.expect_err("it is refused");
-    assert!(matches!(error, CallError::Transport { .. }), "{error:?}");
-    let said = error.to_string();
-    assert_eq!(said, "remote: `t` did not run: HTTP 429 Too Many Requests: slow down");
-    assert_eq!((error.dispatched(), error.retry_after()), (Dispatched::No, Some(Duration::from_secs(7))));
-    client.close().await;
+    let error = r#"{"error":{"code":-32000,"message":"slow down"}}"#;
+    for (after, body, expected) in [("7", "slow down", Some(Duration::from_secs(7))), ("soon", error, None)] {
+        let url = scripted(move |received| {
+            Some(match received.method() {
+                "tools/call" => response("429 Too Many Requests", "text/plain", body).replacen(
+                    "\r\n",
+                    &format!("\r\nretry-after: {after}\r\n"),
+                    1,
+                ),
+                _ => usual(received),
+            })
+        })
+        .await;
+        let client = Client::new(ServerConfig::http("remote", url));
+        let error = client.call("t", Map::new()).await.expect_err("it is refused");
+        assert!(matches!(error, CallError::Transport { .. }), "{error:?}");
+        assert_eq!(error.to_string(), format!("remote: `t` did not run: HTTP 429 Too Many Requests: {body}"));
+        assert_eq!((error.dispatched(), error.retry_after()), (Dispatched::No, expected));
+        client.close().await;
+    }
 }
 
 #[tokio::test]

@@ -4,14 +4,16 @@
 
 use crate::common;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::scripted::{json_response, response, scripted, usual};
+use common::http::receive;
+use common::scripted::{Received, discovered, json_response, response, result, scripted, usual};
 use mcp_bindgen_model::{Drift, ServerConfig};
 use mcp_bindgen_runtime::{CallError, CallTool, Cassette, Client, ClientOptions, Dispatched, ToolCall, ToolSpec};
 use serde_json::{Map, Value, json};
+use tokio::io::AsyncWriteExt;
 use tokio::sync::{Notify, mpsc};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -47,7 +49,7 @@ async fn dropped_call_is_cancelled_on_the_server() {
 }
 
 #[tokio::test]
-async fn response_in_a_batch_is_found_after_notifications() {
+async fn first_response_in_a_batch_counts_after_notifications() {
     let url = scripted(|received| {
         let result = match received.method() {
             "tools/call" => json!({"content": [{"type": "text", "text": "done"}]}),
@@ -56,7 +58,8 @@ async fn response_in_a_batch_is_found_after_notifications() {
         };
         let note = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}});
         let answer = json!({"jsonrpc": "2.0", "id": received.body["id"], "result": result});
-        Some(json_response(&json!([note, answer])))
+        let late = json!({"jsonrpc": "2.0", "id": received.body["id"], "error": {"code": -1, "message": "late"}});
+        Some(json_response(&json!([note, answer, late])))
     })
     .await;
     let client = Client::new(ServerConfig::http("remote", url));
@@ -117,8 +120,6 @@ fn calls_do_not_bind_sockets_to_the_runtime_of_the_caller() {
 
 /// A server that answers calls when as many as the gate wants are under way.
 async fn held_until_all_are_there(gate: Arc<tokio::sync::Barrier>) -> String {
-    use common::http::receive;
-    use tokio::io::AsyncWriteExt;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
     tokio::spawn(async move {
@@ -126,7 +127,7 @@ async fn held_until_all_are_there(gate: Arc<tokio::sync::Barrier>) -> String {
             let gate = gate.clone();
             tokio::spawn(async move {
                 while let Some((head, body)) = receive(&mut stream).await {
-                    let received = common::scripted::Received { connection: 0, head, body };
+                    let received = Received { connection: 0, head, body };
                     if received.method() == "tools/call" {
                         gate.wait().await;
                     }
@@ -148,9 +149,8 @@ async fn request_limit_covers_calls_and_other_requests() {
         while let Ok((mut stream, _)) = listener.accept().await {
             let (now, most) = (counted.clone(), highest.clone());
             tokio::spawn(async move {
-                use tokio::io::AsyncWriteExt;
-                while let Some((head, body)) = common::http::receive(&mut stream).await {
-                    let received = common::scripted::Received { connection: 0, head, body };
+                while let Some((head, body)) = receive(&mut stream).await {
+                    let received = Received { connection: 0, head, body };
                     if matches!(received.method(), "tools/call" | "tools/list") {
                         most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -279,5 +279,134 @@ async fn zero_retry_interval_is_rate_limited() {
     client.call("t", Map::new()).await.expect_err("no answer");
     let asked = *asked.lock().expect("no panic");
     assert!((1..=61).contains(&asked), "{asked}");
+    client.close().await;
+}
+
+/// Only an event with an id is a sign of progress.
+#[tokio::test]
+async fn response_without_progress_is_resumed_five_times() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let url = scripted(move |received| {
+        let note = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}});
+        Some(match received.method() {
+            "tools/call" => response("200 OK", "text/event-stream", "id: 1\nretry: 10\ndata:\n\n"),
+            _ if received.head.contains("last-event-id") => {
+                count.fetch_add(1, Ordering::Relaxed);
+                response("200 OK", "text/event-stream", &format!("retry: 10\n\ndata: {note}\n\n"))
+            }
+            _ => usual(received),
+        })
+    })
+    .await;
+    let client = Client::with_options(ServerConfig::http("remote", url), ClientOptions::new().timeout(SOON));
+    let error = client.call("t", Map::new()).await.expect_err("no answer");
+    assert!(matches!(error, CallError::OutcomeUnknown { .. }), "{error:?}");
+    assert_eq!(asked.load(Ordering::Relaxed), 5, "{error}");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn broken_answer_to_initialize_is_resumed_in_its_session() {
+    let id = AtomicI64::new(0);
+    let url = scripted(move |received| {
+        let is_of_session = received.head.contains("mcp-session-id: session-1");
+        Some(match received.method() {
+            "initialize" => {
+                id.store(received.body["id"].as_i64().expect("a number"), Ordering::Relaxed);
+                response("200 OK", "text/event-stream", "id: 1\nretry: 10\ndata:\n\n").replacen(
+                    "\r\n",
+                    "\r\nmcp-session-id: session-1\r\n",
+                    1,
+                )
+            }
+            _ if received.head.contains("last-event-id: 1") && is_of_session => {
+                let body = json!({"method": "initialize", "id": id.load(Ordering::Relaxed)});
+                let answer = usual(&Received { connection: 0, head: String::new(), body });
+                let (_, answer) = answer.split_once("\r\n\r\n").expect("a body");
+                response("200 OK", "text/event-stream", &format!("data: {answer}\n\n"))
+            }
+            _ => usual(received),
+        })
+    })
+    .await;
+    let client = Client::new(ServerConfig::http("remote", url));
+    assert_eq!(client.call("t", Map::new()).await.expect("the call").text(), "done");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn event_above_the_limit_is_an_invalid_response() {
+    let url = scripted(|received| {
+        Some(match received.method() {
+            "tools/call" => {
+                let text = format!("data: {}\n\n", "x".repeat(64 * 1024 * 1024));
+                response("200 OK", "text/event-stream", &text)
+            }
+            _ => usual(received),
+        })
+    })
+    .await;
+    let client = Client::with_options(ServerConfig::http("remote", url), ClientOptions::new().timeout(SOON));
+    let error = client.call("t", Map::new()).await.expect_err("no answer");
+    assert!(matches!(error, CallError::InvalidResponse { .. }), "{error:?}");
+    assert!(error.to_string().contains("more than 64 MiB"), "{error}");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn server_that_refuses_a_health_check_is_alive() {
+    let (checks, handshakes) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (counted, begun) = (checks.clone(), handshakes.clone());
+    let url = scripted(move |received| {
+        Some(match received.method() {
+            "server/discover" if counted.fetch_add(1, Ordering::Relaxed) == 0 => result(received, discovered()),
+            "server/discover" => response("429 Too Many Requests", "text/plain", "slow down"),
+            "initialize" => {
+                begun.fetch_add(1, Ordering::Relaxed);
+                usual(received)
+            }
+            _ => usual(received),
+        })
+    })
+    .await;
+    let options = ClientOptions::new().health_check(Duration::from_millis(10)).protocol_version("2026-07-28");
+    let client = Client::with_options(ServerConfig::http("remote", url), options);
+    client.connect().await.expect("a connection");
+    while checks.load(Ordering::Relaxed) < 5 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        assert_eq!(handshakes.load(Ordering::Relaxed), 0, "it was connected again");
+    }
+    client.close().await;
+}
+
+#[tokio::test]
+async fn sse_events_of_other_types_are_not_messages() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/sse", listener.local_addr().expect("an address"));
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("the stream");
+        receive(&mut stream).await.expect("a request");
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nevent: endpoint\ndata: /messages\n\n";
+        stream.write_all(head.as_bytes()).await.expect("it is sent");
+        let events = Arc::new(tokio::sync::Mutex::new(stream));
+        while let Ok((mut post, _)) = listener.accept().await {
+            let events = events.clone();
+            tokio::spawn(async move {
+                while let Some((head, body)) = receive(&mut post).await {
+                    let received = Received { connection: 0, head, body };
+                    let accepted = response("202 Accepted", "text/plain", "");
+                    post.write_all(accepted.as_bytes()).await.expect("it is sent");
+                    let wrong = json!({"id": received.body["id"], "error": {"code": -1, "message": "another type"}});
+                    let answer = usual(&received);
+                    let (_, answer) = answer.split_once("\r\n\r\n").expect("a body");
+                    let text = format!("event: log\ndata: {wrong}\n\nevent: message\ndata: {answer}\n\n");
+                    events.lock().await.write_all(text.as_bytes()).await.expect("it is sent");
+                }
+            });
+        }
+    });
+    let client = Client::with_options(ServerConfig::sse("remote", url), ClientOptions::new().timeout(SOON));
+    assert_eq!(client.call("t", Map::new()).await.expect("the call").text(), "done");
     client.close().await;
 }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::refusals::describe;
 use crate::rpc::messages::MAX_MESSAGE;
 
-const BYTE_ORDER_MARK: char = '\u{feff}';
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// The pause before a stream is opened again, unless the server asks for another.
 const DEFAULT_RETRY: Duration = Duration::from_secs(1);
 const SHORTEST_RETRY: Duration = Duration::from_millis(10);
@@ -23,7 +23,7 @@ const PATIENCE_WITH_RESPONSES: Duration = Duration::from_secs(1);
 pub(crate) struct Sse {
     pub(crate) event: Option<String>,
     pub(crate) data: Option<String>,
-    id: Option<String>,
+    pub(super) id: Option<String>,
     /// Milliseconds.
     retry: Option<u64>,
 }
@@ -35,8 +35,9 @@ pub(crate) struct Reader {
     parser: Parser,
     /// The id of the last event, to resume after it.
     pub(super) last_event: Option<String>,
-    retry: Duration,
-    /// How often the stream was opened again since its last event.
+    /// The pause before the stream is opened again.
+    pub(super) retry: Duration,
+    /// How often `pause` has waited since the last event.
     pub(super) failures: u32,
 }
 
@@ -80,7 +81,8 @@ impl Reader {
         self.parser = Parser::new(MAX_MESSAGE);
     }
 
-    /// Waits before the stream is opened again: each time twice as long, until an event arrives. Cancel safe.
+    /// Waits before the server's own messages are read again: each time twice as long, until an event arrives. Cancel
+    /// safe.
     pub(super) async fn pause(&mut self) {
         let pause = self.retry.saturating_mul(2_u32.saturating_pow(self.failures));
         self.failures += 1;
@@ -105,8 +107,9 @@ struct Parser {
     /// The current line; incomplete if the event is beyond the limit.
     line: Vec<u8>,
     after_cr: bool,
+    has_begun: bool,
     current: Sse,
-    /// The bytes of the event so far, including those that are not kept.
+    /// The bytes of the event so far, including those that are not kept, without comments.
     length: usize,
     /// `None` stands for an event beyond the limit.
     found: VecDeque<Option<Sse>>,
@@ -135,7 +138,10 @@ impl Parser {
     }
 
     fn line_ends(&mut self) {
-        let line = std::mem::take(&mut self.line);
+        let mut line = std::mem::take(&mut self.line);
+        if !std::mem::replace(&mut self.has_begun, true) && line.starts_with(BYTE_ORDER_MARK) {
+            line.drain(..BYTE_ORDER_MARK.len());
+        }
         if line.is_empty() {
             return self.event_ends();
         }
@@ -143,8 +149,7 @@ impl Parser {
             return;
         }
         let line = String::from_utf8_lossy(&line);
-        let line = line.trim_start_matches(BYTE_ORDER_MARK);
-        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let (field, value) = line.split_once(':').unwrap_or((&line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
             "data" => match &mut self.current.data {
@@ -157,6 +162,8 @@ impl Parser {
             "event" => self.current.event = Some(value.to_owned()),
             "id" if !value.contains('\0') => self.current.id = Some(value.to_owned()),
             "retry" => self.current.retry = value.parse().ok().or(self.current.retry),
+            // A comment only keeps the connection alive.
+            "" => self.length = self.length.saturating_sub(line.len()),
             _ => {}
         }
     }
@@ -188,7 +195,7 @@ mod tests {
 
     #[test]
     fn all_line_endings_are_parsed_and_unknown_fields_are_ignored() {
-        let text = "\u{feff}data: a\r\ndata:b\rdata\n\n:comment\n\n\r\nid: 7\nretry: 20\nretry: x\nevent: e\nnew: 1\nodd\n\ndata: cut";
+        let text = "\u{feff}data: a\r\ndata:b\rdata\n\n:comment\n\n\r\nid: 7\nretry: 20\nretry: x\nevent: e\nnew: 1\nodd\n\u{feff}data: x\n\ndata: cut";
         let expected = [
             message("a\nb\n"),
             Some(Sse { id: Some("7".to_owned()), retry: Some(20), event: Some("e".to_owned()), data: None }),
@@ -198,8 +205,9 @@ mod tests {
 
     #[test]
     fn event_beyond_the_limit_does_not_affect_others() {
+        let (long, comment) = ("x".repeat(50), "x".repeat(20));
         let text =
-            format!("data: a\n\ndata: {}\ndata: x\n\ndata: b\n\n:{}\n\ndata: c\n\n", "x".repeat(50), "x".repeat(20));
+            format!("data: a\n\ndata: {long}\ndata: x\n\ndata: b\n\n:{comment}\n\n:{comment}\n:{comment}\ndata: c\n\n");
         let found = events(40, &[text.as_bytes()]);
         assert_eq!(found, [message("a"), None, message("b"), message("c")]);
     }

@@ -5,8 +5,12 @@
 
 use std::sync::Arc;
 
+use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
-use serde_json::{Map, Value};
+use rmcp::model::RequestId;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::time::sleep;
 
 use super::events::Reader;
 use super::refusals::is_lost_session;
@@ -21,6 +25,7 @@ use crate::rpc::sent::{Message, MethodCall};
 const RESUMPTIONS: u32 = 5;
 /// The minimum length of a secret session id: a shorter one would match in every text.
 const SHORTEST_SECRET_SESSION: usize = 8;
+const INVALID_REQUEST: i32 = -32600;
 
 impl Requests {
     /// Sends a request and reads until the ledger has its answer.
@@ -67,7 +72,7 @@ impl Requests {
             // The answer comes by the stream of the server's own messages, or not at all.
             return Ok(());
         } else {
-            self.answer(request, response, &conversation).await?
+            self.answer(request, response, &conversation, &conversation).await?
         };
         let _ = self.http.ledger.received(answer, Some(id));
         if outgoing.is_settled() { Ok(()) } else { Err(self.http.lost("the server responded to another request")) }
@@ -89,7 +94,7 @@ impl Requests {
             }
             next.headers.insert(SESSION, session);
         }
-        let answer = self.answer(request, response, &self.conversation()).await?;
+        let answer = self.answer(request, response, &self.conversation(), &next).await?;
         let own_version = request.as_request().and_then(|(_, call)| call.version());
         let Some(version) = agreed_version(&answer, own_version) else { return Ok((answer, None)) };
         if let Ok(version) = HeaderValue::from_str(version) {
@@ -121,12 +126,13 @@ impl Requests {
     }
 
     /// Reads a response until the answer to the request, and takes the other messages. A broken event stream is
-    /// resumed.
+    /// resumed in the session `own`. A stream ends when `conversation` is replaced.
     async fn answer(
         &self,
         request: &Message,
         response: reqwest::Response,
         conversation: &Arc<Conversation>,
+        own: &Conversation,
     ) -> Result<Value, Failure> {
         let kind = content_type(&response).to_owned();
         if !kind.starts_with(EVENT_STREAM) {
@@ -143,6 +149,8 @@ impl Requests {
             });
         }
         let mut reader = Reader::new(Some(response), self.http.until.clone());
+        // Since the last event with an id: others may come again with each response.
+        let mut resumptions = 0;
         loop {
             let event = tokio::select! {
                 biased;
@@ -153,20 +161,25 @@ impl Requests {
             };
             match event {
                 Ok(Some(event)) => {
+                    if event.id.is_some() {
+                        resumptions = 0;
+                    }
                     let data = event.data.unwrap_or_default();
                     if let Some(answer) = self.take(data.as_bytes(), Some(request)).await {
                         reader.let_end();
                         return Ok(answer);
                     }
                 }
-                Ok(None) => return Err(self.http.lost(messages::too_large(MAX_MESSAGE))),
-                Err(problem) if reader.last_event.is_none() || reader.failures == RESUMPTIONS => {
+                // It may have been the answer, so nothing may be sent again.
+                Ok(None) => return Ok(messages::unreadable(&Value::Null, &messages::too_large(MAX_MESSAGE))),
+                Err(problem) if reader.last_event.is_none() || resumptions == RESUMPTIONS => {
                     return Err(self.http.lost(format!("{problem} before the response arrived")));
                 }
                 Err(problem) => {
-                    reader.pause().await;
+                    resumptions += 1;
+                    sleep(reader.retry).await;
                     // After a failure, it may be there again.
-                    if let Ok(false) = self.open(&mut reader, conversation).await {
+                    if let Ok(false) = self.open(&mut reader, own).await {
                         return Err(self.http.lost(format!("{problem}, and the server refused to resume it")));
                     }
                 }
@@ -179,8 +192,8 @@ impl Requests {
     pub(super) async fn take(&self, text: &[u8], request: Option<&Message>) -> Option<Value> {
         let mut answer = None;
         for message in messages::parse_all(text) {
-            if answer.is_none() && request.is_some_and(|request| may_answer(&message, request)) {
-                answer = Some(message);
+            if request.is_some_and(|request| may_answer(&message, request)) {
+                answer.get_or_insert(message);
             } else if let Some(incoming) = self.http.ledger.received(message, None) {
                 // The receiver is only gone if the connection has ended.
                 let _ = self.arriving.send(incoming).await;
@@ -198,6 +211,7 @@ impl Requests {
         outgoing: &Outgoing,
     ) -> Result<(), Failure> {
         let status = response.status();
+        let has_retry_after = response.headers().contains_key(RETRY_AFTER);
         let (mut refusal, body) = self.http.refusal(response).await;
         if conversation.has_session() && status == StatusCode::BAD_REQUEST && is_lost_session(&body) {
             // The connection ends with its session, and the next call begins another one.
@@ -210,10 +224,12 @@ impl Requests {
         let Some((id, call)) = request.as_request() else { return Err(self.http.fail(refusal)) };
         // A gateway may answer `{"error": "Not Found"}`, which is not an error of the protocol.
         let is_error = |body: &Value| body.get("error").is_some_and(Value::is_object);
-        if !refusal.wants_authorization
-            && refusal.retry_after.is_none()
-            && let Some(error) = serde_json::from_slice(&body).ok().filter(is_error)
-        {
+        let error = serde_json::from_slice(&body).ok().filter(is_error).or_else(|| {
+            // A server that does not know the method, or has had enough of it, is alive.
+            let is_plain = call.method == "server/discover" && status.is_client_error();
+            is_plain.then(|| json!({ "error": { "code": INVALID_REQUEST, "message": format!("HTTP {status}") } }))
+        });
+        if let Some(error) = error.filter(|_| !refusal.wants_authorization && !has_retry_after) {
             let _ = self.http.ledger.received(error, Some(id));
             if outgoing.is_settled() {
                 return Ok(());
@@ -226,10 +242,14 @@ impl Requests {
     }
 }
 
-/// Returns `true` for a response that is not one to another request.
+/// Returns `true` for a response that is not one to another request, by its id as the ledger reads it.
 fn may_answer(message: &Value, request: &Message) -> bool {
-    let own = request.as_request().map(|(id, _)| id.clone().into_json_value());
-    let is_of_another = message.get("id").is_some_and(|id| id.is_i64() && Some(id) != own.as_ref());
+    let id = message.get("id").and_then(|id| RequestId::deserialize(id).ok());
+    let number = match id {
+        Some(RequestId::String(text)) => text.parse().ok().map(RequestId::Number),
+        id => id,
+    };
+    let is_of_another = number.is_some() && number.as_ref() != request.as_request().map(|(id, _)| id);
     message.get("method").is_none() && messages::is_message(message) && !is_of_another
 }
 
@@ -240,5 +260,20 @@ fn agreed_version<'v>(answer: &'v Value, own: Option<&'v str>) -> Option<&'v str
     match own {
         None => result.get("protocolVersion")?.as_str(),
         Some(own) => result.get("supportedVersions")?.as_array()?.iter().any(|version| version == own).then_some(own),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn response_to_another_request_is_recognized_by_its_number_also_as_text() {
+        let own = Message::Request { id: RequestId::Number(7), call: MethodCall::new("ping", Map::new()) };
+        let may = |id: Value| may_answer(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }), &own);
+        for id in [json!(7), json!("7"), json!("invented"), Value::Null] {
+            assert!(may(id.clone()), "{id}");
+        }
+        assert!(!may(json!(8)) && !may(json!("8")));
     }
 }
