@@ -31,10 +31,14 @@ impl Bus {
     }
 }
 
-/// Listens to several at once.
+/// Listens to several at once, and removes listeners that are gone.
 pub(super) fn listen<'b>(buses: impl Iterator<Item = &'b Bus>) -> Events {
     let (subscriber, events) = broadcast::channel(UNREAD);
-    buses.for_each(|bus| write(&bus.0).push(subscriber.clone()));
+    for bus in buses {
+        let mut subscribers = write(&bus.0);
+        subscribers.retain(|subscriber| subscriber.receiver_count() > 0);
+        subscribers.push(subscriber.clone());
+    }
     Events(events)
 }
 
@@ -86,6 +90,9 @@ mod tests {
         bus.publish(|| unreachable!("nobody listens"));
         let (mut slow, gone) = (listen([&bus].into_iter()), listen([&bus].into_iter()));
         drop(gone);
+        let last = listen([&bus].into_iter());
+        assert_eq!(bus.0.read().unwrap().len(), 2, "a new listener replaces those that are gone");
+        drop(last);
         (0..UNREAD + 6).for_each(|number| bus.publish(|| event(number)));
         assert_eq!(bus.0.read().unwrap().len(), 1, "who has gone is forgotten");
         assert_eq!(slow.next().await, Some(Event::Lagged(Lagged { missed: 6 })));

@@ -63,7 +63,9 @@ impl CallSpan {
     /// Opens the span around all attempts of a call, including calls that a layer answers.
     pub(crate) fn of_all(observer: &Arc<Observer>, call: &ToolCall) -> Self {
         let span = call_span!(OPERATION, "internal");
-        span.record("gen_ai.operation.name", OPERATION);
+        if !span.is_disabled() {
+            span.record("gen_ai.operation.name", OPERATION);
+        }
         Self::begin(span, OPERATION, observer, call, true)
     }
 
@@ -71,11 +73,13 @@ impl CallSpan {
     /// if there is none.
     pub(crate) fn of_try(observer: &Arc<Observer>, call: &ToolCall, is_all: bool) -> Self {
         let span = call_span!(METHOD, "client");
-        span.record("mcp.method.name", METHOD);
-        span.record("gen_ai.operation.name", is_all.then_some(OPERATION));
-        span.record("network.transport", observer.endpoint.transport);
-        span.record("server.address", observer.endpoint.address.as_deref());
-        span.record("server.port", observer.endpoint.port);
+        if !span.is_disabled() {
+            span.record("mcp.method.name", METHOD);
+            span.record("gen_ai.operation.name", is_all.then_some(OPERATION));
+            span.record("network.transport", observer.endpoint.transport);
+            span.record("server.address", observer.endpoint.address.as_deref());
+            span.record("server.port", observer.endpoint.port);
+        }
         Self::begin(span, METHOD, observer, call, is_all)
     }
 
@@ -138,7 +142,7 @@ impl CallSpan {
 
 impl Drop for CallSpan {
     fn drop(&mut self) {
-        if !self.has_ended {
+        if !self.has_ended && !self.span.is_disabled() {
             self.failed(CallOutcome::Dropped.as_str());
         }
     }
