@@ -69,7 +69,8 @@ impl Matcher {
         if !self.starts.contains(rest.first_chunk()?) {
             return None;
         }
-        // The last pattern that is sorted up to the rest shares all patterns with it that both begin with.
+        // The pattern found is the last that is sorted up to the rest. Every pattern that `rest` begins with is also a
+        // prefix of this one, so only the shared part has to be searched again.
         loop {
             let last = self.patterns.partition_point(|pattern| pattern.as_bytes() <= rest).checked_sub(1)?;
             let pattern = self.patterns.get(last)?.as_bytes();

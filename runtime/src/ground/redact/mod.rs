@@ -35,8 +35,8 @@ struct Shared {
     learned: VecDeque<String>,
     /// Those of another redactor.
     lent: Option<Arc<Known>>,
-    /// All of these, if there are any.
-    known: Option<Arc<Known>>,
+    /// All of these.
+    known: Arc<Known>,
 }
 
 impl Shared {
@@ -45,7 +45,7 @@ impl Shared {
         self.learned.iter().for_each(|learned| values.secret(learned));
         self.lent.iter().for_each(|lent| values.extend(&lent.values));
         let forms = |sure_only: bool| Matcher::new(values.iter(sure_only).flat_map(forms::of));
-        self.known = Some(Arc::new(Known { all: forms(false), sure: forms(true), values }));
+        self.known = Arc::new(Known { all: forms(false), sure: forms(true), values });
     }
 }
 
@@ -79,7 +79,10 @@ impl Redactor {
 
     /// Adds all secrets of another redactor, in place of its earlier ones.
     pub(crate) fn learn_from(&self, other: &Self) {
-        let Some(lent) = read(&other.0).known.clone() else { return };
+        let lent = other.known();
+        if lent.all.is_empty() {
+            return;
+        }
         let mut shared = write(&self.0);
         if !shared.lent.as_ref().is_some_and(|known| Arc::ptr_eq(known, &lent)) {
             shared.lent = Some(lent);
@@ -88,7 +91,7 @@ impl Redactor {
     }
 
     fn known(&self) -> Arc<Known> {
-        read(&self.0).known.clone().unwrap_or_default()
+        read(&self.0).known.clone()
     }
 
     /// Returns a text without secrets.
