@@ -27,7 +27,11 @@ pub(super) fn check(tool: &str, schema: &'static str, value: &Value, redactor: &
 fn compiled(tool: &str, schema: &'static str) -> Compiled {
     let place = (schema.as_ptr().addr(), schema.len());
     let known = read(&COMPILED).get(&place).cloned();
-    known.unwrap_or_else(|| write(&COMPILED).entry(place).or_insert_with(|| Arc::new(compile(tool, schema))).clone())
+    known.unwrap_or_else(|| {
+        // Other calls do not wait for the compilation.
+        let compiled = Arc::new(compile(tool, schema));
+        write(&COMPILED).entry(place).or_insert(compiled).clone()
+    })
 }
 
 /// Compiles a schema, and warns of what is not validated.
