@@ -135,6 +135,7 @@ fn dialect_is_selected_by_the_schema() {
     for value in [json!(2), json!({"a": 1}), json!([1])] {
         assert!(accepts(newer.clone(), value));
     }
+    assert_eq!(skipped(newer), ["/exclusiveMinimum"]);
 }
 
 #[test]
@@ -153,6 +154,37 @@ fn part_that_is_referred_to_elsewhere_is_reported_once() {
         assert!(!accepts(shared.clone(), value));
     }
     assert!(accepts(shared, json!({"a": {"b": 1}, "c": 1, "d": {"c": 0}})));
+}
+
+#[test]
+fn recursive_references_are_followed_and_leave_repairs_as_they_are() {
+    let dialect = "https://json-schema.org/draft/2019-09/schema";
+    let mut tree = json!({"$schema": dialect, "$defs": {"even": {"multipleOf": 2}}, "properties": {
+        "n": {"$recursiveRef": "#"}, "x": {"type": "any"}, "m": {"$ref": "#/$defs/even", "$recursiveRef": "#"}}});
+    for index in 0..17 {
+        tree["properties"][format!("even{index}")] = json!({"$ref": "#/$defs/even"});
+    }
+    assert_eq!(skipped(tree.clone()), ["/properties/x/type"]);
+    assert!(accepts(tree.clone(), json!({"n": {"n": {"even16": 4}}, "m": {"even0": 2}, "x": 1})));
+    for value in [json!({"n": {"n": {"even16": 3}}}), json!({"m": 3}), json!({"m": {"even0": 3}})] {
+        assert!(!accepts(tree.clone(), value));
+    }
+    let open = json!({"$id": "tree", "$recursiveAnchor": true, "properties": {
+        "n": {"type": "integer"}, "x": {"type": "any"}, "children": {"items": {"$recursiveRef": "#"}}}});
+    let closed = json!({"$id": "closed", "$recursiveAnchor": true, "$ref": "tree", "unevaluatedProperties": false});
+    let both = json!({"$schema": dialect, "$id": "https://example.com/", "$defs": {"closed": closed, "tree": open},
+                      "properties": {"open": {"$ref": "tree"}, "closed": {"$ref": "closed"}}});
+    assert_eq!(skipped(both.clone()), ["/$defs/tree/properties/x/type"]);
+    for value in
+        [json!({"open": {"children": [{"m": 1}]}}), json!({"closed": {"children": [{"n": 1, "children": []}]}})]
+    {
+        assert!(accepts(both.clone(), value));
+    }
+    for value in
+        [json!({"closed": {"children": [{"children": [{"m": 1}]}]}}), json!({"open": {"children": [{"n": "1"}]}})]
+    {
+        assert!(!accepts(both.clone(), value));
+    }
 }
 
 #[test]

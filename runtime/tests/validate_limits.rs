@@ -199,6 +199,36 @@ fn nested_references_are_followed_only_as_deep_as_the_value() {
 }
 
 #[test]
+fn schemas_that_dynamic_references_copy_for_each_path_are_bounded() {
+    let doubled = |count: usize| {
+        let properties = |next: usize| json!({"a": {"$dynamicRef": format!("p{next}#P{next}")}, "b": {"$dynamicRef": format!("q{next}#Q{next}")}});
+        let mut definitions = Map::new();
+        for (index, name) in (0..count).flat_map(|index| [(index, "p"), (index, "q")]) {
+            let own = (format!("{name}{index}"), format!("{}{index}", name.to_uppercase()));
+            let inner = if index + 1 < count { properties(index + 1) } else { json!({"c": {"type": "integer"}}) };
+            definitions.insert(own.0.clone(), json!({"$id": own.0, "$dynamicAnchor": own.1, "properties": inner}));
+            let again = json!({"$dynamicAnchor": own.1});
+            let others = definitions.entry("others").or_insert_with(|| json!({"$id": "others", "$defs": {}}));
+            others["$defs"][own.1] = again;
+        }
+        json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://example.com/root.json",
+               "$defs": definitions, "properties": properties(0)})
+    };
+    for count in [20, 30, 100] {
+        refused(&format!("{count} doubled by dynamic references"), &doubled(count));
+    }
+    let validator = compile("few dynamic references", &doubled(4)).unwrap();
+    assert!(validator.check(&json!({"a": {"b": {"a": {"b": {"c": 1}}}}})).is_ok());
+    assert!(validator.check(&json!({"a": {"b": {"a": {"b": {"c": "1"}}}}})).is_err());
+
+    let many: Vec<_> = (0..15_000).map(|_| json!({"$dynamicAnchor": "a"})).collect();
+    let references: Vec<_> = (0..15_000).map(|_| json!({"$dynamicRef": "#a"})).collect();
+    let schema =
+        json!({"$defs": {"many": {"allOf": many}}, "$dynamicAnchor": "a", "properties": properties(references)});
+    refused("many anchors and references", &schema);
+}
+
+#[test]
 fn unevaluated_keywords_count_towards_the_limit() {
     let nested = |depth, keyword: &str, branches: &str| {
         let innermost = json!({"properties": {"a": {}}});

@@ -176,22 +176,20 @@ impl<'a> Bundle<'a> {
         }
     }
 
-    /// Returns the pointers of the schemas that a dynamic reference may lead to.
-    #[must_use]
-    pub fn candidates(&self, from: &str, reference: &str) -> Vec<String> {
-        let (_, anchor) = uri::split(reference);
-        let mut candidates = self.dynamic_anchors.get(anchor).cloned().unwrap_or_default();
-        if let Target::Here(pointer) = self.resolve(from, reference) {
-            candidates.push(pointer);
-        }
-        candidates
+    /// Returns the dynamic anchors whose names others have too: the name, the pointer and the base URI of each.
+    pub fn shared_anchors(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        let shared = self.dynamic_anchors.iter().filter(|(_, places)| places.len() > 1);
+        shared
+            .flat_map(|(name, places)| places.iter().map(|place| (name.as_str(), place.as_str(), self.base_of(place))))
     }
 
     pub(crate) fn has_dynamic_anchors(&self) -> bool {
         !self.dynamic_anchors.is_empty()
     }
 
-    fn base_of(&self, pointer: &str) -> &str {
+    /// Returns the base URI of the schema at a pointer.
+    #[must_use]
+    pub fn base_of(&self, pointer: &str) -> &str {
         let mut place = pointer;
         loop {
             if let Some(base) = self.bases.get(place) {

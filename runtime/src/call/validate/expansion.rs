@@ -7,9 +7,6 @@ use super::UnusableSchema;
 use super::links::Links;
 
 const MOST_APPLICATIONS: u64 = 10_000;
-/// The limit on references if their targets depend on the path that reaches them. A validator compiles those targets for
-/// each path.
-const MOST_DYNAMIC: usize = 16;
 const LONGEST_CHAIN: usize = 1_000;
 /// How often schemas are counted again that lead back to themselves.
 const MOST_RECOUNTS: usize = 20_000;
@@ -22,11 +19,6 @@ pub(super) fn check(links: &Links<'_>) -> Result<(), UnusableSchema> {
     let mut counter = Counter { links, counted: HashMap::new(), open: HashMap::new(), left };
     if !(0..links.schemas.len()).all(|schema| counter.count(schema, 0).is_some()) {
         let message = format!("the schema applies to one value more than {MOST_APPLICATIONS} times");
-        return Err(UnusableSchema::new("", message));
-    }
-    let references: usize = links.schemas.iter().map(|schema| schema.references.len()).sum();
-    if links.are_dynamic && references > MOST_DYNAMIC {
-        let message = format!("the schema has dynamic references, and more than {MOST_DYNAMIC} others");
         return Err(UnusableSchema::new("", message));
     }
     Ok(())

@@ -9,60 +9,92 @@ use serde_json::Value;
 use super::UnusableSchema;
 
 const DEEPEST: usize = 256;
+/// The limits of schemas in which the targets of references depend on the path that leads to the reference. Such
+/// schemas are copied for each path: so often each, and so many in all.
+const MOST_SCOPES: usize = 100;
+const MOST_COPIES: usize = 10_000;
+const MOST_SHARED: usize = 100;
 /// The beginnings of the documents that a validator knows.
 const META_SCHEMAS: [&str; 2] = ["http://json-schema.org/", "https://json-schema.org/"];
 /// The keywords whose schemas apply to the same value.
 const BESIDE: [&str; 9] = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"];
 
-/// A schema of a document. Other schemas are named by their indexes.
+/// A schema of a document, for the paths on which its references have the same targets. Other schemas are named by their
+/// indexes.
+#[derive(Clone)]
 pub(super) struct Schema<'a> {
     pub(super) value: &'a Value,
     pub(super) pointer: String,
+    /// The shared anchors that dynamic references lead to, by their indexes: the outermost of each name.
+    scope: Vec<usize>,
     /// The keyword and the target of each reference.
     pub(super) references: Vec<(&'static str, usize)>,
     /// The schemas that apply to the same value, those behind references too.
     pub(super) beside: Vec<usize>,
 }
 
+/// A dynamic anchor whose name others have too.
+struct Anchor {
+    name: String,
+    pointer: String,
+    base: String,
+}
+
 pub(super) struct Links<'a> {
     pub(super) draft: Draft,
     /// The root, and every schema that it leads to.
     pub(super) schemas: Vec<Schema<'a>>,
-    /// The indexes of the schemas, by their addresses.
-    indexes: HashMap<*const Value, usize>,
-    /// The schemas that others refer to.
+    /// The scopes and indexes of the schemas, by their addresses.
+    indexes: HashMap<*const Value, Vec<(Vec<usize>, usize)>>,
+    copies: usize,
+    /// The schemas that each schema holds, by its index and their addresses.
+    held: HashMap<(usize, *const Value), usize>,
+    /// The schemas that others refer to, or that several hold.
     pub(super) targets: HashSet<usize>,
-    /// `true` if the target of a reference depends on the path that leads to the reference.
-    pub(super) are_dynamic: bool,
+    shared: Vec<Anchor>,
 }
 
 impl<'a> Links<'a> {
     /// Follows every reference of a document, except in definitions that nothing refers to.
     ///
     /// # Errors
-    /// Fails if a reference leads nowhere or out of the document, or the document is too deep.
+    /// Fails if a reference leads nowhere or out of the document, or the document is too deep, or has too many dynamic
+    /// references.
     pub(super) fn of(root: &'a Value) -> Result<Self, UnusableSchema> {
         let bundle = Bundle::new(root);
-        let (schemas, indexes, targets) = (Vec::new(), HashMap::new(), HashSet::new());
-        let mut links = Self { draft: bundle.draft, schemas, indexes, targets, are_dynamic: false };
-        links.add(root, String::new());
+        let anchor = |(name, pointer, base): (&str, &str, &str)| Anchor {
+            name: name.to_owned(),
+            pointer: pointer.to_owned(),
+            base: base.to_owned(),
+        };
+        let mut links = Self {
+            draft: bundle.draft,
+            schemas: Vec::new(),
+            indexes: HashMap::new(),
+            copies: 0,
+            held: HashMap::new(),
+            targets: HashSet::new(),
+            shared: bundle.shared_anchors().take(MOST_SHARED + 1).map(anchor).collect(),
+        };
+        links.add(&bundle, &[], root, String::new());
         let mut next = 0;
-        while let Some(schema) = links.schemas.get(next) {
-            let (value, pointer) = (schema.value, schema.pointer.clone());
-            let followed = links.follow(&bundle, value, pointer)?;
-            links.targets.extend(followed.references.iter().map(|(_, target)| *target));
-            if let Some(schema) = links.schemas.get_mut(next) {
-                *schema = followed;
+        while let Some(mut schema) = links.schemas.get(next).cloned() {
+            links.follow(&bundle, next, &mut schema)?;
+            links.targets.extend(schema.references.iter().map(|(_, target)| *target));
+            if let Some(place) = links.schemas.get_mut(next) {
+                *place = schema;
+            }
+            if links.shared.len() > MOST_SHARED || links.copies > MOST_COPIES {
+                return Err(UnusableSchema::new("", "the dynamic references of the schema lead in too many ways"));
             }
             next += 1;
         }
         Ok(links)
     }
 
-    /// Returns the index of a schema, and what is known about it.
-    pub(super) fn find(&self, value: &Value) -> Option<(usize, &Schema<'a>)> {
-        let index = *self.indexes.get(&ptr::from_ref(value))?;
-        Some((index, self.schemas.get(index)?))
+    /// Returns the index of a schema that another holds.
+    pub(super) fn held(&self, holder: usize, value: &Value) -> Option<usize> {
+        self.held.get(&(holder, ptr::from_ref(value))).copied()
     }
 
     /// Returns `true` if a schema is only its `$ref`, as up to draft 7.
@@ -70,63 +102,77 @@ impl<'a> Links<'a> {
         self.draft.ref_stands_alone() && schema.get("$ref").is_some_and(Value::is_string)
     }
 
-    fn add(&mut self, value: &'a Value, pointer: String) -> usize {
-        let next = self.schemas.len();
-        let index = *self.indexes.entry(ptr::from_ref(value)).or_insert(next);
-        if index == next {
-            let (references, beside) = (Vec::new(), Vec::new());
-            self.schemas.push(Schema { value, pointer, references, beside });
+    /// Adds a schema that is reached from this scope.
+    fn add(&mut self, bundle: &Bundle<'a>, outer: &[usize], value: &'a Value, pointer: String) -> usize {
+        let mut scope = outer.to_vec();
+        if !self.shared.is_empty() {
+            let base = bundle.base_of(&pointer);
+            for (index, anchor) in self.shared.iter().enumerate().filter(|(_, anchor)| anchor.base == base) {
+                if self.outermost(&scope, &anchor.name).is_none() {
+                    scope.push(index);
+                }
+            }
+            scope.sort_unstable();
         }
+        let known = self.indexes.entry(ptr::from_ref(value)).or_default();
+        if let Some((_, index)) = known.iter().find(|(other, _)| *other == scope) {
+            self.targets.insert(*index);
+            return *index;
+        }
+        self.copies += match known.len() {
+            0 => 0,
+            1..MOST_SCOPES => 1,
+            _ => MOST_COPIES + 1,
+        };
+        let (index, references, beside) = (self.schemas.len(), Vec::new(), Vec::new());
+        known.push((scope.clone(), index));
+        self.schemas.push(Schema { value, pointer, scope, references, beside });
         index
     }
 
-    /// Adds the schemas that a schema holds or refers to, and returns it with their indexes.
-    fn follow(
-        &mut self,
-        bundle: &Bundle<'a>,
-        value: &'a Value,
-        mut pointer: String,
-    ) -> Result<Schema<'a>, UnusableSchema> {
-        let (mut references, mut beside) = (Vec::new(), Vec::new());
-        let Value::Object(map) = value else { return Ok(Schema { value, pointer, references, beside }) };
+    /// Returns the anchor of this name in a scope.
+    fn outermost(&self, scope: &[usize], name: &str) -> Option<&Anchor> {
+        scope.iter().filter_map(|index| self.shared.get(*index)).find(|anchor| anchor.name == name)
+    }
+
+    /// Adds the schemas that a schema holds or refers to, and their indexes to it.
+    fn follow(&mut self, bundle: &Bundle<'a>, index: usize, schema: &mut Schema<'a>) -> Result<(), UnusableSchema> {
+        let Schema { value, pointer, scope, references, beside } = schema;
+        let Value::Object(map) = value else { return Ok(()) };
         if pointer.matches('/').count() > DEEPEST {
-            return Err(UnusableSchema::new(pointer, format!("the schema is more than {DEEPEST} levels deep")));
+            return Err(UnusableSchema::new(&*pointer, format!("the schema is more than {DEEPEST} levels deep")));
         }
         for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
-            let reference = map.get(keyword).and_then(Value::as_str).filter(|_| self.draft.refers_by(keyword));
-            let Some(reference) = reference else { continue };
-            let target = match keyword {
-                "$ref" => Some(bundle.resolve(&pointer, reference)),
-                "$dynamicRef" => bundle.resolve_dynamic(&pointer, reference),
-                _ => None,
-            };
-            match target {
-                Some(Target::Here(target)) => {
-                    let target = bundle.at(&target).map(|value| self.add(value, target));
+            // Without a dialect, the validator ignores `$recursiveRef`.
+            let is_read = self.draft.refers_by(keyword) && (keyword != "$recursiveRef" || self.draft == Draft::D2019);
+            let Some(reference) = map.get(keyword).and_then(Value::as_str).filter(|_| is_read) else { continue };
+            let fixed = if keyword == "$ref" { None } else { bundle.resolve_dynamic(pointer, reference) };
+            let name = reference.rsplit_once('#').map_or("", |(_, name)| name);
+            let outermost = self.outermost(scope, name).filter(|_| keyword != "$ref" && fixed.is_none());
+            let target = outermost.map(|anchor| Target::Here(anchor.pointer.clone())).or(fixed);
+            match target.unwrap_or_else(|| bundle.resolve(pointer, reference)) {
+                Target::Here(target) => {
+                    let target = bundle.at(&target).map(|value| self.add(bundle, scope, value, target));
                     references.extend(target.map(|target| (keyword, target)));
                     beside.extend(target);
                 }
-                Some(Target::Elsewhere) if META_SCHEMAS.iter().any(|known| reference.starts_with(known)) => {}
-                Some(_) => {
+                Target::Elsewhere if META_SCHEMAS.iter().any(|known| reference.starts_with(known)) => {}
+                _ => {
                     let message =
                         format!("`{reference}` does not exist in this document, and other documents are never fetched");
-                    return Err(UnusableSchema::new(below(&pointer, keyword), message));
-                }
-                None => {
-                    self.are_dynamic = true;
-                    let candidates = bundle.candidates(&pointer, reference).into_iter();
-                    beside.extend(candidates.filter_map(|target| Some(self.add(bundle.at(&target)?, target))));
+                    return Err(UnusableSchema::new(below(pointer, keyword), message));
                 }
             }
         }
         if !self.is_reference(value) {
-            subschemas(map, &mut pointer, &mut |keyword, inner, pointer| {
+            subschemas(map, pointer, &mut |keyword, value, pointer| {
                 if !["$defs", "definitions"].contains(&keyword) {
-                    let inner = self.add(inner, pointer.clone());
+                    let inner = self.add(bundle, scope, value, pointer.clone());
+                    self.held.insert((index, ptr::from_ref(value)), inner);
                     beside.extend(BESIDE.contains(&keyword).then_some(inner));
                 }
             });
         }
-        Ok(Schema { value, pointer, references, beside })
+        Ok(())
     }
 }

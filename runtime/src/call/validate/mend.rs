@@ -1,12 +1,14 @@
 //! Rewrites schemas of servers so that a validator accepts them: invalid keywords are removed and reported, keywords of
 //! other versions of JSON Schema are translated, and each reference is the JSON pointer of a definition.
 
+use std::collections::HashSet;
+
 use jsonschema::{Draft, ValidationError, Validator};
 use mcp_bindgen_schema::{Draft as Dialect, NAMED_SCHEMAS, SCHEMA, SCHEMA_LIST, below};
 use serde_json::{Map, Value, json};
 
 use super::Skipped;
-use super::links::Links;
+use super::links::{Links, Schema};
 use super::violation::{LONGEST_VALUE, brief};
 
 /// Every version of JSON Schema has this keyword.
@@ -16,16 +18,18 @@ const DEFINITIONS: &str = "definitions";
 /// separately; otherwise only the form of the schemas is checked.
 pub(super) fn mend(links: &Links<'_>, draft: Draft, is_tried: bool) -> (Value, Vec<Skipped>) {
     let mut mender = Mender { links, draft, is_tried, skipped: Vec::new(), definitions: Map::new() };
-    let mut schemas = links.schemas.iter().enumerate();
-    let mut document = schemas.next().map_or(Value::Bool(true), |(_, root)| mender.schema(root.value, &root.pointer));
-    for (_, target) in schemas.filter(|(index, _)| links.targets.contains(index)) {
-        mender.schema(target.value, &target.pointer);
+    let mut document = mender.schema(0);
+    for target in (1..links.schemas.len()).filter(|index| links.targets.contains(index)) {
+        mender.schema(target);
     }
     if let Value::Object(root) = &mut document
         && !mender.definitions.is_empty()
     {
         root.insert(DEFINITIONS.to_owned(), mender.definitions.into());
     }
+    // A schema can be copied for several paths.
+    let mut seen = HashSet::new();
+    mender.skipped.retain(|skipped| seen.insert(skipped.pointer.clone()));
     (document, mender.skipped)
 }
 
@@ -43,38 +47,48 @@ struct Mender<'l> {
     definitions: Map<String, Value>,
 }
 
-impl Mender<'_> {
+impl<'l> Mender<'l> {
     /// Mends a schema, and returns what is written in its place: a reference, if other schemas refer to it too.
-    fn schema(&mut self, value: &Value, pointer: &str) -> Value {
-        let target = self.links.find(value).filter(|(index, _)| self.links.targets.contains(index));
-        let Some((index, _)) = target else { return self.mended(value, pointer) };
+    fn schema(&mut self, index: usize) -> Value {
+        let links = self.links;
+        let Some(schema) = links.schemas.get(index) else { return Value::Bool(true) };
+        if !links.targets.contains(&index) {
+            return self.mended(index, schema);
+        }
         if !self.definitions.contains_key(&index.to_string()) {
-            let mended = self.mended(value, pointer);
+            let mended = self.mended(index, schema);
             self.definitions.insert(index.to_string(), mended);
         }
         json!({ "$ref": definition(index) })
     }
 
-    fn mended(&mut self, value: &Value, pointer: &str) -> Value {
-        match value {
-            Value::Object(map) => self.object(map, value, pointer).into(),
-            Value::Bool(_) => value.clone(),
-            _ => {
-                self.skip(pointer.to_owned(), value, "a schema is an object, `true` or `false`");
+    fn mended(&mut self, index: usize, schema: &Schema<'l>) -> Value {
+        match schema.value {
+            Value::Object(map) => self.object(map, index, schema).into(),
+            Value::Bool(_) => schema.value.clone(),
+            value => {
+                self.skip(schema.pointer.clone(), value, "a schema is an object, `true` or `false`");
                 json!({})
             }
         }
     }
 
-    fn object(&mut self, map: &Map<String, Value>, value: &Value, pointer: &str) -> Map<String, Value> {
-        let references = self.links.find(value).into_iter().flat_map(|(_, schema)| &schema.references);
+    fn object(&mut self, map: &Map<String, Value>, index: usize, schema: &Schema<'l>) -> Map<String, Value> {
+        let pointer = &schema.pointer;
+        let (recursive, references): (Vec<_>, Vec<_>) =
+            schema.references.iter().partition(|(keyword, _)| *keyword == "$recursiveRef");
         let mut mended: Map<String, Value> =
-            references.map(|(keyword, target)| ((*keyword).to_owned(), definition(*target).into())).collect();
-        let is_reference = self.links.is_reference(value);
+            references.into_iter().map(|(keyword, target)| (keyword.to_owned(), definition(target).into())).collect();
+        let is_reference = self.links.is_reference(schema.value);
         for (keyword, value) in map.iter().filter(|(keyword, _)| !is_reference || *keyword == "$ref") {
-            if !is_unused(self.links.draft, keyword, value) && !mended.contains_key(keyword) {
-                mended.insert(keyword.clone(), self.keyword(keyword, value, &below(pointer, keyword)));
+            if is_unused(self.links.draft, keyword, value) || mended.contains_key(keyword) {
+                continue;
             }
+            if self.links.draft == Dialect::D4 && keyword.starts_with("exclusive") && value.is_number() {
+                self.skip(below(pointer, keyword), value, "in draft 4, the keyword is `true` or `false`");
+                continue;
+            }
+            mended.insert(keyword.clone(), self.keyword(index, keyword, value, &below(pointer, keyword)));
         }
         translate(&mut mended, self.draft);
         mended.retain(|keyword, value| {
@@ -85,22 +99,34 @@ impl Mender<'_> {
             }
             is_taken
         });
+        // A validator does not read the value of `$recursiveRef`.
+        for (_, target) in recursive {
+            let references = mended.remove("$ref").into_iter().chain([definition(target).into()]);
+            if let Value::Array(all) = mended.entry("allOf").or_insert_with(|| json!([])) {
+                all.extend(references.map(|reference| json!({ "$ref": reference })));
+            }
+        }
         self.loosen(map, &mut mended, pointer);
         mended
     }
 
-    fn keyword(&mut self, keyword: &str, value: &Value, here: &str) -> Value {
+    fn keyword(&mut self, holder: usize, keyword: &str, value: &Value, here: &str) -> Value {
         match value {
             _ if !holds_schemas(keyword, value) => salvaged(keyword, value),
-            Value::Array(items) => {
-                items.iter().enumerate().map(|(index, item)| self.schema(item, &format!("{here}/{index}"))).collect()
+            Value::Array(items) => items.iter().map(|item| self.held(holder, item)).collect(),
+            Value::Object(entries) if NAMED_SCHEMAS.contains(&keyword) => {
+                self.named(holder, keyword, entries, here).into()
             }
-            Value::Object(entries) if NAMED_SCHEMAS.contains(&keyword) => self.named(keyword, entries, here).into(),
-            _ => self.schema(value, here),
+            _ => self.held(holder, value),
         }
     }
 
-    fn named(&mut self, keyword: &str, entries: &Map<String, Value>, here: &str) -> Map<String, Value> {
+    /// Mends a schema that another holds.
+    fn held(&mut self, holder: usize, value: &Value) -> Value {
+        self.links.held(holder, value).map_or(Value::Bool(true), |index| self.schema(index))
+    }
+
+    fn named(&mut self, holder: usize, keyword: &str, entries: &Map<String, Value>, here: &str) -> Map<String, Value> {
         let mut mended = Map::new();
         for (name, entry) in entries {
             let place = below(here, name);
@@ -113,7 +139,7 @@ impl Mender<'_> {
             } else if is_list {
                 mended.insert(name.clone(), entry.clone());
             } else {
-                mended.insert(name.clone(), self.schema(entry, &place));
+                mended.insert(name.clone(), self.held(holder, entry));
             }
         }
         mended
@@ -178,9 +204,8 @@ fn is_unused(dialect: Dialect, keyword: &str, value: &Value) -> bool {
             true
         }
         // Other values are malformed.
-        "$id" | "id" | "$anchor" | "$dynamicAnchor" => value.is_string(),
+        "$id" | "id" | "$anchor" | "$dynamicAnchor" | "$recursiveRef" => value.is_string(),
         "const" | "contains" | "propertyNames" => dialect == Dialect::D4,
-        "exclusiveMinimum" | "exclusiveMaximum" => dialect == Dialect::D4 && value.is_number(),
         _ => false,
     }
 }

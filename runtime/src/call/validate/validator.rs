@@ -29,24 +29,18 @@ impl Validator {
         let links = Links::of(schema)?;
         expansion::check(&links)?;
         let draft = match links.draft {
-            // `mend` handles the differences of draft 4.
+            // `mend` handles the differences of draft 4, but `1.0` is an integer.
             Dialect::D4 | Dialect::D6 => Draft::Draft6,
             Dialect::D7 => Draft::Draft7,
             Dialect::D2019 => Draft::Draft201909,
             Dialect::D2020 | Dialect::Unsaid => Draft::Draft202012,
         };
-        let (compiled, skipped) = if links.are_dynamic {
-            // The targets depend on the names in the document, so it must stay as it is.
-            (compile(draft, schema), Vec::new())
-        } else {
-            let (mut mended, mut skipped) = mend(&links, draft, false);
-            let mut compiled = compile(draft, &mended);
-            if compiled.is_err() {
-                (mended, skipped) = mend(&links, draft, true);
-                compiled = compile(draft, &mended);
-            }
-            (compiled, skipped)
-        };
+        let (mut mended, mut skipped) = mend(&links, draft, false);
+        let mut compiled = compile(draft, &mended);
+        if compiled.is_err() {
+            (mended, skipped) = mend(&links, draft, true);
+            compiled = compile(draft, &mended);
+        }
         match compiled {
             Ok(compiled) => Ok(Self { compiled, skipped }),
             Err(error) => Err(UnusableSchema::new("", error.masked().to_string())),
