@@ -147,7 +147,7 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        // The runtime ends in between.
+        // The runtime ends in between, or a connector panics.
         if !self.has_ended {
             self.publish(Progress::Closed);
         }

@@ -185,6 +185,8 @@ pub(super) struct Shared {
     pub(super) config: Arc<ServerConfig>,
     pub(super) options: ClientOptions,
     pub(super) progress: watch::Sender<Progress>,
+    /// The error of the last attempt that failed. It is not replaced by the next attempt, so nobody misses it.
+    pub(super) failed: watch::Sender<Option<ConnectError>>,
     pub(super) observer: Arc<Observer>,
     pub(super) tools: Changes,
     pub(super) resources: Arc<Subscriptions>,
@@ -207,6 +209,7 @@ impl Shared {
             config: Arc::new(config),
             options,
             progress: watch::Sender::new(Progress::Closed),
+            failed: watch::Sender::default(),
             tools: Changes::new(observer.clone()),
             resources: Arc::default(),
             notices: Arc::default(),
@@ -218,21 +221,22 @@ impl Shared {
 
     /// Publishes the progress of a connection, unless its keeper was told to close it. Wakes those who watch if the state
     /// changes with it.
-    pub(super) fn publish(&self, close: Option<&CancellationToken>, progress: Progress) {
+    pub(super) fn publish(&self, close: Option<&CancellationToken>, mut progress: Progress) {
         self.progress.send_if_modified(|last| {
             if close.is_some_and(CancellationToken::is_cancelled) || matches!(last, Progress::ShutDown) {
                 return false;
             }
             let (before, state) = (last.state(), progress.state());
-            *last = progress;
+            // The old one is dropped after the lock.
+            std::mem::swap(last, &mut progress);
+            let error = if let Progress::Failed(failed) = last { Some(&failed.error) } else { None };
+            if error.is_some() {
+                self.failed.send_replace(error.cloned());
+            }
             if state == before {
                 return false;
             }
             // Before the next change can be published.
-            if state == ConnectionState::ShutDown && before != ConnectionState::Disconnected {
-                self.observer.state_changed(ConnectionState::Disconnected, None);
-            }
-            let error = if let Progress::Failed(failed) = last { Some(&failed.error) } else { None };
             self.observer.state_changed(state, error);
             true
         });

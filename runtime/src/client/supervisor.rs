@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use mcp_bindgen_model::ServerConfig;
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +33,8 @@ pub(super) struct Supervisor {
     /// The keepers that have not ended. Only the last one may have a connection; the others may still be closing theirs.
     keepers: Mutex<Vec<KeeperHandle>>,
     has_begun: AtomicBool,
+    /// `true` once calls are refused; the end of the connection is published later.
+    is_shut_down: AtomicBool,
 }
 
 /// A keeper at work, or at the end of it.
@@ -41,46 +44,63 @@ struct KeeperHandle {
     close: CancellationToken,
     /// Cancelled when the keeper and its connections have ended.
     ended: CancellationToken,
+    /// Changes if the keeper fails, whatever the next one does.
+    failed: watch::Receiver<Option<ConnectError>>,
     task: AbortHandle,
 }
 
 impl Supervisor {
     pub(super) fn new(config: ServerConfig, options: ClientOptions) -> Self {
         let shared = Arc::new(Shared::new(config, options));
-        Self { shared, keepers: Mutex::default(), has_begun: AtomicBool::new(false) }
+        Self {
+            shared,
+            keepers: Mutex::default(),
+            has_begun: AtomicBool::default(),
+            is_shut_down: AtomicBool::default(),
+        }
     }
 
     /// Returns the open connection. Callers that arrive while it opens wait for the same attempt. After a failed
     /// attempt, the next one starts after a pause, or at once if the program asks for one.
     pub(super) async fn lease(&self, asks_for_attempt: bool) -> Result<Lease, ConnectError> {
         let mut progress = self.shared.progress.subscribe();
-        let mut last = None;
-        for _ in 0..MOST_CONNECTIONS_THAT_END_AT_ONCE {
-            let close = self.keep(asks_for_attempt)?;
-            let is_settled = |progress: &Progress| !matches!(progress, Progress::Opening | Progress::Reopening);
-            match awaited(&mut progress, is_settled).await {
+        let (mut ended_at_once, mut has_begun_again) = (0, false);
+        loop {
+            let mut was_opening = !matches!(*progress.borrow(), Progress::Open(_));
+            let mut keeper = self.keep(asks_for_attempt)?;
+            let is_settled = |progress: &Progress| {
+                let is_opening = matches!(progress, Progress::Opening | Progress::Reopening);
+                was_opening |= is_opening && !keeper.close.is_cancelled();
+                !is_opening || keeper.close.is_cancelled()
+            };
+            let settled = tokio::select! {
+                biased;
+                error = failure(&mut keeper.failed) => return Err(error),
+                settled = awaited(&mut progress, is_settled) => settled,
+            };
+            match settled {
                 Progress::Open(opened) => {
                     if let Some(lease) = opened.lease() {
                         return Ok(lease);
                     }
+                    ended_at_once += 1;
+                    if ended_at_once == MOST_CONNECTIONS_THAT_END_AT_ONCE {
+                        let message = format!("the server closed {ended_at_once} connections right after they opened");
+                        return Err(self.error(Kind::Transport, opened.connection.link.notes.explain(&message)));
+                    }
                     let is_open =
                         |progress: &Progress| matches!(progress, Progress::Open(open) if Arc::ptr_eq(open, &opened));
                     awaited(&mut progress, |progress| !is_open(progress)).await;
-                    last = Some(opened);
                 }
                 Progress::Failed(failed) => return Err(failed.error),
-                Progress::ShutDown => return Err(self.shut_down_error()),
-                _ if close.is_cancelled() => {
-                    return Err(self.error(Kind::Transport, "the client was closed while it was connecting"));
-                }
-                // It ended with its runtime, or because it was unused.
-                _ => {}
+                _ if self.is_shut_down() => return Err(self.shut_down_error()),
+                // It was open, and was closed or unused.
+                _ if !was_opening => {}
+                // It ended with its runtime, by a panic, or because it was unused.
+                _ if !keeper.close.is_cancelled() && !has_begun_again => has_begun_again = true,
+                _ => return Err(self.error(Kind::Transport, "the client was closed while it was connecting")),
             }
         }
-        let message =
-            format!("the server closed {MOST_CONNECTIONS_THAT_END_AT_ONCE} connections right after they opened");
-        let explained = last.map(|opened| opened.connection.link.notes.explain(&message));
-        Err(self.error(Kind::Transport, explained.unwrap_or(message)))
     }
 
     /// Returns the connection, if it is open.
@@ -97,31 +117,23 @@ impl Supervisor {
     }
 
     pub(super) fn is_shut_down(&self) -> bool {
-        matches!(*self.shared.progress.borrow(), Progress::ShutDown)
-    }
-
-    /// Waits until a connection fails to open or reopen, and returns the error. A connection that closes because it is
-    /// idle does not count. Cancel safe.
-    pub(super) async fn lost(&self) -> ConnectError {
-        let mut progress = self.shared.progress.subscribe();
-        match awaited(&mut progress, |progress| matches!(progress, Progress::Failed(_))).await {
-            Progress::Failed(failed) => failed.error,
-            _ => pending().await,
-        }
+        self.is_shut_down.load(Ordering::Relaxed)
     }
 
     /// Ends the connection, also one that is being opened, and waits for its end.
     pub(super) async fn close(&self) {
-        self.close_within(PATIENCE_FOR_CLOSING, Progress::Closed).await;
+        self.close_within(PATIENCE_FOR_CLOSING).await;
     }
 
     /// Ends the connection for good.
     pub(super) async fn shut_down(&self) {
-        self.close_within(PATIENCE_FOR_CLOSING, Progress::ShutDown).await;
+        self.is_shut_down.store(true, Ordering::Relaxed);
+        self.close().await;
+        self.shared.publish(None, Progress::ShutDown);
     }
 
-    async fn close_within(&self, patience: Duration, last: Progress) {
-        let keepers = self.end(last);
+    async fn close_within(&self, patience: Duration) {
+        let keepers = self.end();
         let ended = join_all(keepers.iter().map(|keeper| keeper.ended.cancelled()));
         // Without a runtime there is no clock.
         if Handle::try_current().is_err() {
@@ -132,23 +144,23 @@ impl Supervisor {
     }
 
     /// Tells all keepers to close their connections, and returns them.
-    fn end(&self, last: Progress) -> Vec<KeeperHandle> {
+    fn end(&self) -> Vec<KeeperHandle> {
         let keepers = lock(&self.keepers);
         keepers.iter().for_each(|keeper| keeper.close.cancel());
-        self.shared.publish(None, last);
+        self.shared.publish(None, Progress::Closed);
         keepers.clone()
     }
 
-    /// Starts a keeper unless one is at work. Returns the token that is cancelled when the client is closed.
-    fn keep(&self, asks_for_attempt: bool) -> Result<CancellationToken, ConnectError> {
+    /// Starts a keeper unless one is at work, and returns it.
+    fn keep(&self, asks_for_attempt: bool) -> Result<KeeperHandle, ConnectError> {
         let mut keepers = lock(&self.keepers);
+        if self.is_shut_down() {
+            return Err(self.shut_down_error());
+        }
         // Nothing is started for streams that the program gave.
         let waits = !asks_for_attempt && !self.shared.options.opens_one_transport();
         let pause = match (&*self.shared.progress.borrow(), keepers.last()) {
-            (Progress::ShutDown, _) => return Err(self.shut_down_error()),
-            (Progress::Opening | Progress::Reopening | Progress::Open(_), Some(keeper)) => {
-                return Ok(keeper.close.clone());
-            }
+            (Progress::Opening | Progress::Reopening | Progress::Open(_), Some(keeper)) => return Ok(keeper.clone()),
             (Progress::Failed(failed), _) if waits => match failed.too_early() {
                 Some(error) => return Err(error),
                 None => (failed.pause * 2).min(LONGEST_PAUSE),
@@ -161,14 +173,15 @@ impl Supervisor {
         let is_another = self.has_begun.swap(true, Ordering::Relaxed);
         self.shared.publish(None, Progress::Opening);
         let keeper = Keeper::new(self.shared.clone(), close.clone(), pause, is_another);
-        let guard = ended.clone().drop_guard();
+        let (failed, guard) = (self.shared.failed.subscribe(), ended.clone().drop_guard());
         let running = runtime.spawn(task(async move {
             let _ended = guard;
             keeper.run().await;
         }));
+        let keeper = KeeperHandle { close, ended, failed, task: running.abort_handle() };
         keepers.retain(|keeper| !keeper.task.is_finished());
-        keepers.push(KeeperHandle { close: close.clone(), ended, task: running.abort_handle() });
-        Ok(close)
+        keepers.push(keeper.clone());
+        Ok(keeper)
     }
 
     fn shut_down_error(&self) -> ConnectError {
@@ -180,36 +193,68 @@ impl Supervisor {
     }
 }
 
+/// Waits until a connection fails to open or reopen, and returns the error. A connection that closes because it is idle
+/// does not count. Cancel safe.
+pub(super) async fn failure(failed: &mut watch::Receiver<Option<ConnectError>>) -> ConnectError {
+    let changed = failed.changed().await;
+    let error = failed.borrow().clone();
+    match error.filter(|_| changed.is_ok()) {
+        Some(error) => error,
+        None => pending().await,
+    }
+}
+
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        self.end(Progress::Closed);
+        self.end();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::Instant;
+
     use super::*;
+    use crate::client::state::Failed;
 
     /// Returns a keeper that never ends.
-    fn stuck() -> KeeperHandle {
+    fn stuck(supervisor: &Supervisor) -> KeeperHandle {
         let (close, ended) = (CancellationToken::new(), CancellationToken::new());
         let guard = ended.clone().drop_guard();
         let task = tokio::spawn(async move {
             let _ended = guard;
             pending::<()>().await;
         });
-        KeeperHandle { close, ended, task: task.abort_handle() }
+        KeeperHandle { close, ended, failed: supervisor.shared.failed.subscribe(), task: task.abort_handle() }
     }
 
     #[tokio::test]
     async fn close_ends_every_keeper_that_exceeds_the_timeout() {
         let supervisor = Supervisor::new(ServerConfig::stdio("s", "none"), ClientOptions::new());
-        let keepers = [stuck(), stuck(), stuck()];
+        let keepers = [(); 3].map(|()| stuck(&supervisor));
         *lock(&supervisor.keepers) = keepers.to_vec();
-        supervisor.close_within(Duration::from_millis(20), Progress::Closed).await;
+        supervisor.close_within(Duration::from_millis(20)).await;
         for (number, keeper) in keepers.iter().enumerate() {
             let ended = timeout(Duration::from_secs(20), keeper.ended.cancelled()).await;
             assert!(keeper.close.is_cancelled() && ended.is_ok(), "keeper {number} goes on");
         }
+    }
+
+    #[tokio::test]
+    async fn failure_is_seen_even_if_another_attempt_begins_at_once() {
+        let supervisor = Supervisor::new(ServerConfig::stdio("s", "none"), ClientOptions::new());
+        let shared = &supervisor.shared;
+        *lock(&supervisor.keepers) = vec![stuck(&supervisor)];
+        shared.publish(None, Progress::Opening);
+        let mut failed = shared.failed.subscribe();
+        let fail = async {
+            let error = supervisor.error(Kind::Transport, "the first attempt failed");
+            shared.publish(None, Progress::Failed(Failed { error, pause: FIRST_PAUSE, since: Instant::now() }));
+            shared.publish(None, Progress::Opening);
+        };
+        let seen = async { tokio::join!(supervisor.lease(false), failure(&mut failed), fail) };
+        let (lease, lost, ()) = timeout(Duration::from_secs(20), seen).await.expect("both see it");
+        assert_eq!(lease.err().expect("it failed").message, "the first attempt failed");
+        assert_eq!(lost.message, "the first attempt failed");
     }
 }

@@ -8,6 +8,8 @@ use crate::common;
 use std::path::Path;
 use std::pin::pin;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -219,6 +221,29 @@ async fn requests_after_shutdown_fail_immediately() {
     let report = servers.connect_all().await;
     assert_eq!((report.active.len(), report.failed.len()), (0, 1));
     assert!(mark.processes().is_empty());
+}
+
+#[tokio::test]
+async fn shutdown_shows_the_end_of_the_connection_first() {
+    let mark = Mark::new();
+    let client = Client::new(good(&mark));
+    assert!(adds(&client).await);
+    let mut watch = client.watch_state();
+    let ((), seen) = tokio::join!(client.shutdown(), async { (watch.changed().await, watch.changed().await) });
+    assert_eq!(seen, (Some(State::Disconnected), Some(State::ShutDown)));
+}
+
+#[tokio::test]
+async fn connector_that_panics_is_tried_twice() {
+    let attempts = Arc::new(AtomicUsize::new(0));
+    let count = attempts.clone();
+    let client = Client::connected_by("panicking", ClientOptions::new(), move || {
+        count.fetch_add(1, Ordering::SeqCst);
+        async { if true { panic!("as planned") } else { Ok(tokio::io::split(tokio::io::duplex(1).0)) } }
+    });
+    let error = client.connect().await.expect_err("it panics");
+    assert!(error.to_string().contains("the client was closed while it was connecting"), "{error}");
+    assert_eq!(attempts.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]

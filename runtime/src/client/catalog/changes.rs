@@ -11,6 +11,7 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, sleep};
 
 use crate::call::events::Observer;
+use crate::client::supervisor::failure;
 use crate::connect::connection::Connection;
 use crate::ground::backoff::Backoff;
 use crate::ground::sync::awaited;
@@ -81,13 +82,14 @@ impl ToolChanges {
     /// Fails if the server cannot be reached, if a lost connection cannot be opened again, or if the list cannot be
     /// read. Another call tries to connect, and returns the list at that time.
     pub async fn changed(&mut self) -> Result<Vec<Value>, ConnectError> {
+        let mut failed = self.client.supervisor.shared.failed.subscribe();
         self.client.connection().await?;
         // Its sender lives as long as the client.
         let seen = self.seen;
         let count = tokio::select! {
             biased;
             count = awaited(&mut self.count, |count| *count != seen) => count,
-            error = self.client.supervisor.lost() => return Err(error),
+            error = failure(&mut failed) => return Err(error),
         };
         let tools = self.client.list_tools_raw().await?;
         self.seen = count;
