@@ -263,6 +263,28 @@ async fn deny_refuses_and_warn_allows_calls_if_listing_fails() {
 }
 
 #[tokio::test]
+async fn warn_compares_nothing_with_an_outdated_list() {
+    let (before, now) = small();
+    let log = Log::start();
+    let changing = Changing::between(&before, now).await;
+    // It knows only the tools that are called.
+    let client = Client::new(changing.config(Drift::Warn, Pin::Schema));
+    client.call_tool(bound(changing.spec("stays"))).await.unwrap();
+    changing.has_listed(1).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    changing.state.failing.store(2, Ordering::SeqCst);
+    changing.changes_with_the_next_call(before);
+    client.call_tool(bound(changing.spec("stays"))).await.unwrap();
+    changing.has_listed(2).await;
+    client.call_tool(bound(changing.spec("grows"))).await.unwrap();
+    changing.has_listed(3).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let lines = log.lines();
+    let failed = lines.iter().filter(|line| line.contains("cannot compare its tools with the bindings")).count();
+    assert_eq!((failed, lines.len()), (2, 2), "{lines:?}");
+}
+
+#[tokio::test]
 async fn constant_list_changes_do_not_cause_endless_listing() {
     let (before, now) = small();
     let changing = Changing::between(&before, now).await;

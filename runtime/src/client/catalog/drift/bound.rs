@@ -33,6 +33,13 @@ impl Bound {
         }
     }
 
+    pub(super) fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Spec(one), Self::Spec(other)) => one == other,
+            _ => self.id() == other.id(),
+        }
+    }
+
     /// Returns the tool as the server declared it.
     ///
     /// # Errors

@@ -50,8 +50,9 @@ pub(crate) struct LiveTools {
     listed: watch::Sender<Option<Arc<Listed>>>,
     /// Held while listing; others wait for the same list.
     listing: tokio::sync::Mutex<()>,
-    /// The tools that are called over this connection, and the rest of their bindings, by their ids.
-    bound: watch::Sender<BTreeMap<usize, Bound>>,
+    /// The tools that are called over this connection, and the rest of their bindings, by their ids;
+    /// `None` for one that is equal to another.
+    bound: watch::Sender<BTreeMap<usize, Option<Bound>>>,
 }
 
 /// The tools as they were listed once.
@@ -75,8 +76,7 @@ impl LiveTools {
     pub(crate) fn bind(&self, bound: &Bound, bindings: Option<&'static ServerSpec>) {
         if !self.bound.borrow().contains_key(&bound.id()) {
             let others = bindings.into_iter().flat_map(|server| server.tools).map(Bound::Spec);
-            let tools = others.chain([bound.clone()]).map(|tool| (tool.id(), tool));
-            self.bound.send_modify(|known| known.extend(tools));
+            self.bound.send_modify(|known| add(known, others.chain([bound.clone()])));
         }
     }
 
@@ -157,6 +157,16 @@ impl LiveTools {
     }
 }
 
+/// Adds bound tools to those that are known. One constant may have several addresses.
+fn add(known: &mut BTreeMap<usize, Option<Bound>>, tools: impl Iterator<Item = Bound>) {
+    for tool in tools {
+        if !known.contains_key(&tool.id()) {
+            let is_new = !known.values().flatten().any(|known| known.is(&tool));
+            known.insert(tool.id(), is_new.then_some(tool));
+        }
+    }
+}
+
 /// Compares the tools of a connection with the bound tools, once a bound tool was called, and after each change of the
 /// list. If calls wait for the comparison, they list the tools themselves.
 pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn() -> Patience) -> Infallible {
@@ -174,16 +184,18 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
     }
     loop {
         list_changes.borrow_and_update();
-        if !refuses
-            && let Err(error) = live.current(patience()).await
+        let list = match refuses {
+            true => Ok(listed.borrow_and_update().clone()),
+            false => live.current(patience()).await.map(Some),
+        };
+        if let Err(error) = &list
             && connection.is_open()
         {
             let server = &*live.config.name;
             tracing::warn!(server, "cannot compare its tools with the bindings: {}", error.message);
         }
-        let list = listed.borrow_and_update().clone();
-        let tools: Vec<Bound> = bound.borrow_and_update().values().cloned().collect();
-        if let Some(list) = list {
+        let tools: Vec<Bound> = bound.borrow_and_update().values().flatten().cloned().collect();
+        if let Ok(Some(list)) = list {
             for tool in tools {
                 live.verdict(&list, &tool).await;
                 // Bindings may be many, and calls have their turn.
@@ -194,7 +206,7 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
         let changed = tokio::select! {
             changed = bound.changed() => changed,
             changed = list_changes.changed(), if !refuses => changed,
-            changed = listed.changed() => changed,
+            changed = listed.changed(), if refuses => changed,
         };
         if changed.is_err() {
             return pending().await;
@@ -203,5 +215,20 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
         let is_calm = compared.elapsed() > pause.saturating_mul(8);
         pause = if is_calm { HEAD_START } else { pause.saturating_mul(2).min(LONGEST_PAUSE) };
         sleep(pause).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ToolSpec;
+
+    #[test]
+    fn bound_tool_with_several_addresses_is_compared_once() {
+        static TOOLS: [ToolSpec; 3] = [ToolSpec::new("a", "{}"), ToolSpec::new("b", "{}"), ToolSpec::new("a", "{}")];
+        let mut known = BTreeMap::new();
+        add(&mut known, TOOLS.iter().chain(&TOOLS).map(Bound::Spec));
+        let names: Vec<&str> = known.values().flatten().map(Bound::name).collect();
+        assert_eq!((names, known.len()), (vec!["a", "b"], 3));
     }
 }
