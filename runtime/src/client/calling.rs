@@ -208,8 +208,6 @@ impl Client {
     ) -> Result<ToolResult, CallError> {
         let mut ask = Ask::tool(&call.tool, std::mem::take(&mut call.arguments));
         #[cfg(feature = "http")]
-        self.learn_headers(connection, &call)?;
-        #[cfg(feature = "http")]
         let mut has_listed = false;
         let mut comparisons = 0;
         let outcome = loop {
@@ -218,6 +216,10 @@ impl Client {
                 (patience, ask.list) = self.compare(connection, &call, bound, patience).await?;
             }
             comparisons += 1;
+            #[cfg(feature = "http")]
+            if comparisons == 1 {
+                self.learn_headers(connection, &call)?;
+            }
             match connection.ask(&mut ask, &call.options, patience).await {
                 Err(RequestError::Failed(failure)) if failure.is_stale && comparisons < MOST_COMPARISONS => {}
                 // The server refused it before acting on it; its list declares the required headers.
@@ -251,9 +253,9 @@ impl Client {
             && spec.declared_input_schema().contains("x-mcp-header")
             && let Ok(schema) = serde_json::from_str(spec.declared_input_schema())
         {
-            headers
-                .learn(&call.tool, &schema)
-                .map_err(|message| CallError::transport(self.name(), &*call.tool, message))?;
+            headers.learn(&call.tool, &schema).map_err(|message| {
+                CallError::transport(self.name(), &*call.tool, connection.link.notes.explain(&message))
+            })?;
         }
         Ok(())
     }

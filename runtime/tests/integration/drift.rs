@@ -285,6 +285,19 @@ async fn warn_compares_nothing_with_an_outdated_list() {
 }
 
 #[tokio::test]
+async fn deny_refuses_a_changed_tool_before_its_headers_are_learned() {
+    const INVALID: &str =
+        r#"{"inputSchema": {"type": "object", "properties": {"a": {"type": "object", "x-mcp-header": "A"}}}}"#;
+    let now = vec![tool("grows", r#"{"inputSchema": {"type": "object", "required": ["a"]}}"#)];
+    let changing = Changing::between(&[tool("grows", INVALID)], now).await;
+    let grows = || bound(changing.spec("grows"));
+    assert_refused(changing.bindings(Drift::Deny, Pin::Schema).call_tool(grows()).await, "grows", "/inputSchema");
+    let error = changing.bindings(Drift::Warn, Pin::Schema).call_tool(grows()).await.unwrap_err();
+    assert!(matches!(error, CallError::Transport { .. }), "{error}");
+    assert_eq!(changing.calls("grows"), 0);
+}
+
+#[tokio::test]
 async fn constant_list_changes_do_not_cause_endless_listing() {
     let (before, now) = small();
     let changing = Changing::between(&before, now).await;
