@@ -186,6 +186,7 @@ pub(super) struct Shared {
     pub(super) options: ClientOptions,
     pub(super) progress: watch::Sender<Progress>,
     /// The error of the last attempt that failed. It is not replaced by the next attempt, so nobody misses it.
+    /// A connection that closes because it is idle has none.
     pub(super) failed: watch::Sender<Option<ConnectError>>,
     pub(super) observer: Arc<Observer>,
     pub(super) tools: Changes,

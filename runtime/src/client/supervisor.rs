@@ -1,6 +1,5 @@
 //! Owns a client's connection: one keeper at a time opens it, for all callers.
 
-use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::keeper::{FIRST_PAUSE, Keeper};
 use super::state::{Lease, Opened, Progress, Shared};
 use crate::connect::options::ClientOptions;
-use crate::ground::sync::{awaited, lock};
+use crate::ground::sync::{awaited, lock, next};
 use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
@@ -75,7 +74,7 @@ impl Supervisor {
             };
             let settled = tokio::select! {
                 biased;
-                error = failure(&mut keeper.failed) => return Err(error),
+                error = next(&mut keeper.failed) => return Err(error),
                 settled = awaited(&mut progress, is_settled) => settled,
             };
             match settled {
@@ -193,17 +192,6 @@ impl Supervisor {
     }
 }
 
-/// Waits until a connection fails to open or reopen, and returns the error. A connection that closes because it is idle
-/// does not count. Cancel safe.
-pub(super) async fn failure(failed: &mut watch::Receiver<Option<ConnectError>>) -> ConnectError {
-    let changed = failed.changed().await;
-    let error = failed.borrow().clone();
-    match error.filter(|_| changed.is_ok()) {
-        Some(error) => error,
-        None => pending().await,
-    }
-}
-
 impl Drop for Supervisor {
     fn drop(&mut self) {
         self.end();
@@ -212,6 +200,8 @@ impl Drop for Supervisor {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
     use tokio::time::Instant;
 
     use super::*;
@@ -252,7 +242,7 @@ mod tests {
             shared.publish(None, Progress::Failed(Failed { error, pause: FIRST_PAUSE, since: Instant::now() }));
             shared.publish(None, Progress::Opening);
         };
-        let seen = async { tokio::join!(supervisor.lease(false), failure(&mut failed), fail) };
+        let seen = async { tokio::join!(supervisor.lease(false), next(&mut failed), fail) };
         let (lease, lost, ()) = timeout(Duration::from_secs(20), seen).await.expect("both see it");
         assert_eq!(lease.err().expect("it failed").message, "the first attempt failed");
         assert_eq!(lost.message, "the first attempt failed");

@@ -28,3 +28,13 @@ pub(crate) async fn awaited<T: Clone>(value: &mut watch::Receiver<T>, is_wanted:
         Err(_) => pending().await,
     }
 }
+
+/// Waits for the next value, and forever if the sender is gone. Cancel safe.
+pub(crate) async fn next<T: Clone>(value: &mut watch::Receiver<Option<T>>) -> T {
+    let changed = value.changed().await;
+    let next = value.borrow().clone();
+    match next.filter(|_| changed.is_ok()) {
+        Some(next) => next,
+        None => pending().await,
+    }
+}

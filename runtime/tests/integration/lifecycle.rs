@@ -229,8 +229,8 @@ async fn shutdown_shows_the_end_of_the_connection_first() {
     let client = Client::new(good(&mark));
     assert!(adds(&client).await);
     let mut watch = client.watch_state();
-    let ((), seen) = tokio::join!(client.shutdown(), async { (watch.changed().await, watch.changed().await) });
-    assert_eq!(seen, (Some(State::Disconnected), Some(State::ShutDown)));
+    tokio::join!(client.shutdown(), until(&mut watch, State::Disconnected));
+    until(&mut watch, State::ShutDown).await;
 }
 
 #[tokio::test]

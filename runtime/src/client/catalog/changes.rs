@@ -11,10 +11,9 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, sleep};
 
 use crate::call::events::Observer;
-use crate::client::supervisor::failure;
 use crate::connect::connection::Connection;
 use crate::ground::backoff::Backoff;
-use crate::ground::sync::awaited;
+use crate::ground::sync::{awaited, next};
 use crate::rpc::notices::{Notice, Notices, PROMPTS_CHANGED, RESOURCES_CHANGED};
 use crate::rpc::request::RequestError;
 use crate::{Client, ConnectError};
@@ -89,7 +88,7 @@ impl ToolChanges {
         let count = tokio::select! {
             biased;
             count = awaited(&mut self.count, |count| *count != seen) => count,
-            error = failure(&mut failed) => return Err(error),
+            error = next(&mut failed) => return Err(error),
         };
         let tools = self.client.list_tools_raw().await?;
         self.seen = count;
