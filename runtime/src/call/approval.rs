@@ -24,7 +24,7 @@ pub struct ApprovalRequest {
     pub tool: String,
     /// The arguments as JSON.
     pub arguments: Map<String, Value>,
-    /// The tool's hints in the bindings: untrusted hints, not promises.
+    /// The tool's hints, by its bindings or the server's list: untrusted hints, not promises.
     pub annotations: Annotations,
     /// The reason of the rule that demands the approval, if it has one.
     pub reason: Option<String>,
@@ -32,7 +32,7 @@ pub struct ApprovalRequest {
     pub caller: Option<Arc<Caller>>,
 }
 
-/// A text is cut to no less, in characters.
+/// The minimum length of a shortened text, in characters.
 const SHORTEST_CUT: usize = 32;
 
 impl ApprovalRequest {

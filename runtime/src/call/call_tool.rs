@@ -1,4 +1,4 @@
-//! Everything that can call a tool, and the tools that it lets be called.
+//! Callers of tools, and the tools that they allow to call.
 
 use std::any::Any;
 use std::future::Future;
@@ -133,10 +133,10 @@ impl CallTool for dyn DynCallTool + '_ {
     }
 }
 
-/// Whether a tool may be called; the second argument is `true` for a template that is not a local file.
+/// Returns `true` if a tool may be called; the second argument is `true` for a template that is not a local file.
 type Rule = Arc<dyn Fn(&str, bool) -> bool + Send + Sync>;
 
-/// The tools that a caller lets be called.
+/// The tools that may be called through a caller, with the client and the observer behind it.
 #[doc(hidden)]
 #[derive(Clone, Default)]
 pub struct Offer {

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 /// The caller on whose behalf a call is made: a user of a service, a client of a proxy. It is never sent to the server.
 ///
-/// Rules of `[[policy]]` with `for` apply to its principal; layers that keep something of earlier calls keep it for each
-/// caller; policies, approvals and events receive it.
+/// Rules of `[[policy]]` with `for` apply to its principal. A
+/// [`SequentialDependency`](crate::middleware::SequentialDependency) counts calls of each caller separately. Policies,
+/// approvals and events receive the caller. A [`Cache`](crate::middleware::Cache) does not distinguish callers.
 ///
 /// ```
 /// use mcp_bindgen_runtime::{Caller, CallOptions};

@@ -43,7 +43,7 @@ fn decoded<T: Wire>(
     })
 }
 
-/// Returns the values that a result may hold, whatever its type, the likeliest first: for validation.
+/// Returns the values that a result may hold, whatever its type, for validation; the likeliest comes first.
 #[cfg(feature = "validation")]
 pub(crate) fn values(result: &ToolResult) -> Vec<Value> {
     if let Some(structured) = structured(result) {
@@ -77,7 +77,7 @@ fn json_blocks(result: &ToolResult) -> Vec<Value> {
     result.content.iter().filter_map(Content::as_text).filter_map(|text| serde_json::from_str(text).ok()).collect()
 }
 
-/// Reads the text of a result; `read` is what reads a value.
+/// Reads the text of a result with `read`, which reads one value.
 fn of_text<T>(result: &ToolResult, read: impl Fn(&Value) -> Result<T, Mismatch>) -> Result<T, Mismatch> {
     let found = match json_blocks(result).as_slice() {
         [] => match serde_json::from_str(&result.text()) {

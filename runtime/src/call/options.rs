@@ -241,7 +241,8 @@ impl CallOptions {
         }
     }
 
-    /// Returns the caller's data that a server's answer may depend on: its metadata, and whether the server may ask back.
+    /// Returns the caller's data that a server's answer may depend on: its capabilities, and whether it answers
+    /// requests for input.
     pub(crate) fn asker(&self) -> Option<Value> {
         let Given { capabilities, input, .. } = self.given();
         (capabilities.is_some() || input.is_some())
@@ -346,14 +347,14 @@ impl fmt::Debug for PassedInput {
 /// The limit on unread reports; more are dropped.
 const UNREAD: usize = 64;
 
-/// Hears of progress.
+/// A function that receives progress.
 pub(crate) type Listener = Arc<dyn Fn(Progress) + Send + Sync>;
 
 /// One report of progress.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// How far it is, in a unit of the server's own; it grows from report to report.
+    /// The progress so far, in a unit of the server's own; it grows from report to report.
     pub progress: f64,
     /// The total, if the server knows it.
     pub total: Option<f64>,
@@ -389,7 +390,7 @@ impl Progress {
         })
     }
 
-    /// Tells a listener of the program's. One that panics must not take the connection with it.
+    /// Calls a listener of the program. Its panic does not end the connection.
     pub(crate) fn tell(self, listener: &Listener) {
         if contained(|| listener(self)).is_err() {
             tracing::warn!("a progress listener panicked");

@@ -84,10 +84,11 @@ impl Limit {
     }
 }
 
-/// A guard by whose demand a call was approved, and the call in canonical form.
+/// An approval that the configuration of a client (the guard) required, and the call in canonical form.
 type Grant = (usize, String);
 
-/// The layers that a call has passed, with their decisions. All attempts of a call share it.
+/// The layers that a call has passed, with their decisions. Each attempt of a call has a copy; all of them share the
+/// grants.
 #[derive(Clone, Default)]
 pub(crate) struct Passage(Option<Box<State>>);
 

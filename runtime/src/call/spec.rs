@@ -26,7 +26,7 @@ macro_rules! setters {
 }
 pub(crate) use setters;
 
-/// A server in bindings: its name, how to reach it, and the facts of its snapshot.
+/// A server in bindings: its name, its configuration, and the facts of its snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerSpec {

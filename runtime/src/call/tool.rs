@@ -134,8 +134,7 @@ fn check_arguments<P: Tool>(arguments: &Value) -> Result<(), CallError> {
         .map_err(|refusal| CallError::invalid_arguments(P::SERVER.name, P::NAME, refusal.pointer(), refusal.message()))
 }
 
-/// Returns the arguments of a tool as JSON; a number that JSON does not have prints as `null`, and fails when it is
-/// called.
+/// Returns the arguments of a tool as JSON, or `null` if a number in them has no JSON form; then the call fails.
 pub fn print_arguments<P: Tool>(params: &P) -> Value {
     to_value(params).unwrap_or_default()
 }

@@ -27,9 +27,9 @@ use crate::{
 const INVALID_PARAMS: i32 = -32602;
 /// The code of versions before 2026-07-28.
 const RESOURCE_NOT_FOUND: i32 = -32002;
-/// How often a tool is compared for one call; a server may change its list all the time.
+/// The maximum number of comparisons of a tool for one call, because a server may change its list all the time.
 const MOST_COMPARISONS: usize = 5;
-/// The key of these that the caller may set: it requests log messages from the server.
+/// The reserved key of `_meta` that the caller may set: it requests log messages from the server.
 const CALLERS: [&str; 1] = ["io.modelcontextprotocol/logLevel"];
 
 /// The subject of a request, by its name.
@@ -71,7 +71,7 @@ impl CallTool for Client {
     }
 }
 
-/// It is always ready; what cannot be sent at once waits within the time of its call.
+/// The service is always ready. A call that cannot be sent at once waits within its time limit.
 impl Service<ToolCall> for Client {
     type Response = ToolResult;
     type Error = CallError;

@@ -20,7 +20,8 @@ pub(super) const SERVERS_VARIABLE: &str = "MCP_SERVERS";
 /// The shared supervisors. Weak references let the last client end its supervisor.
 static SHARED: Mutex<BTreeMap<String, Weak<Supervisor>>> = Mutex::new(BTreeMap::new());
 
-/// Returns the configuration of bindings, and the program's options with what their snapshot was taken with.
+/// Returns the configuration of bindings. The program's options get the protocol version and the client capabilities of
+/// the snapshot, unless they set them.
 pub(super) fn of_spec(
     spec: &'static ServerSpec,
     mut options: ClientOptions,
@@ -52,7 +53,7 @@ fn configured(spec: &ServerSpec, options: &ClientOptions) -> Result<ServerConfig
     }
 }
 
-/// Returns the configuration from the time when the bindings were made.
+/// Returns the configuration that the bindings contain, if they contain one.
 fn carried(spec: &ServerSpec) -> Result<Option<ServerConfig>, Box<dyn Error>> {
     let Some(text) = spec.config else { return Ok(None) };
     let value = serde_json::from_str(text).map_err(|error| format!("the configuration of its bindings: {error}"))?;

@@ -13,7 +13,7 @@ use crate::ground::deadline::Patience;
 use crate::{CallError, Dispatched, ToolCall, ToolSpec};
 
 impl Client {
-    /// Tells this client, clones of it included, from others for as long as it lives.
+    /// Returns an identifier of this client and its clones, which is unique as long as one of them exists.
     pub(crate) fn id(&self) -> usize {
         Arc::as_ptr(&self.supervisor).addr()
     }

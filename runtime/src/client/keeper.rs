@@ -16,20 +16,20 @@ use crate::ground::backoff::with_jitter;
 use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
-/// How long to wait before each try to open a lost connection again.
+/// The pauses before the attempts to reopen a lost connection.
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(250), Duration::from_secs(1)];
-/// How long calls do not try to connect after an attempt failed; twice as long after each further one.
+/// The time after a failed attempt during which calls do not connect; it doubles with each further failure.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// The minimum lifetime of an unused connection; a shorter one reopens only on demand.
 const SHORT_LIFE: Duration = Duration::from_secs(30);
-/// A server that lasted so long did not end at its start.
+/// A server that lasted this long did not end at its start.
 const TIME_TO_WORK: Duration = Duration::from_secs(5);
 
 pub(super) struct Keeper {
     shared: Arc<Shared>,
     /// Cancelled when the connection is no longer wanted.
     close: CancellationToken,
-    /// How long calls do not try again if this fails.
+    /// The time during which calls do not connect if this keeper fails.
     pause: Duration,
     /// `true` if the client has had a connection, or tried to open one.
     is_another: bool,

@@ -72,7 +72,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a client of the server that is configured like this. It connects when it is first used.
+    /// Creates a client of the server with this configuration. It connects when it is first used.
     pub fn new(config: ServerConfig) -> Self {
         Self::with_options(config, ClientOptions::default())
     }
@@ -143,7 +143,7 @@ impl Client {
         Ok(Self { supervisor: configured::shared(config, options), baseline: Baseline::Bindings(spec) })
     }
 
-    /// Creates it with options, which the configuration overrides; see [`for_spec`](Self::for_spec).
+    /// Creates a client like [`for_spec`](Self::for_spec), with options, which the configuration overrides.
     ///
     /// It has its own connection, shared with its clones only: handlers in options cannot be compared, and one caller
     /// must not approve the calls of another.
@@ -174,7 +174,7 @@ impl Client {
         calls.offer().client::<Self>().cloned()
     }
 
-    /// Returns `true` if the other is a clone of this one: calls of both go through one connection.
+    /// Returns `true` if calls of both clients go through one connection, as those of clones do.
     #[doc(hidden)]
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {

@@ -148,25 +148,25 @@ impl Servers {
         subscribe(self.clients.values().map(|client| client as &dyn DynCallTool))
     }
 
-    /// Closes all connections side by side.
+    /// Closes all connections concurrently.
     pub async fn close(&self) {
         join_all(self.clients.values().map(Client::close)).await;
     }
 
-    /// Closes all connections for good, side by side; see [`Client::shutdown`].
+    /// Closes all connections for good, concurrently; see [`Client::shutdown`].
     pub async fn shutdown(&self) {
         join_all(self.clients.values().map(Client::shutdown)).await;
     }
 }
 
-/// Which servers are connected, and why the others are not.
+/// The connected servers, and the errors of the others.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-#[must_use = "it says which servers are not there"]
+#[must_use = "the report names the servers that failed to connect"]
 pub struct ConnectReport {
     /// The names of the servers that are connected, sorted.
     pub active: Vec<String>,
-    /// Why each of the others is not, sorted by name.
+    /// The errors of the other servers, sorted by name.
     pub failed: Vec<ConnectError>,
 }
 

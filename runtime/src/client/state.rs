@@ -24,7 +24,7 @@ use crate::rpc::subscriptions::Subscriptions;
 /// The minimum lifetime of a new connection, for the callers that requested it.
 const TIME_FOR_FIRST_USE: Duration = Duration::from_secs(1);
 
-/// Sees every change of a [`ConnectionState`]; of several in quick succession the last.
+/// Watches a [`ConnectionState`]. Of several changes in quick succession, it may report only the last.
 ///
 /// ```no_run
 /// # async fn run(client: mcp_bindgen_runtime::Client) {
@@ -220,8 +220,8 @@ impl Shared {
         }
     }
 
-    /// Publishes the progress of a connection, unless its keeper was told to close it. Wakes those who watch if the state
-    /// changes with it.
+    /// Publishes the progress of a connection, unless its keeper was cancelled (`close`) or the client is shut down.
+    /// Wakes receivers only if the [`ConnectionState`] changes with it.
     pub(super) fn publish(&self, close: Option<&CancellationToken>, mut progress: Progress) {
         self.progress.send_if_modified(|last| {
             if close.is_some_and(CancellationToken::is_cancelled) || matches!(last, Progress::ShutDown) {

@@ -19,9 +19,9 @@ use crate::ground::sync::{awaited, lock, next};
 use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
-/// How long calls do not try to connect at most, after many attempts failed.
+/// The longest time during which calls do not connect after failed attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// Longer than a stubborn child process, or the goodbye to an HTTP server that does not answer, may take.
+/// The time for keepers to end: longer than a child process that ignores signals, or a silent HTTP server, may take.
 const PATIENCE_FOR_CLOSING: Duration = Duration::from_secs(10);
 /// A server that ends each connection once it is open would be connected to without end.
 const MOST_CONNECTIONS_THAT_END_AT_ONCE: usize = 5;

@@ -9,7 +9,7 @@ use crate::rpc::sent::MethodCall;
 /// One request to a server, which is sent again with the answers to the server's questions.
 pub(crate) struct Ask {
     pub(super) call: MethodCall,
-    /// The count of changes to the list of tools for which a call was let through.
+    /// The count of changes to the list of tools for which the call was allowed.
     pub(crate) list: Option<u64>,
     /// The server has given a result, and may have begun to work on it.
     pub(crate) is_answered: bool,

@@ -1,6 +1,6 @@
 //! An open connection to a server.
 //!
-//! Dropping `answers`, `set_subscription` or `list_page` gives up the request, as `Session::request` does; dropping
+//! Dropping `answers` or `set_subscription` gives up the request, as `Session::request` does; dropping
 //! `listen_to_resources`, `listen_to_tools` or `listen_to_lists` ends the subscription.
 
 use std::sync::{Arc, Mutex};
@@ -81,11 +81,11 @@ pub(crate) struct Connection {
     pub(crate) protocol_version: String,
     /// The server's answer to `initialize` or `server/discover`, as sent.
     pub(crate) handshake: Value,
-    /// The client capabilities that the program declared; what every client has is left out.
+    /// The client capabilities that the program declared, without those that every client has.
     pub(crate) declared: Value,
     pub(crate) answers: Arc<Answers>,
     pub(crate) kept: KeptLists,
-    /// How many requests were answered when the handshake was over.
+    /// The number of answered requests at the end of the handshake.
     pub(super) answers_of_handshake: u64,
 }
 
@@ -104,7 +104,7 @@ impl Connection {
         *self.link.ledger.list_changes.reported().borrow()
     }
 
-    /// How often a list may have changed since the connection began.
+    /// Returns how often a list may have changed since the connection began.
     pub(crate) fn changes_of(&self, listing: Listing) -> u64 {
         let changes = &self.link.ledger.list_changes;
         if matches!(listing, Listing::Tools) { changes.count() } else { changes.other_lists() }
@@ -120,7 +120,7 @@ impl Connection {
         known_version(&self.protocol_version).is_some_and(|version| !version.has_initialize())
     }
 
-    /// Returns `true` if the server says anything at all.
+    /// Sends a ping, or `server/discover` without a handshake. Returns `true` if any response arrives.
     pub(crate) async fn answers(&self, patience: Duration) -> bool {
         let question = if self.is_modern() { "server/discover" } else { "ping" };
         let patience = Patience::strictly(patience);
@@ -132,7 +132,7 @@ impl Connection {
         }
     }
 
-    /// Asks a server of older versions to tell when a resource changes, or not to any more.
+    /// Subscribes to a resource of a server of older versions, or unsubscribes from it.
     pub(crate) async fn set_subscription(
         &self,
         uri: &str,
@@ -153,7 +153,7 @@ impl Connection {
     pub(crate) async fn listen_to_tools(&self) -> Result<(), RequestError> {
         let mut subscription = self.session.listen(SubscriptionFilter::builder().tools_list_changed().build()).await?;
         let ended = subscription.ended().await;
-        // Changes from here on are not heard of.
+        // The server no longer reports changes.
         self.link.ledger.list_changes.mark_changed();
         ended
     }

@@ -92,8 +92,8 @@ impl Handshake {
         RequestMetaObject::with_client_context(version, self.name.clone(), capabilities)
     }
 
-    /// Begins a session. First sends `initialize`, or `server/discover` if that has a head start. After this time
-    /// without an answer `initialize` is sent too; the first answer counts.
+    /// Begins a session. First sends `initialize`, or `server/discover` if that has a head start. `initialize` follows
+    /// after this time without an answer, or at once if the server refuses; the first agreement counts.
     pub(super) async fn begin(
         &self,
         session: &mut Session,

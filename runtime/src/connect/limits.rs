@@ -40,13 +40,13 @@ type Counter = dyn Fn(String, Rate) -> Counting + Send + Sync;
 
 /// The number of callers whose turns are remembered.
 const MOST_CALLERS: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
-/// How many starts in [`WINDOW`] may fail.
+/// The maximum number of failing starts in [`WINDOW`].
 const MOST_STARTS: usize = 5;
 const WINDOW: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 struct Limits {
-    /// The limits that the first client set: the rate, and one place for each call at a time.
+    /// The limits that the first client set: the rate, and a permit for each concurrent call.
     set: OnceLock<(Option<Limiter>, Option<Semaphore>)>,
     starts: StartLimit,
     /// Counts in place of these limits.
@@ -132,7 +132,7 @@ impl SharedLimits {
 
 debug_as!(SharedLimits, "SharedLimits(..)");
 
-/// The starts of a server since it last worked.
+/// The starts of a server since it last worked: it answered a request after its handshake, or lasted a few seconds.
 #[derive(Default)]
 pub(crate) struct StartLimit(Mutex<Failing>);
 
@@ -160,7 +160,7 @@ impl StartLimit {
         Err(error.with_retry_after(Some(left)))
     }
 
-    /// Keeps the error of a start for those who come later.
+    /// Records the error of a start, which later starts repeat.
     pub(crate) fn failed(&self, error: &ConnectError) {
         lock(&self.0).last = Some(error.clone());
     }

@@ -65,8 +65,7 @@ impl Link {
     }
 }
 
-/// Opens a transport.
-/// Dropped: the connection is closed. Only HTTP+SSE and a program's own connector wait here.
+/// Opens a transport. Only HTTP+SSE and a program's own connector wait here. Dropping the future closes the connection.
 pub(super) async fn open(
     config: &ServerConfig,
     options: &ClientOptions,
@@ -118,7 +117,7 @@ pub(super) async fn open(
     Err((Kind::Unsupported, Failure::not_sent(message)))
 }
 
-/// Warns once of each server whose headers others can read on their way.
+/// Warns once of each server whose secret headers are sent unencrypted to another machine.
 #[cfg(feature = "http")]
 fn warn_of_exposed_headers(config: &ServerConfig) {
     static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());

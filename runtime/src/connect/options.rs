@@ -26,7 +26,7 @@ use crate::rpc::transports::http::network::Customize;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The timeout of connecting; a server may have to be downloaded first.
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
-/// How many timeouts a call may take that gets on.
+/// The default limit of a call that reports progress, as a multiple of its timeout.
 const TIMEOUTS_IN_ALL: u32 = 10;
 
 /// Options of a [`Client`](crate::Client).
@@ -51,7 +51,7 @@ pub struct ClientOptions {
     pub(crate) trusts_current_folder: bool,
     pub(crate) approver: Option<Approver>,
     pub(crate) records_content: bool,
-    /// The streams that the server is at the other end of.
+    /// The streams to the server.
     #[cfg(feature = "stdio")]
     pub(crate) streams: Option<Streams>,
     #[cfg(feature = "cassette")]
@@ -86,16 +86,16 @@ impl ClientOptions {
         /// replaced. By default only calls detect a dead server.
         health_check(every: Duration): health_check = Some(every);
 
-        /// Limits the calls of one client that are under way at once, over any transport; at least one. Further calls wait,
-        /// in the time that was given with them: a handler of the server's requests that calls the same client needs a
-        /// place too. Over HTTP it also limits all requests that wait for a response, which are 16 by default.
+        /// Limits the pending calls of one client, over any transport; the minimum is one. Further calls wait within
+        /// the timeout that is set for them. Calls by handlers of the server's requests count too. Over HTTP this also
+        /// limits all requests that wait for a response; 16 by default.
         max_concurrent_requests(requests: usize): max_concurrent_requests = Some(requests);
 
         /// Counts the calls and the failing starts of this client together with those of others; see
         /// [`SharedLimits`](crate::SharedLimits).
         shared_limits(limits: SharedLimits): limits = Some(limits);
 
-        /// The protocol version to try first.
+        /// Sets the protocol version to try first.
         protocol_version(version: impl Into<String>): protocol_version = Some(version.into());
 
         /// Sets the client capabilities to declare, as JSON; the list of tools may depend on them.

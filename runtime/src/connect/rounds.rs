@@ -26,7 +26,7 @@ const POLL: Duration = Duration::from_millis(500);
 const SHORTEST_POLL: Duration = Duration::from_millis(5);
 const PATIENCE_FOR_CANCELLING: Duration = Duration::from_secs(5);
 
-/// The time of one call: its requests', and what answers to the server's questions may still take.
+/// The time limits of one call: those of its requests, and the rest of the time for answers to the server's questions.
 struct Time {
     patience: Patience,
     for_answers: Duration,
@@ -177,7 +177,7 @@ impl Connection {
     }
 }
 
-/// Returns the new ones of these questions; from now on they are not new.
+/// Returns the questions that were not asked before, and adds them to `answered`.
 fn unanswered(questions: Value, answered: &mut Map<String, Value>) -> Option<Value> {
     let Value::Object(mut questions) = questions else { return None };
     questions.retain(|key, question| answered.get(key) != Some(question));

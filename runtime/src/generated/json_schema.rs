@@ -1,5 +1,5 @@
 //! `schemars::JsonSchema` for generated types: the schema that the server sent. A macro expands in another crate and
-//! cannot see this one's features, so there are two of it.
+//! cannot see this one's features, so it has two versions.
 
 #[cfg(feature = "schemars")]
 pub use schemars::{JsonSchema, Schema, SchemaGenerator};

@@ -232,7 +232,7 @@ type Flight = (Key, u64);
 
 #[derive(Default)]
 struct Server {
-    /// How often a write has begun or ended, or everything was forgotten.
+    /// The number of begun writes, ended writes and clears.
     generation: u64,
     writing: usize,
 }
@@ -258,7 +258,7 @@ impl Storage {
         self.servers.entry(name.clone()).or_default()
     }
 
-    /// Keeps an entry, and forgets the oldest ones that it leaves no room for; one that is too large is not kept.
+    /// Stores an entry, and drops the oldest ones that it leaves no room for. An entry that is too large is not stored.
     fn keep(&mut self, key: Key, entry: Entry) {
         if entry.size > self.max_bytes {
             return;
@@ -270,7 +270,7 @@ impl Storage {
         self.shrink();
     }
 
-    /// Forgets the oldest entries beyond the bounds.
+    /// Drops the oldest entries beyond the limits.
     fn shrink(&mut self) {
         while self.entries.len() > self.max_entries || self.bytes > self.max_bytes {
             let Some((_, oldest)) = self.entries.pop_lru() else { break };
@@ -279,7 +279,7 @@ impl Storage {
     }
 }
 
-/// A write under way.
+/// A pending write.
 struct Writing {
     storage: Arc<Mutex<Storage>>,
     server: Arc<str>,

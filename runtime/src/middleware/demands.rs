@@ -27,7 +27,7 @@ impl Around for Announced {
     }
 }
 
-/// A key of the client's configuration, which the stack enforces in the place of the client.
+/// A key of the client's configuration, which the stack enforces instead of the client.
 pub(super) enum Demand {
     /// `view`
     View(Client),

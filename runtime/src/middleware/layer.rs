@@ -17,7 +17,7 @@ pub(super) trait Around: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolResult, CallError>> + Send;
 }
 
-/// A service, around which layers are put. Cloning it is cheap.
+/// The calls below a layer. Cloning it is cheap.
 pub(super) type Called = Arc<dyn Fn(ToolCall) -> ServiceFuture + Send + Sync>;
 
 /// A layer of a stack.

@@ -14,7 +14,7 @@ use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
 use crate::{CallError, ToolCall, ToolResult};
 
-/// How many scopes are remembered.
+/// The number of scopes that are remembered.
 const SCOPES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
 
 /// Denies calls of a tool until others of the same server have succeeded.
@@ -59,8 +59,8 @@ struct Progress {
 }
 
 impl SequentialDependency {
-    /// Calls of the tools that a glob names come after a success of each of others, which may be globs too: of one of the
-    /// tools that such a glob names.
+    /// Creates a dependency: calls of the tools that match the glob `tool` require a success of each tool in `after`.
+    /// For a glob in `after`, one success of a tool that matches it is enough.
     pub fn new(tool: impl Into<String>, after: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             tool: tool.into(),

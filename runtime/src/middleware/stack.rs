@@ -113,7 +113,7 @@ impl<C: CallTool + 'static> Stack<C> {
         self.with(LayerKind::Approval, approval)
     }
 
-    /// Checks arguments and results against their schemas.
+    /// Checks arguments and results against their schemas. The last call of this method counts.
     #[cfg(feature = "validation")]
     pub fn validate(mut self, validate: Validate) -> Self {
         self.layers.retain(|layer| layer.kind != LayerKind::Validate);
@@ -130,7 +130,7 @@ impl<C: CallTool + 'static> Stack<C> {
         self.with(LayerKind::Cache, cache)
     }
 
-    /// Tries calls again.
+    /// Repeats failed calls. The last call of this method counts.
     pub fn retry(mut self, retry: Retry) -> Self {
         self.layers.retain(|layer| layer.kind != LayerKind::Retry);
         self.with(LayerKind::Retry, retry)

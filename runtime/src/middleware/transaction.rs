@@ -11,7 +11,7 @@ use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
 
-/// How long a call waits for its turn at most.
+/// The longest wait of a call for its turn.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Takes a snapshot of the program's state before a call, and restores it if the call fails.

@@ -13,14 +13,14 @@ use crate::ground::sync::lock;
 /// The unanswered questions of a server, each with its number.
 #[derive(Debug, Default)]
 pub(crate) struct Open {
-    /// How many there were so far.
+    /// The number of questions so far.
     count: u64,
     /// Sorted.
     numbers: Vec<u64>,
 }
 
 impl Open {
-    /// Takes in another question, and gives its number.
+    /// Adds a question, and returns its number.
     pub(crate) fn ask(&mut self) -> u64 {
         self.count += 1;
         self.numbers.push(self.count);
@@ -63,7 +63,7 @@ impl Questions {
         elapsed
     }
 
-    /// Waits until one is open that may hold up anything. Cancel safe.
+    /// Waits until a question is open that may delay the request. Cancel safe.
     async fn opened(&mut self) {
         let before = self.before;
         if self.allowance.is_zero() || self.open.wait_for(|open| open.has_one_after(before)).await.is_err() {
@@ -72,8 +72,7 @@ impl Questions {
     }
 }
 
-/// Waits until the time of a request is up.
-/// Dropping the future changes nothing: it only watches.
+/// Waits until the time of a request is over. Dropping the future changes nothing: it only watches.
 pub(super) async fn run_out(ticket: &Ticket, mut patience: Patience, mut questions: Option<Questions>) {
     let mut until = patience.first;
     loop {

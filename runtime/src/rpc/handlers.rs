@@ -25,7 +25,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const REJECTED: ErrorCode = ErrorCode(-1);
 pub(super) const TOO_MANY: ErrorCode = ErrorCode(-32000);
 
-/// A question that a server puts to the user in the middle of a call (`elicitation/create`).
+/// A question of a server to the user during a call (`elicitation/create`).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ElicitationRequest {
@@ -52,7 +52,7 @@ pub enum ElicitationAnswer {
     Result(Map<String, Value>),
 }
 
-/// A server's wish for an answer of the program's model (`sampling/createMessage`).
+/// A request of a server to the program's model (`sampling/createMessage`).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SamplingRequest {
@@ -71,7 +71,7 @@ pub enum SamplingAnswer {
 }
 
 impl SamplingAnswer {
-    /// Makes a message of a model.
+    /// Creates a message of a model.
     pub fn text(model: impl Into<String>, text: impl Into<String>) -> Self {
         let content = json!({ "type": "text", "text": text.into() });
         let fields = [("role", Value::from("assistant")), ("content", content), ("model", Value::from(model.into()))];

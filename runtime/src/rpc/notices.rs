@@ -9,7 +9,7 @@ use tokio::sync::{broadcast, watch};
 use super::messages::is_of_protocol;
 use crate::ground::redact::Redactor;
 
-/// How many notifications a listener may be behind.
+/// The maximum number of unread notifications of one listener.
 const UNREAD: usize = 1024;
 const LONGEST_METHOD: usize = 512;
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
@@ -55,7 +55,7 @@ impl Notices {
     pub(super) fn publish(&self, fields: &Map<String, Value>, redactor: &Redactor) {
         let Some(channel) = self.channel().filter(|_| !fields.contains_key("id")) else { return };
         let Some(method) = fields.get("method").and_then(Value::as_str) else { return };
-        // The program hears of these, and of those that are not the protocol's.
+        // Listeners receive these, and those that are not the protocol's.
         if !PUBLISHED.contains(&method) && (is_of_protocol(method) || method.len() > LONGEST_METHOD) {
             return;
         }
@@ -84,9 +84,9 @@ impl Notices {
 #[derive(Default)]
 pub(crate) struct ListChanges {
     count: watch::Sender<u64>,
-    /// How often the server has reported a change.
+    /// The number of changes that the server has reported.
     reported: watch::Sender<u64>,
-    /// How often another list has changed.
+    /// The number of changes of other lists.
     others: AtomicU64,
 }
 
@@ -133,7 +133,7 @@ impl ListChanges {
         self.others.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of changes that the server has reported.
+    /// Watches the number of changes that the server has reported.
     pub(crate) fn reported(&self) -> watch::Receiver<u64> {
         self.reported.subscribe()
     }

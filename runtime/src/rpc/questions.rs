@@ -21,17 +21,17 @@ use crate::ground::contained::contained_async;
 use crate::ground::task::Boxed;
 use crate::ground::wire::size_of_value;
 
-/// Answers that are on their way at once: over HTTP each needs a connection.
+/// The maximum number of answers that are sent at once: over HTTP each needs a connection.
 const MOST_ON_THEIR_WAY: usize = 16;
-/// About how many bytes of answers may wait for the other side to read them; one alone may have more. Beyond that nothing
-/// of it is read.
+/// The approximate limit on the bytes of answers that the other side has not read; a single answer may exceed it.
+/// Beyond it, nothing more is read from the other side.
 const MOST_UNREAD: usize = 1024 * 1024;
 /// The time without reads and sent answers after which the connection is given up.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes that a waiting answer takes besides its content.
 const ENVELOPE: usize = 2048;
 
-/// The error for a request whose id another one has that is open.
+/// The error for a request with the id of an open one.
 pub const IN_USE: &str = "duplicate request id: a request with this id is pending";
 
 /// Answers the requests of the other side.
@@ -39,7 +39,7 @@ pub trait Respond: Send + Sync {
     /// Returns the limits of requests that are open at once.
     fn limits(&self) -> OpenLimits;
 
-    /// Returns the answer to a request that takes no time, if it is one. Requests after it see its effect.
+    /// Returns the answer to a request that can be answered at once, or `None`. Later requests see its effect.
     fn at_once(&self, question: &Question) -> Option<Result<Value, ErrorData>>;
 
     /// Answers a request. The future is dropped if the answer is no longer wanted.
@@ -49,11 +49,11 @@ pub trait Respond: Send + Sync {
 /// The limits of requests that are open at once.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenLimits {
-    /// How many there are at most; each further one is refused.
+    /// The maximum number; further requests are refused.
     pub requests: usize,
-    /// About how many bytes they may hold together; one alone may hold more.
+    /// The approximate limit on their bytes in total; a single request may exceed it.
     pub bytes: usize,
-    /// How long those that are open when the other side has sent its last are still answered.
+    /// The time to answer open requests after the other side has sent its last message.
     pub at_the_end: Duration,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Questions {
     /// The slots of those that are on their way.
     slots: Arc<Semaphore>,
     unread: usize,
-    /// Since when too much waits for the other side to read it, so that nothing more is read of it.
+    /// The time since which the other side has too many bytes to read; meanwhile nothing more is read from it.
     pub(super) full_since: Option<Instant>,
 }
 
@@ -86,7 +86,7 @@ impl Questions {
         Self { responder, tasks, open, leaving, slots, unread, full_since }
     }
 
-    /// Takes in a request. One whose id is in use already is refused, and the other one goes on.
+    /// Begins to answer a request. If its id is in use, it is refused, and the other request continues.
     pub(super) fn ask(&mut self, session: &Session, question: Question) {
         let id = question.id.clone();
         if let Some(answer) = self.responder.at_once(&question) {
@@ -117,7 +117,7 @@ impl Questions {
         });
     }
 
-    /// Sends answers, and waits until one was made or has left. Cancel safe.
+    /// Sends answers, and waits until another one is ready or was sent. Cancel safe.
     pub(super) async fn advance(&mut self, session: &Session) {
         tokio::select! {
             biased;

@@ -10,7 +10,7 @@ use crate::ground::wire::size_of_members;
 
 pub(super) const META: &str = "_meta";
 pub(crate) const PROGRESS_TOKEN: &str = "progressToken";
-/// Begins the keys of `_meta` that the protocol reserves.
+/// The prefix of the keys of `_meta` that the protocol reserves.
 pub(crate) const RESERVED: &str = "io.modelcontextprotocol/";
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 

@@ -14,12 +14,12 @@ use crate::rpc::messages::Question;
 use crate::rpc::questions::{OpenLimits, Respond};
 use crate::rpc::session::Session;
 
-/// How many answers that take as long as they may one call waits for.
+/// The maximum delay of one call by answers, as a multiple of the timeout of one answer.
 const ANSWERS_IN_ALL: u32 = 10;
 /// Requests that may wait for the program at once, and about how many bytes they may hold.
 const MOST_OPEN: OpenLimits = OpenLimits { requests: 64, bytes: 4 * 1024 * 1024, at_the_end: Duration::ZERO };
 
-/// Answers the server's requests and tracks the open ones, which stop the clock of the related calls.
+/// Answers the server's requests and tracks the open ones, which pause the timeouts of calls.
 pub(crate) struct Answers {
     handlers: Handlers,
     open: watch::Sender<Open>,
@@ -30,7 +30,7 @@ impl Answers {
         Self { handlers, open: watch::Sender::default() }
     }
 
-    /// Returns the questions that hold up the time of a call that begins now.
+    /// Returns the questions that pause the timeout of a call that begins now.
     pub(crate) fn questions(&self) -> Questions {
         Questions::new(self.open.subscribe(), self.longest_in_all())
     }

@@ -32,7 +32,7 @@ const HANDSHAKE: &str = "initialize";
 pub struct Session {
     pub(crate) ledger: Arc<Ledger>,
     pub(super) sender: Arc<dyn Sender>,
-    /// Cancelled when the connection ends, which ends what runs in the background.
+    /// Cancelled when the connection ends, which ends background work.
     pub(super) ended: CancellationToken,
     /// The runtime of the receiving side.
     pub(super) runtime: Handle,
@@ -92,7 +92,7 @@ impl Session {
     /// Sends a notification. Cancel safe: a partly written message is still written to its end.
     ///
     /// # Errors
-    /// Why it has not left.
+    /// Fails with the reason why it was not sent.
     pub async fn notify(&self, notification: MethodCall) -> Result<(), Failure> {
         self.hand_over(Message::Notification(notification)).await
     }

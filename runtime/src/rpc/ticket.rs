@@ -16,9 +16,11 @@ use crate::rpc::failure::Failure;
 ///
 /// ```text
 /// Queued ─▶ Writing ─▶ Written ─▶ Answered
-///   │          │          ├─────▶ Failed
-///   └──────────┴──────────┴─────▶ GivenUp
+///   │          │          │
+///   └──────────┴──────────┴─────▶ Failed, GivenUp
 /// ```
+///
+/// A request that an HTTP server refused unseen returns to `Queued`.
 #[derive(Clone, Debug)]
 pub(crate) enum State {
     /// Nothing of it has left.
@@ -49,7 +51,7 @@ pub(crate) struct TicketTerms {
     pub(crate) deadline: Deadline,
     /// The listener to its progress.
     pub(crate) listener: Option<Listener>,
-    /// The count of changes to the list of tools for which it was let through.
+    /// The count of changes to the list of tools for which the call was allowed.
     pub(crate) list: Option<u64>,
     /// For a subscription: the channel for the server's acknowledgement.
     pub(crate) acknowledged: Option<mpsc::Sender<Value>>,
@@ -58,7 +60,7 @@ pub(crate) struct TicketTerms {
 /// A request, for its caller, its transport and the ledger.
 pub(crate) struct Ticket {
     pub(super) serial: i64,
-    /// How many messages were handed to the transport before it.
+    /// The number of messages that were handed to the transport, including this one.
     pub(super) place: u64,
     pub(super) size: usize,
     pub(super) terms: TicketTerms,

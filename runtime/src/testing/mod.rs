@@ -1,4 +1,4 @@
-//! For programs' own tests: a server that is not there.
+//! Fakes of servers, for tests of programs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -62,7 +62,7 @@ impl Fake {
     {
         let answer = Mutex::new(answer);
         self.handle::<P>(move |params| {
-            // A closure that panicked in one call answers the next one all the same.
+            // A closure that panicked in one call still answers the next one.
             let mut answer = lock(&answer);
             Box::pin(ready((*answer)(params).into_result()))
         })

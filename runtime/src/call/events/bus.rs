@@ -8,7 +8,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::event::{Event, Lagged};
 use crate::ground::sync::{read, write};
 
-/// How many events wait for a listener; of more the oldest go.
+/// The maximum number of unread events of one listener; beyond it the oldest are dropped.
 const UNREAD: usize = 1024;
 
 /// Delivers the events of one client to its listeners. Each listener has its own ring, so one ring can receive the
@@ -17,7 +17,7 @@ const UNREAD: usize = 1024;
 pub(super) struct Bus(RwLock<Vec<broadcast::Sender<Arc<Event>>>>);
 
 impl Bus {
-    /// Returns `true` if an event is worth to be made; may be true for a while after the last listener has gone.
+    /// Returns `true` if an event may have a listener; stays `true` for a while after the last listener is gone.
     pub(super) fn has_subscribers(&self) -> bool {
         !read(&self.0).is_empty()
     }
@@ -31,7 +31,7 @@ impl Bus {
     }
 }
 
-/// Listens to several at once, and removes listeners that are gone.
+/// Subscribes to several buses at once, and removes listeners that are gone.
 pub(super) fn listen<'b>(buses: impl Iterator<Item = &'b Bus>) -> Events {
     let (subscriber, events) = broadcast::channel(UNREAD);
     for bus in buses {

@@ -5,12 +5,12 @@ use serde_json::{Map, Value};
 
 use crate::ground::redact::{REDACTED, Redactor};
 
-/// How many bytes of one value are shown, about; the rest is left out.
+/// The approximate number of bytes of one value that are recorded; the rest is left out.
 const MOST: usize = 16 * 1024;
 const LONGEST_TEXT: usize = 4 * 1024;
-/// A secret at the end of the shown part may be longer by this much.
+/// The margin for a secret at the end of the recorded part.
 const MARGIN: usize = 1024;
-/// A text that holds JSON is looked through as such up to here.
+/// The longest text that is searched as JSON.
 const LONGEST_JSON: usize = 256 * 1024;
 const DEEPEST: usize = 64;
 const CUT: &str = "…";

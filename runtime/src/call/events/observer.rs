@@ -88,7 +88,7 @@ impl Observer {
     }
 
     /// Returns the redacted arguments. Returns `None` if content is not recorded, or if the secrets are still unknown.
-    /// They are unknown before the first connection of a client whose configuration has placeholders.
+    /// They are unknown before the first connection of a client whose configuration has placeholders or `inherit_env`.
     pub(super) fn arguments(&self, arguments: &Map<String, Value>) -> Option<Map<String, Value>> {
         let redactor = self.redactor().filter(|_| self.records_content)?;
         Some(content::redacted_object(&redactor, arguments))

@@ -1,5 +1,5 @@
-//! How often a schema is applied to one place of a value. Every `allOf` of two references doubles it, so that a small
-//! hostile schema would keep a validator busy for years.
+//! Counts how often a schema is applied to one place of a value. Every `allOf` of two references doubles the count, so
+//! that a small hostile schema would keep a validator busy for years.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::links::Links;
 
 const MOST_APPLICATIONS: u64 = 10_000;
 const LONGEST_CHAIN: usize = 1_000;
-/// How often schemas are counted again that lead back to themselves.
+/// The maximum number of repeated counts of schemas that lead back to themselves.
 const MOST_RECOUNTS: usize = 20_000;
 /// The number of times that a validator may apply a recursive schema before it notices the recursion.
 const MOST_PASSES: u32 = 2;
@@ -30,7 +30,7 @@ struct Count {
     applied: u64,
     /// The extra cost of finding the properties or items that were evaluated.
     traced: u64,
-    /// How many schemas are below one another.
+    /// The length of the longest chain of schemas for one place.
     chain: usize,
     /// The outermost of the schemas being counted that this one leads back to.
     leads_to: Option<usize>,

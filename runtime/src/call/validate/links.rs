@@ -9,10 +9,12 @@ use serde_json::Value;
 use super::UnusableSchema;
 
 const DEEPEST: usize = 256;
-/// The limits of schemas in which the targets of references depend on the path that leads to the reference. Such
-/// schemas are copied for each path: so often each, and so many in all.
+/// The maximum number of copies of one schema. If the targets of references depend on the path that leads to them,
+/// their schemas are copied for each path.
 const MOST_SCOPES: usize = 100;
+/// The maximum number of such copies in a document.
 const MOST_COPIES: usize = 10_000;
+/// The maximum number of dynamic anchors whose names others have too.
 const MOST_SHARED: usize = 100;
 /// The beginnings of the documents that a validator knows.
 const META_SCHEMAS: [&str; 2] = ["http://json-schema.org/", "https://json-schema.org/"];
@@ -40,6 +42,7 @@ struct Anchor {
     base: String,
 }
 
+/// The schemas of a document, and the references between them.
 pub(super) struct Links<'a> {
     pub(super) draft: Draft,
     /// The root, and every schema that it leads to.

@@ -34,7 +34,7 @@ use crate::{ToolResult, ToolSpec};
 pub use validator::Validator;
 pub use violation::{Skipped, UnusableSchema, Violation};
 
-/// Why a value was refused.
+/// The reason why a value was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {

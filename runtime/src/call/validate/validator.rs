@@ -23,8 +23,8 @@ impl Validator {
     /// [skipped](Self::skipped); the rest of the schema applies.
     ///
     /// # Errors
-    /// Fails if a `$ref` leads nowhere or out of the document, or the schema is too deep or grows without measure: schemas
-    /// that are made of each other apply to one value more often than any validator could try.
+    /// Fails if a reference leads nowhere or out of the document, if the schema is too deep, if it applies to one value
+    /// too often, or if it has too many dynamic references: a validator would never finish.
     pub fn new(schema: &Value) -> Result<Self, UnusableSchema> {
         let links = Links::of(schema)?;
         expansion::check(&links)?;
@@ -50,12 +50,12 @@ impl Validator {
     /// Checks a value.
     ///
     /// # Errors
-    /// With the first thing that does not fit.
+    /// Fails with the first violation.
     pub fn check(&self, value: &Value) -> Result<(), Violation> {
         self.check_without(value, &Redactor::default())
     }
 
-    /// Returns all that does not fit, but no more than `most`: several faults of arguments can be mended at once.
+    /// Returns the violations, at most `most` of them, so that a caller can correct several faults at once.
     ///
     /// ```
     /// use mcp_bindgen_runtime::validate::Validator;
@@ -72,7 +72,7 @@ impl Validator {
         self.compiled.iter_errors(value).take(most).map(|error| Violation::new(&error, &redactor)).collect()
     }
 
-    /// Checks a value of which not everything may be repeated.
+    /// Checks a value like [`check`](Self::check). The violation is without the secrets of the redactor.
     pub(super) fn check_without(&self, value: &Value, redactor: &Redactor) -> Result<(), Violation> {
         self.compiled.validate(value).map_err(|error| Violation::new(&error, redactor))
     }

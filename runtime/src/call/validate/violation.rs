@@ -118,7 +118,7 @@ pub struct Skipped {
     pub pointer: String,
     /// The value at the place as JSON, shortened.
     pub value: String,
-    /// Why it is not checked.
+    /// The reason why it is not checked.
     pub reason: String,
 }
 

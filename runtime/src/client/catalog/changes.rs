@@ -168,7 +168,7 @@ impl Client {
     }
 }
 
-/// Notes each change that one connection hears of, also during its handshake.
+/// Records each change that the server of one connection reports, also during its handshake.
 pub(crate) async fn forward(connection: &Connection, changes: &Changes) -> Infallible {
     let mut count = connection.link.ledger.list_changes.reported();
     let mut seen = 0;
@@ -211,7 +211,7 @@ fn reports_changes(connection: &Connection, list: &str) -> bool {
     connection.handshake.pointer(&pointer) == Some(&Value::Bool(true))
 }
 
-/// Listens again and again, with pauses, and runs `ended` after each: changes in between were not reported.
+/// Listens again and again, and runs `ended` after each pause, because changes during the pause were not reported.
 async fn listen_again<L: Future<Output = Result<(), RequestError>>>(
     what: &str,
     listen: impl Fn() -> L,

@@ -155,7 +155,7 @@ impl Client {
     }
 }
 
-/// A server's description of itself when it is connected to, as it sent it but for secrets of its configuration.
+/// A server's description of itself in the handshake, as it sent it but for secrets of its configuration.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Declared {
@@ -165,7 +165,7 @@ pub struct Declared {
     pub server_info: Option<Value>,
     /// Its capabilities: `ServerCapabilities`.
     pub capabilities: Option<Value>,
-    /// How it wants to be used, for the model.
+    /// Its instructions for the model.
     pub instructions: Option<String>,
 }
 
@@ -234,7 +234,7 @@ async fn all(
     for _ in 0..MAX_PAGES {
         let mut page = match connection.session.request(listing.request(cursor), patience.renewed().into()).await {
             Ok(page) => page,
-            // Servers with resources need not have templates; one without its skills is a server all the same.
+            // Servers with resources need not have templates, and skills are an optional extension.
             Err(RequestError::Rpc(error))
                 if error.code.0 == METHOD_NOT_FOUND
                     && matches!(listing, Listing::ResourceTemplates | Listing::Skills) =>

@@ -1,4 +1,4 @@
-//! Prompts: messages that a server writes for a model; and resources of a server.
+//! Prompts and resources of a server: the requests for them, and their contents.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -26,14 +26,14 @@ pub struct PromptRequest {
     pub server: Cow<'static, str>,
     /// The prompt's name.
     pub prompt: Cow<'static, str>,
-    /// The arguments; the protocol has texts alone.
+    /// The arguments; the protocol only allows strings.
     pub arguments: Map<String, Value>,
-    /// The options of this request beside them.
+    /// The options of this request.
     pub options: CallOptions,
 }
 
 impl PromptRequest {
-    /// Creates a prompt by its name.
+    /// Creates a request for a prompt by its name.
     pub fn new(
         server: impl Into<Cow<'static, str>>,
         prompt: impl Into<Cow<'static, str>>,
@@ -215,7 +215,7 @@ impl Serialize for PromptMessage {
     }
 }
 
-/// Which resource of which server is read.
+/// A request to read a resource.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ResourceRequest {
@@ -223,12 +223,12 @@ pub struct ResourceRequest {
     pub server: Cow<'static, str>,
     /// The resource's URI.
     pub uri: String,
-    /// The options of this request beside it.
+    /// The options of this request.
     pub options: CallOptions,
 }
 
 impl ResourceRequest {
-    /// Creates a resource by its URI.
+    /// Creates a request to read a resource by its URI.
     pub fn new(server: impl Into<Cow<'static, str>>, uri: impl Into<String>) -> Self {
         Self { server: server.into(), uri: uri.into(), options: CallOptions::new() }
     }
@@ -246,7 +246,7 @@ pub trait ReadResource: Send + Sync {
     /// Reads a resource.
     ///
     /// # Errors
-    /// [`CallError::ResourceNotFound`], and whatever the request met.
+    /// Fails with [`CallError::ResourceNotFound`], and with any error of the request.
     fn read_resource(&self, request: ResourceRequest)
     -> impl Future<Output = Result<ResourceResult, CallError>> + Send;
 }
@@ -398,7 +398,7 @@ pub enum ResourceContents {
         /// The bytes, in base64.
         blob: String,
     },
-    /// A content in no form that this version knows, as sent.
+    /// Contents in a form that this version does not know, as sent.
     Other(Value),
 }
 

@@ -175,8 +175,8 @@ async fn ask(
     }
 }
 
-/// Opens a stream for resources of a server of 2026-07-28, in the response to one request; the last one goes on until
-/// then.
+/// Opens a stream for resources of a server of 2026-07-28, in the response to one request. The previous stream stays
+/// open until then.
 async fn listen(
     connection: &Connection,
     watched: &Subscriptions,
@@ -187,7 +187,7 @@ async fn listen(
     covered.retain(|uri| wanted.contains_key(uri));
     let uris = wanted.keys().cloned().collect();
     let mut opening = pin!(Deadline::after(patience).bound(connection.listen_to_resources(uris)));
-    // Notifications of the last stream are still received.
+    // Notifications of the previous stream are still received.
     let opened = loop {
         tokio::select! {
             biased;

@@ -19,7 +19,7 @@ const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer
 /// The parameters of a request to a token endpoint.
 pub(super) type Form = Vec<(&'static str, String)>;
 
-/// How a client proves at the token endpoint who it is.
+/// The authentication of a client at the token endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum AuthMethod {

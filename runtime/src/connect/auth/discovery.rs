@@ -64,12 +64,10 @@ pub(super) async fn discover(
     let Some(metadata) = fetch.document(&places).await? else {
         // Protocol 2025-03-26: the server is its own authorization server.
         let issuer = pinned_or(pinned, &[fetch.server.origin().ascii_serialization()], &fetch.redactor)?;
-        let server = authorization_server(fetch, &issuer).await.map_err(|error| {
-            format!(
-                "the server requires authorization and publishes no OAuth metadata (RFC 9728): {error}; if it takes a \
-                 key, set `headers.Authorization`"
-            )
-        })?;
+        let none = "the server requires authorization and publishes no OAuth metadata (RFC 9728, RFC 8414)";
+        let help = "if it takes a key, set `headers.Authorization`";
+        let server = published(fetch, &issuer).await.map_err(|error| format!("{none}: {error}; {help}"))?;
+        let server = server.ok_or_else(|| format!("{none}; {help}"))?;
         return Ok(Found { resource: fetch.identifier(), scopes: Vec::new(), server });
     };
     let resource = text(&metadata, "resource")
@@ -102,12 +100,17 @@ fn pinned_or(pinned: Option<&str>, issuers: &[String], redactor: &Redactor) -> R
 
 /// Returns the metadata of an issuer, at the URLs of RFC 8414 and OpenID Connect.
 pub(super) async fn authorization_server(fetch: &Fetch, issuer: &str) -> Result<AuthorizationServer, String> {
-    let base = fetch.allowed(issuer, "the authorization server")?;
-    let metadata = fetch.document(&issuer_places(&base)).await?.ok_or_else(|| {
+    published(fetch, issuer).await?.ok_or_else(|| {
         let issuer = quoted(issuer, &fetch.redactor);
         format!("the authorization server {issuer} publishes no metadata (RFC 8414, OpenID Connect)")
-    })?;
-    AuthorizationServer::new(metadata, issuer, &fetch.redactor)
+    })
+}
+
+/// Returns the metadata of an issuer, if it is published.
+async fn published(fetch: &Fetch, issuer: &str) -> Result<Option<AuthorizationServer>, String> {
+    let base = fetch.allowed(issuer, "the authorization server")?;
+    let metadata = fetch.document(&issuer_places(&base)).await?;
+    metadata.map(|metadata| AuthorizationServer::new(metadata, issuer, &fetch.redactor)).transpose()
 }
 
 /// Returns the URLs of a resource's metadata, the likeliest first.

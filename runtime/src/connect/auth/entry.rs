@@ -9,19 +9,19 @@ use super::secret::Secret;
 use super::signing::now;
 use super::store::StoredTokens;
 
-/// A token that ends this soon may end on its way.
+/// A token that expires this soon may expire before the server reads it.
 const LEEWAY: Duration = Duration::from_secs(30);
 
 /// The stored state of one server, all from one issuer. Nothing that one issuer gave is ever shown to another.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) issuer: String,
-    /// Registered by this library; one that the program names is never kept.
+    /// Registered by this library. A client that the program sets is never stored.
     pub(super) client: Option<Client>,
     pub(super) tokens: Option<Tokens>,
 }
 
-/// An access token, and what goes with it.
+/// An access token, with its refresh token, its expiry and its scopes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tokens {
     pub(super) access: Secret,
@@ -34,7 +34,7 @@ pub(super) struct Tokens {
     pub(super) client_id: String,
 }
 
-/// The tokens that a store keeps for a server: [`OAuth::stored`](crate::OAuth::stored).
+/// The stored authorization of a server, without its tokens: [`OAuth::stored`](crate::OAuth::stored).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredAuthorization {

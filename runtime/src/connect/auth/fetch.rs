@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Fetch {
     /// The server, without a fragment.
     pub(super) server: Url,
-    /// Knows every secret of the authorization before it is sent.
+    /// The redactor of the authorization, which learns every secret before it is sent.
     pub(super) redactor: Redactor,
     network: Network,
 }

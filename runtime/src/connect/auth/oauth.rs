@@ -87,7 +87,7 @@ impl OAuth {
         Self::of(Grant::Enterprise(provider), Client::new(id, Some(Secret::new(secret))))
     }
 
-    /// Uses a client id without a secret, for programs that are already registered. Also set where:
+    /// Uses a client id without a secret, for programs that are already registered. Also set the authorization server:
     /// [`issuer`](Self::issuer).
     pub fn client(self, id: impl Into<String>) -> Self {
         self.set(|settings| settings.client = Some(Client::new(id, None)))

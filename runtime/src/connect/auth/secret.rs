@@ -1,4 +1,4 @@
-//! Values that no message may show, and random ones.
+//! Secret values, random values and hashes.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;

@@ -32,9 +32,9 @@ pub(super) const OFFLINE_ACCESS: &str = "offline_access";
 const SCHEME: &str = "Bearer ";
 /// The number of attempts to wait for: another request's attempt may have had a different purpose.
 const ATTEMPTS: usize = 2;
-/// How long a request waits for a renewal while its token is good.
+/// The time that a request waits for a renewal while its token is good.
 const RENEWAL_WAIT: Duration = Duration::from_secs(1);
-/// How long a failed renewal is not repeated while the token is good.
+/// The pause after a failed renewal while the token is good.
 const RENEWAL_PAUSE: Duration = Duration::from_secs(5);
 /// The number of requests for more scopes at one server.
 const STEP_UPS: usize = 3;
@@ -50,7 +50,7 @@ pub(crate) struct Session {
 
 type Attempt = Shared<BoxFuture<'static, Result<(), String>>>;
 
-/// Why tokens are needed.
+/// The reason to obtain tokens.
 #[derive(Clone)]
 pub(super) enum Need {
     /// The current tokens expire.
@@ -363,7 +363,7 @@ impl Core {
         outcome.map_err(|error| format!("the token store failed: {error}"))
     }
 
-    /// The redactor knows the secrets of an entry before any of them is sent.
+    /// Adds the secrets of an entry to the redactor, before any of them is sent.
     fn learn(&self, entry: &Entry) {
         let client = entry.client.as_ref().and_then(|client| client.secret.as_ref());
         let tokens = entry.tokens.iter().flat_map(|tokens| [Some(&tokens.access), tokens.refresh.as_ref()]);

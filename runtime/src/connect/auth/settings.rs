@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// A function of the program that returns a value on request, or an error.
 pub(super) type Source = Arc<dyn Fn(String) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
 
-/// How a program shows a URL.
+/// A function of the program that shows a URL.
 type Show = Arc<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Clone)]
@@ -114,7 +114,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Knows the secrets that the program configured.
+    /// Creates a redactor of the secrets that the program configured.
     pub(super) fn redactor(&self) -> Redactor {
         let mut values = PrivateValues::default();
         let secrets = self.client.iter().flat_map(|client| [&client.secret, &client.key]).flatten();

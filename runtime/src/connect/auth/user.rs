@@ -132,7 +132,7 @@ fn authorization_url(
         )
     })?;
     let mut url = fetch.allowed(&endpoint, "the authorization endpoint")?;
-    // OpenID Connect passes over the scope without it.
+    // OpenID Connect ignores the scope without it.
     let prompt = scopes.iter().any(|scope| scope == OFFLINE_ACCESS).then_some(("prompt", "consent"));
     url.query_pairs_mut()
         .extend_pairs(request)

@@ -101,7 +101,8 @@ fn scan(marks: &[Mark], signal: Signal) -> Found {
     signalled.max().unwrap_or(Found::Nothing)
 }
 
-/// Returns when a process was started, in ticks since the system was; `None` if it is gone, or none of programs.
+/// Returns the start time of a process in ticks since boot, or `None` for a process that has ended or belongs to the
+/// kernel.
 #[cfg(target_os = "linux")]
 fn start(pid: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -55,8 +55,8 @@ impl<'c> Download<'c> {
     /// Downloads the package, and returns how its server is started. Dropping the future ends all that was started.
     ///
     /// # Errors
-    /// If the package manager cannot be started or fails; `notes` has its stderr. If the server's program is
-    /// not found and cannot be started without the variables either.
+    /// Fails if the package manager cannot be started or fails; `notes` has its stderr. Also fails if the server's
+    /// program is not found, and the package manager cannot start it without the variables.
     pub(crate) async fn run(&self, notes: &Notes) -> Result<ServerConfig, Refusal> {
         let (args, inherit_env) = (self.step(), [self.program.inherit_env, &self.variables].concat());
         let program = Program { args: &args, inherit_env: &inherit_env, ..self.program };

@@ -41,7 +41,7 @@ const PREFIXES_OF_UV: [&str; 1] = ["uv_index"];
 /// These variables alone do not require a separate step: they revoke others, or `npm run` always sets them.
 const NO_REASON: [&str; 4] = ["no_proxy", "npm_config_noproxy", "npm_config_userconfig", "uv_index_strategy"];
 
-/// How many variables an error names.
+/// The maximum number of variables that an error names.
 const MOST_NAMED: usize = 4;
 /// Parts of names of variables that a server may have needed, and the words on stderr that suggest it.
 const NEEDED: [(&str, &str); 3] = [

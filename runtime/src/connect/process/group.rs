@@ -27,7 +27,7 @@ impl Group {
     /// Starts a server with a mark, as the leader of a process group.
     ///
     /// # Errors
-    /// If the server does not start, and after [`kill_all`].
+    /// Fails if the server does not start, and after [`kill_all`].
     pub(super) fn start(mut command: Command, mark: Mark) -> io::Result<(Child, Self)> {
         let mut running = lock(&RUNNING);
         let Some(running) = running.as_mut() else { return Err(io::Error::other("the program is ending")) };

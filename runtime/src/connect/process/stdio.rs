@@ -66,8 +66,7 @@ impl FarEnd for Child {
     }
 }
 
-/// Notes each line of stderr, until it ends.
-/// Dropped: a line that was read in part is lost.
+/// Records each line of stderr, until it ends. Dropping the future loses a line that was read in part.
 pub(super) async fn note_stderr(stderr: ChildStderr, notes: Notes) {
     let mut stderr = BufReader::new(stderr);
     let mut line = Vec::new();

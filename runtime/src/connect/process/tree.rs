@@ -23,7 +23,7 @@ use super::isolation::{Refusal, Sandbox};
 
 const GRACE_AFTER_EOF: Duration = Duration::from_secs(2);
 const GRACE_AFTER_TERM: Duration = Duration::from_secs(2);
-/// How often descendants are asked to end, [`POLL`] apart.
+/// The number of signals to descendants, [`POLL`] apart, before they are killed.
 #[cfg(unix)]
 const TERMS_FOR_DESCENDANTS: u32 = 15;
 const PATIENCE_AFTER_KILL: Duration = Duration::from_millis(300);

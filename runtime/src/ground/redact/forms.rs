@@ -11,7 +11,7 @@ const UNRESERVED: &str = "-._~";
 /// `encodeURI`.
 const LEFT_AS_THEY_ARE: [&str; 5] = ["", UNRESERVED, "-._~!*'()", "-._*", "-._~;/?:@&=+$,#!*'()[]"];
 
-/// Returns every form of a value, itself included. How many backslashes there are does not matter.
+/// Returns every form of a value, itself included. The matcher ignores backslashes.
 pub(super) fn of(value: &str) -> HashSet<String> {
     let json = serde_json::Value::from(value).to_string();
     let json = json.get(1..json.len() - 1).unwrap_or_default();
@@ -74,7 +74,7 @@ pub(super) fn decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|decoded| decoded != text)
 }
 
-/// Returns the constant parts of its base64, alone or in the middle of something longer, which begins in one of three ways.
+/// Returns the parts of its base64 that do not depend on the bytes around it, for each of the three possible offsets.
 fn in_base64(value: &str) -> Vec<String> {
     let mut found = Vec::new();
     for before in 0..3 {

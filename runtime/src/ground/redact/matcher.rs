@@ -1,4 +1,4 @@
-//! Finds many texts in one, in a time that grows with the text and hardly with how many there are.
+//! Finds many texts in one. The time grows with the length of that text, and hardly with the number of the others.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -49,7 +49,7 @@ pub(super) struct Matcher {
 }
 
 impl Matcher {
-    /// Looks for these texts, escaped or not.
+    /// Creates a matcher for these texts, escaped or not.
     pub(super) fn new(texts: impl IntoIterator<Item = String>) -> Self {
         let mut patterns: Vec<String> = texts.into_iter().map(|text| text.replace('\\', "")).collect();
         patterns.retain(|text| text.len() >= SHORTEST);

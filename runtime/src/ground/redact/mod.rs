@@ -1,4 +1,4 @@
-//! Redaction of secrets: every text that leaves passes here before it is cut.
+//! Redaction of secrets: every text that leaves the runtime is redacted here before it is truncated.
 
 mod forms;
 mod matcher;
@@ -24,7 +24,7 @@ const MOST_LEARNED: usize = 16;
 /// The maximum length of untrusted text in messages.
 pub(crate) const LONGEST_MESSAGE: usize = 2000;
 
-/// Takes the secrets of one server out of texts; clones share them. The default knows none.
+/// Removes the secrets of one server from texts; clones share them. The default knows none.
 #[derive(Clone, Default)]
 pub(crate) struct Redactor(Arc<RwLock<Shared>>);
 
@@ -33,9 +33,9 @@ struct Shared {
     configured: PrivateValues,
     /// The latest values that were learned at run time.
     learned: VecDeque<String>,
-    /// Those of another redactor.
+    /// The values of another redactor.
     lent: Option<Arc<Known>>,
-    /// All of these.
+    /// All of these values, and their matchers.
     known: Arc<Known>,
 }
 
@@ -53,7 +53,7 @@ impl Shared {
 struct Known {
     values: PrivateValues,
     all: Matcher,
-    /// Those that nothing else can be mistaken for.
+    /// The values that are unmistakable.
     sure: Matcher,
 }
 
@@ -190,7 +190,7 @@ pub(crate) use debug_as;
 
 debug_as!(Redactor, "Redactor");
 
-/// Values with different secrets to hide are not different for that.
+/// Redactors never make the values that contain them unequal.
 impl PartialEq for Redactor {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -1,4 +1,4 @@
-//! Which values of a server's configuration are private, now that its placeholders are values.
+//! Selects the private values of a server's configuration, after its placeholders were replaced.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use mcp_bindgen_model::{ServerConfig, Transport};
 use super::forms;
 
 const SHORTEST: usize = 4;
-/// A value that is written out under a harmless key, or is a line of something longer, is a word of every text if it is shorter.
+/// The minimum length of a literal under a harmless key, or of a line of a longer value. Shorter ones may be words.
 const SHORTEST_UNSURE: usize = 8;
 const LONGEST_WORD: usize = 12;
 const SCHEMES: [&str; 7] = ["bearer", "basic", "token", "digest", "apikey", "api-key", "negotiate"];
@@ -24,7 +24,7 @@ const ORDINARY: &str = "\
     node,none,null,password,prod,production,public,python,readonly,root,secret,server,silent,staging,stdio,string,\
     test,testing,text,token,trace,true,undefined,user,utf-8,verbose,warn,warning";
 
-/// How a value came into the configuration.
+/// The origin of a value in the configuration.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
     /// Under a key, or in a form, that secrets have.
@@ -37,7 +37,7 @@ enum Origin {
     Part,
 }
 
-/// The values, each with whether nothing else can be mistaken for it.
+/// The private values, each with whether it is unmistakable.
 #[derive(Clone, Default)]
 pub(crate) struct PrivateValues {
     found: HashMap<String, bool>,

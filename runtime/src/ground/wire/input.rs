@@ -11,7 +11,7 @@ use super::scalar::Scalar;
 use super::tape::{Node, Recorded, Tape};
 use super::{Keys, Mismatch, Wire};
 
-/// From this many comparisons of unknown keys on, keys are looked up.
+/// The number of comparisons of unknown keys after which the keys are indexed.
 const MANY: usize = 4096;
 
 /// A JSON value being read: from a text, from another value, from any format that describes itself.
@@ -20,16 +20,16 @@ pub struct Input<'i> {
     pub(super) reading: &'i Reading,
 }
 
-/// A source of one value, which it gives once.
+/// A source of one value, which can be read once.
 pub(super) trait Stream {
-    /// Gives the value to a sink; `null` for an optional one leaves it empty.
+    /// Reads the value into a sink; `null` leaves an optional sink empty.
     fn give(&mut self, sink: Sink<'_>, is_optional: bool, reading: &Reading) -> Result<(), Mismatch>;
 
-    /// Lays the value open, to be read more than once.
+    /// Records the value, so that it can be read more than once.
     fn open(&mut self, reading: &Reading) -> Result<Open<'_>, Mismatch>;
 }
 
-/// A value that lies open.
+/// A recorded value: the tape of a source that was recorded now, or a part of an earlier one.
 pub(super) enum Open<'o> {
     Tape(Tape<'o>),
     Recorded(Recorded<'o>),
@@ -219,7 +219,7 @@ impl<T: Wire> Extra for BTreeMap<String, T> {
 
 /// The handling of members that have no field.
 pub enum Unknown<'f> {
-    /// They are passed over.
+    /// They are ignored.
     Ignore,
     /// They are refused.
     Deny,
@@ -260,9 +260,9 @@ impl<'s> Slot<'s> {
 pub(super) enum Place<'p, 'f> {
     /// A field. If it is optional, `null` leaves it empty.
     Field(Sink<'f>, bool),
-    /// To the others that have no field.
+    /// The members that have no field.
     Extra(&'p mut dyn Extra),
-    /// Nowhere: it is not kept, or the union around the object has read it.
+    /// None: the member is not kept, or the union around the object has read it.
     Nowhere,
 }
 
@@ -276,7 +276,7 @@ pub struct Fields<'f> {
     demands: &'f [&'f [&'f [&'f str]]],
     /// The index of the key that comes next, if they come in order.
     expected: usize,
-    /// How often an unknown key was looked for.
+    /// The number of unknown keys so far.
     misses: usize,
     /// The indices of the keys, built after enough misses.
     index: Option<BTreeMap<&'static str, usize>>,

@@ -1,8 +1,10 @@
+//! Mismatches of a value and its type, and their messages.
+
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 
-/// How many keys are looked at for one that may have been meant.
+/// The maximum number of unknown keys that are searched for a misspelled one.
 pub(super) const MOST_STRANGERS: usize = 64;
 
 const MOST_LISTED: usize = 12;
@@ -133,7 +135,7 @@ impl Fault {
         self.0.take()
     }
 
-    /// Adds a place around the mismatch.
+    /// Adds a step around the mismatch.
     #[cold]
     pub(super) fn within(&self, within: impl FnOnce(Mismatch) -> Mismatch) {
         let mismatch = self.take().map(within);

@@ -51,7 +51,7 @@ impl<P, T> From<P> for Prefixed<P, T> {
 
 /// The first items of an array: a tuple of options.
 pub trait Prefix: Default {
-    /// How many there can be.
+    /// The number of first items.
     const LENGTH: usize;
 
     /// Reads the item at an index.

@@ -44,20 +44,20 @@ pub enum Form<'a> {
     Array(&'a dyn Print, usize),
     /// An object: [`Print::parts`] of this value prints its members. The count is set if it is known.
     Object(&'a dyn Print, Option<usize>),
-    /// A value that was made to be printed.
+    /// A JSON value that was created to be printed.
     Value(Box<Value>),
     /// A value without a JSON form, and the reason.
     Invalid(Mismatch),
 }
 
 impl Form<'_> {
-    /// Creates a value that was made to be printed.
+    /// Creates the form of a JSON value that was created to be printed.
     #[must_use]
     pub fn value(value: Value) -> Self {
         Self::Value(Box::new(value))
     }
 
-    /// Creates a value given as JSON text.
+    /// Creates the form of a value in JSON text.
     #[must_use]
     pub fn literal(json: &str) -> Self {
         write_literal(json).map_or_else(Self::Invalid, Self::value)
@@ -163,7 +163,7 @@ impl Parts<'_> {
     }
 }
 
-/// Returns a JSON value given as JSON text, which in generated code it always is.
+/// Parses JSON text, which is always valid in generated code.
 pub(super) fn write_literal(json: &str) -> Result<Value, Mismatch> {
     serde_json::from_str(json).map_err(|error| Mismatch::new(error.to_string()))
 }
@@ -171,7 +171,7 @@ pub(super) fn write_literal(json: &str) -> Result<Value, Mismatch> {
 /// Prints a typed value as JSON.
 ///
 /// # Errors
-/// A [`Mismatch`] at a number that JSON cannot hold (NaN, infinity).
+/// Fails with a [`Mismatch`] at a number that JSON cannot hold (NaN, infinity).
 pub fn to_value(value: &dyn Print) -> Result<Value, Mismatch> {
     let form = value.form();
     if let Form::Value(value) = form {

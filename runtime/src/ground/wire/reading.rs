@@ -35,7 +35,7 @@ pub(super) struct Reading {
     /// The error of a sink.
     pub(super) fault: Fault,
     pub(super) depth: Cell<u32>,
-    /// How many branches of unions are being tried, one inside the other.
+    /// The number of nested branches of unions that are being tried.
     pub(super) trying: Cell<u32>,
     /// The losses so far, inside the innermost branch that is tried.
     pub(super) counts: Cell<Counts>,
@@ -51,12 +51,12 @@ impl Reading {
         self.look.replace(false)
     }
 
-    /// Says that this much of the value is kept without a type.
+    /// Records that this much of the value is kept without a type.
     pub(super) fn note_undeclared(&self, steps: usize) {
         self.counts.set(self.counts.get().and(Counts { lost: 0, undeclared: steps }));
     }
 
-    /// Says that this much of the value is not kept.
+    /// Records that this much of the value is not kept.
     pub(super) fn note_lost(&self, steps: usize) {
         self.counts.set(self.counts.get().and(Counts { lost: steps, undeclared: 0 }));
     }

@@ -15,7 +15,7 @@ pub(super) enum Scalar<'t> {
     Signed(i64),
     Unsigned(u64),
     Float(f64),
-    /// The digits of a number that nothing else holds.
+    /// The digits of a number that no other variant holds.
     Digits(&'t str),
     Text(&'t str),
 }

@@ -1,4 +1,4 @@
-//! Reading from any deserializer. Only this is generic over it: types know streams and sinks.
+//! Reads from any deserializer. Only this file is generic over it: types know streams and sinks.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -37,7 +37,7 @@ struct Erased<'de, D: Deserializer<'de>> {
     deserializer: Option<D>,
     /// The keys that the whole value takes; `None` if it takes all, or if this is a part of it.
     keys: Option<Keys>,
-    /// Why the deserializer could not go on.
+    /// The error of the deserializer.
     error: Option<D::Error>,
     /// `true` if a sink refused a value. The deserializer then adds only the position.
     is_refused: bool,
@@ -80,7 +80,7 @@ impl<'de, D: Deserializer<'de>> Erased<'de, D> {
         fault.unwrap_or_else(|| Mismatch::new(message))
     }
 
-    /// Returns the error on its way out.
+    /// Returns the error of a part of the value for the deserializer around it.
     #[cold]
     fn error(self, mismatch: Mismatch, reading: &Reading) -> D::Error {
         match self.error {

@@ -132,7 +132,7 @@ pub fn pick<T: 'static>(
 /// A choice among branches; this code is not generic over the union.
 struct Pick<'a, 'r> {
     input: Recorded<'a>,
-    /// How many branches there are, without the one for the values of these kinds.
+    /// The number of branches, without the one for the values of these kinds.
     branches: usize,
     kinds: Option<&'static [&'static str]>,
     /// Reads the value as a branch, and keeps the result if its losses are below the bound.
@@ -248,7 +248,7 @@ impl Pick<'_, '_> {
         Ok(())
     }
 
-    /// Returns the deepest mismatch if it is inside the value; otherwise says that no alternative fits.
+    /// Returns the deepest mismatch if it is inside the value, otherwise that of the whole value.
     fn no_branch(&mut self) -> Mismatch {
         let inside = self.mismatch.take().filter(|mismatch| mismatch.depth() > 0);
         inside.unwrap_or_else(|| self.input.expected("one of the alternatives"))

@@ -1,4 +1,4 @@
-//! The requests of one connection that have no answer.
+//! The state of a ledger: its requests without an outcome, and the responses that it expects.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ const NAMELESS_ERRORS: [i32; 2] = [-32700, -32600];
 pub(super) struct Book {
     /// The requests without an outcome, by serial number.
     pub(super) requests: HashMap<i64, Arc<Ticket>>,
-    /// How many of them are queued.
+    /// The number of queued requests.
     pub(super) queued: usize,
     pub(super) queued_bytes: usize,
     /// `true` if a response may arrive that no caller waits for.
     pub(super) owes_answers: bool,
-    /// How many requests were answered.
+    /// The number of answered requests.
     pub(super) answers: u64,
-    /// How many messages were handed to the transport.
+    /// The number of messages that were handed to the transport.
     pub(super) messages: u64,
     /// The place of the last notification or answer, until the server has answered a request after it.
     pub(super) last_notification: Option<u64>,
@@ -37,12 +37,13 @@ pub(super) struct Book {
 }
 
 impl Book {
+    /// Records that a request is queued.
     pub(super) fn wait(&mut self, ticket: &Ticket) {
         self.queued += 1;
         self.queued_bytes += ticket.size;
     }
 
-    /// Notes that a queued request waits no more.
+    /// Records that a request is no longer queued.
     pub(super) fn waits_no_more(&mut self, ticket: &Ticket) {
         self.queued = self.queued.saturating_sub(1);
         self.queued_bytes = self.queued_bytes.saturating_sub(ticket.size);
@@ -111,7 +112,7 @@ impl Book {
         self.messages == 1 || NAMELESS_ERRORS.contains(&code) && self.last_notification.is_none()
     }
 
-    /// Returns the request under way with this id, which is its progress token as well.
+    /// Returns the pending request with this id, which is also its progress token.
     pub(super) fn ticket(&self, id: &Value) -> Option<&Arc<Ticket>> {
         self.find(&RequestId::deserialize(id).ok()?)
     }
@@ -134,7 +135,8 @@ pub(super) struct Silence {
 }
 
 impl Silence {
-    /// Notes a timeout of a request that was admitted then. Calls that ran side by side count as one.
+    /// Records the timeout of a request, and returns `true` if the server was silent for so long that the connection is
+    /// given up. Timeouts of concurrent requests count as one.
     pub(super) fn has_lasted(&mut self, admitted: Instant, timeout: Duration) -> bool {
         if self.last_timeout.is_none_or(|last| last <= admitted) {
             self.timeouts += 1;

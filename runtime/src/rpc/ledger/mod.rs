@@ -26,7 +26,7 @@ use crate::rpc::sent::{Message, PROGRESS_TOKEN};
 use crate::rpc::subscriptions::Subscriptions;
 use crate::rpc::ticket::{State, Ticket, TicketTerms};
 
-/// How many requests may wait for their turn to be written, and about how many bytes they may have.
+/// The maximum number of queued requests, and about how many bytes they may have.
 const MOST_QUEUED: usize = 16 * 1024;
 const MOST_QUEUED_BYTES: usize = 64 * 1024 * 1024;
 /// Answers repeat the id and the method of a request.
@@ -77,7 +77,7 @@ impl Ledger {
         self.next_serial.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Takes in the request with this id, of about `size` bytes, which is handed to the transport.
+    /// Admits the request with this id, of about `size` bytes, which is handed to the transport.
     ///
     /// # Errors
     /// Fails if nothing more is sent over this connection, or too much waits already.
@@ -111,7 +111,7 @@ impl Ledger {
         Ok((ticket.clone(), Outgoing { ledger: self.clone(), request: Some(ticket) }))
     }
 
-    /// Notes another message that is handed to the transport.
+    /// Records a notification or a response that is handed to the transport.
     pub(crate) fn queued(self: &Arc<Self>, message: &Message) -> Outgoing {
         self.witness_sees(message);
         let mut book = lock(&self.book);
@@ -182,7 +182,7 @@ impl Ledger {
     /// the server can have read.
     pub fn close(&self, failure: &Failure, read: Option<u64>) {
         lock(&self.book).end(failure, |state| match (state, read) {
-            // The last byte is only a line's end: without it, it may be read all the same.
+            // The last byte is only a line's end: the server may read the message without it.
             (State::Writing { end: Some(end) } | State::Written { end: Some(end) }, Some(read))
                 if read.saturating_add(1) < end =>
             {

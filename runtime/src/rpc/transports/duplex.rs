@@ -1,4 +1,4 @@
-//! The other side at the other ends of a pair of streams, which may be in the same process.
+//! Transports over a pair of streams, to a server or to a client, which may be in the same process.
 
 use std::future::{Future, ready};
 use std::io;
@@ -95,14 +95,14 @@ type Pair = (Reader, Writing);
 debug_as!(Streams, "Streams(..)");
 
 impl Streams {
-    /// The program gave a pair, which is good for one session.
+    /// Creates the source of one pair, which serves one session.
     pub(crate) fn new(reader: Reader, writer: Writing) -> Self {
         let pair = Mutex::new(Some((reader, writer)));
         let open = move || ready(lock(&pair).take().ok_or_else(|| io::Error::other(SPENT)));
         Self { are_for_one_session: true, ..Self::by(open) }
     }
 
-    /// A connector opens a pair for each session.
+    /// Creates a source whose connector opens a pair for each session.
     pub(crate) fn by(connector: impl Connector) -> Self {
         let connector = Arc::new(connector);
         let open = move || -> Boxed<io::Result<Pair>> {

@@ -39,7 +39,7 @@ pub(crate) trait FarEnd: Send + 'static {
     }
 }
 
-/// Nothing is known of who holds the other ends.
+/// The far end of a pair of streams, about which nothing else is known.
 pub(crate) struct Stranger;
 
 impl FarEnd for Stranger {}
@@ -99,7 +99,7 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
         None
     }
 
-    /// Reads on; `false` if nothing more comes. Loses nothing when it is cancelled.
+    /// Reads on, and returns `false` at the end. Cancel safe.
     async fn read(&mut self) -> io::Result<bool> {
         let available = tokio::select! {
             biased;

@@ -13,7 +13,7 @@ use tokio::process::ChildStdin;
 /// The destination of messages.
 pub(crate) struct Sink {
     pub(in crate::rpc) stream: Box<dyn AsyncWrite + Send + Unpin>,
-    /// How much of the written data was read, if the system reports it.
+    /// Reports how much of the written data was read, if the system can.
     pub(in crate::rpc) reading: Option<Box<dyn Reading>>,
 }
 
@@ -32,7 +32,7 @@ impl Sink {
     }
 }
 
-/// How much of the written data the other side has read.
+/// Reports how much of the written data the other side has read.
 pub(crate) trait Reading: Send {
     /// Waits until the other side has read everything, or will read nothing more, and prepares for a message of this
     /// length. Cancel safe.

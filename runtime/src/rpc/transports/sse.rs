@@ -29,8 +29,7 @@ pub(crate) struct SseTransport {
 }
 
 impl SseTransport {
-    /// Opens the stream and waits for the endpoint.
-    /// Dropped: the stream is closed, and the session with it.
+    /// Opens the stream and waits for the endpoint. Dropping the future closes the stream, and the session with it.
     pub(crate) async fn connect(url: Url, http: HttpClient) -> Result<Sides, Failure> {
         let failed = |problem| http.fail(Failure::not_sent(problem));
         let life = http.until.clone().drop_guard();

@@ -33,7 +33,7 @@ pub(crate) struct Writer {
 
 struct Stream {
     sink: Option<Sink>,
-    /// How many bytes were written so far.
+    /// The number of bytes that were written so far.
     position: u64,
 }
 

@@ -25,7 +25,7 @@ impl Bound {
         }
     }
 
-    /// Tells it from others for as long as any of them is kept.
+    /// Returns an identifier, which is unique as long as the tool exists.
     pub(super) fn id(&self) -> usize {
         match self {
             Self::Spec(spec) => std::ptr::from_ref(*spec).addr(),
@@ -33,6 +33,7 @@ impl Bound {
         }
     }
 
+    /// Returns `true` if both are the same tool; one constant may have several addresses.
     pub(super) fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Spec(one), Self::Spec(other)) => one == other,

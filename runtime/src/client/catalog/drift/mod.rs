@@ -26,7 +26,7 @@ use crate::{ConnectError, ConnectErrorKind as Kind, ServerSpec};
 
 /// The delay that lets the triggering call go first.
 const HEAD_START: Duration = Duration::from_millis(10);
-/// How long is waited before the next list of a server that tells of changes all the time.
+/// The longest pause before the next list of a server that reports changes all the time.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// The time for a server to accept a subscription before its tools are compared anyway.
 const PATIENCE_FOR_SUBSCRIBING: Duration = Duration::from_secs(2);
@@ -57,9 +57,9 @@ pub(crate) struct LiveTools {
 
 /// The tools as they were listed once.
 struct Listed {
-    /// The count of changes when the list was asked for.
+    /// The count of changes when the list was requested.
     list_changes: u64,
-    /// The count when it was there: some servers tell of a change whenever they are asked.
+    /// The count when the list arrived: some servers report a change after every request.
     end: u64,
     tools: HashMap<String, Value>,
     verdicts: Mutex<HashMap<usize, Arc<OnceCell<Arc<Verdict>>>>>,
@@ -178,7 +178,7 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
     }
     let mut pause = HEAD_START;
     sleep(pause).await;
-    // Where it tells of changes on request alone, nothing is missed if it is asked first.
+    // A server that only reports changes on request is asked first, so that no change is missed.
     if changes.ask_for(connection) && !refuses && list_changes.borrow_and_update().eq(&0) {
         let _ = tokio::time::timeout(PATIENCE_FOR_SUBSCRIBING, list_changes.changed()).await;
     }

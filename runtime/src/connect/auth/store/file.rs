@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::super::secret::hash;
 use super::{StoreLock, StoredTokens, TokenStore, TokenStoreError};
 
-/// Keeps the tokens of each server in a file of a folder. The folder is made for its owner alone (0700), the files are (0600),
-/// and are replaced as a whole. Processes that share the folder renew tokens one after the other.
+/// Stores the tokens of each server in a file of a folder. The folder is created for its owner only (0700), and so are
+/// the files (0600), which are replaced atomically. Processes that share the folder renew tokens one after the other.
 ///
 /// ```no_run
 /// use mcp_bindgen_runtime::{FileTokenStore, OAuth};

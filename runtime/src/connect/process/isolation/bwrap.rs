@@ -1,5 +1,5 @@
-//! Finds bubblewrap in the folders of the system. `PATH` may name folders that a server can write to, and a server
-//! could replace its sandbox there.
+//! Finds bubblewrap and other programs of isolation in the folders of the system. `PATH` may name folders that a server
+//! can write to, and a server could replace its sandbox there.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -55,7 +55,7 @@ impl Tool {
         }))
     }
 
-    /// Returns the reason why others than root could replace a program, if they could.
+    /// Returns the reason why users other than root could replace a program, if they could.
     fn fault(&self, way: &Way, writable: &[PathBuf]) -> Option<(Kind, String)> {
         if let Some(folder) = way.passes(writable) {
             let folder = path_text(folder);

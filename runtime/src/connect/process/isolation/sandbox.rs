@@ -20,14 +20,14 @@ const NOT_THERE: i32 = 77;
 /// that the server wrote.
 const OF_LOADER: &str = "LD_";
 
-/// How a program is started in its bounds.
+/// An isolated program, ready to start in bubblewrap.
 pub(crate) struct Sandbox {
     bwrap: PathBuf,
     options: Vec<OsString>,
     program: PathBuf,
     /// The variables of bubblewrap, which passes them on.
     env: Vec<(String, OsString)>,
-    /// The way to some domains, while the server runs.
+    /// The proxy to the allowed domains, while the server runs.
     gate: Option<Gate>,
 }
 
@@ -106,7 +106,7 @@ impl Sandbox {
     }
 }
 
-/// Returns the bubblewrap that would start a program in its bounds.
+/// Returns the path of the bubblewrap that would start a program.
 pub(super) fn enforced_by(isolation: &Isolation, program: &Program<'_>) -> Result<PathBuf, Refusal> {
     let writable = folders::plan(isolation, program)?.writable;
     if !isolation.domains.is_empty() {

@@ -1,4 +1,4 @@
-//! Cassettes: a connection's messages are kept in a file, and replayed without a server.
+//! Cassettes: files with the messages of a connection, which are replayed without a server.
 
 mod difference;
 mod error;
@@ -138,7 +138,7 @@ impl Cassette {
     /// Makes it the cassette of a server.
     ///
     /// # Errors
-    /// Fails if it is another's.
+    /// Fails if it is the cassette of another server.
     pub(crate) fn insert_for(&self, server: &str) -> Result<(), CassetteError> {
         let mut tape = lock(&self.0.tape);
         let recorded = tape.server.get_or_insert_with(|| server.to_owned()).clone();

@@ -14,7 +14,7 @@ use crate::rpc::sent::{Message, PROGRESS_TOKEN};
 
 /// The method of a subscription, which stays open and has no meaningful response.
 pub(super) const LISTEN: &str = "subscriptions/listen";
-/// Notifications that the client ignores on replay: other requests are meant, or other times.
+/// Notifications that are not recorded, because they refer to other requests or other times on replay.
 const NOT_KEPT: [&str; 3] =
     ["notifications/message", "notifications/cancelled", "notifications/subscriptions/acknowledged"];
 
@@ -40,7 +40,7 @@ impl Recorder {
         Self { cassette, redactor, under_way: Mutex::default() }
     }
 
-    /// Notes a message with the request that it belongs to, or else the oldest.
+    /// Records a message with the request that it belongs to, or else the oldest.
     fn hear(&self, under_way: &mut UnderWay, heard: Heard, token: Option<&Value>) {
         let mut requests = under_way.requests.iter();
         let request = match token {

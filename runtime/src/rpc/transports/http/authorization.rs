@@ -23,12 +23,12 @@ pub(crate) trait Authorizer: Send + Sync {
     /// Returns the extra time for connecting while a user must act, if any.
     fn extra_time(&self) -> Option<Duration>;
 
-    /// Knows all that is secret about the authorization.
+    /// Returns the redactor of all secrets of the authorization.
     fn redactor(&self) -> &Redactor;
 }
 
 /// A request that was refused with 401 or 403.
-#[allow(dead_code, reason = "who authorizes looks into it")]
+#[allow(dead_code, reason = "authorizers read the fields")]
 pub(crate) struct Challenge {
     pub(crate) status: StatusCode,
     /// The values of `WWW-Authenticate`.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::refusals::describe;
 
-/// The contents of a refusal fit into this, and are worth this wait.
+/// The limits on the size and the wait for the body of a refusal.
 const MAX_REFUSAL: usize = 64 * 1024;
 const PATIENCE_FOR_REFUSAL: Duration = Duration::from_secs(2);
 
@@ -27,7 +27,7 @@ pub(crate) async fn within(limit: usize, response: reqwest::Response) -> Result<
 /// Reads the part of a refusal's body that arrives soon.
 pub(crate) async fn beginning(response: reqwest::Response) -> Vec<u8> {
     let mut body = Vec::new();
-    // The part before an error is there all the same.
+    // The part before an error is used too.
     let _ = tokio::time::timeout(PATIENCE_FOR_REFUSAL, read(response, MAX_REFUSAL, &mut body)).await;
     body.truncate(MAX_REFUSAL);
     body

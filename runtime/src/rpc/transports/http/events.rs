@@ -15,10 +15,10 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 const DEFAULT_RETRY: Duration = Duration::from_secs(1);
 const SHORTEST_RETRY: Duration = Duration::from_millis(10);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How long a response may go on after the answer, so that its connection can be used again.
+/// The time for a response to end after the answer, so that its connection can be used again.
 const PATIENCE_WITH_RESPONSES: Duration = Duration::from_secs(1);
 
-/// The fields of an event that were there.
+/// The fields of an event, as far as it has them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Sse {
     pub(crate) event: Option<String>,
@@ -37,7 +37,7 @@ pub(crate) struct Reader {
     pub(super) last_event: Option<String>,
     /// The pause before the stream is opened again.
     pub(super) retry: Duration,
-    /// How often `pause` has waited since the last event.
+    /// The number of pauses since the last event.
     pub(super) failures: u32,
 }
 

@@ -253,8 +253,8 @@ fn may_answer(message: &Value, request: &Message) -> bool {
     message.get("method").is_none() && messages::is_message(message) && !is_of_another
 }
 
-/// Returns the protocol version that a server agrees to in the answer to a handshake, or to a request that says its
-/// own.
+/// Returns the protocol version that a server agrees to in the answer to a handshake, or to a request that names its
+/// own version.
 fn agreed_version<'v>(answer: &'v Value, own: Option<&'v str>) -> Option<&'v str> {
     let result = answer.get("result")?;
     match own {

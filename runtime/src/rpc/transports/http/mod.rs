@@ -35,7 +35,7 @@ pub(crate) const JSON: &str = "application/json";
 /// The maximum length of untrusted text in a message.
 const PREVIEW: usize = 300;
 
-/// The requests of one connection.
+/// The HTTP client of one connection, with its headers and its authorization.
 #[derive(Clone)]
 pub(crate) struct HttpClient {
     pub(crate) client: Arc<reqwest::Client>,
@@ -85,8 +85,8 @@ impl HttpClient {
         Err(self.fail(refusal))
     }
 
-    /// Returns the error for a status that is not a success, and the beginning of the body.
-    /// Dropped: as `accepted`.
+    /// Returns the error for a status that is not a success, and the beginning of the body. Dropping the future acts
+    /// like dropping `accepted`.
     async fn refusal(&self, response: reqwest::Response) -> (Failure, Vec<u8>) {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = bodies::beginning(response).await;
@@ -99,7 +99,7 @@ impl HttpClient {
         (refusals::refusal(status, &headers, &text, credentials), body)
     }
 
-    /// Notes why a request failed. Without secrets from here on, because others log it.
+    /// Records why a request failed. The message is without secrets from here on, because others log it.
     pub(super) fn fail(&self, failure: Failure) -> Failure {
         self.learn_secrets();
         // Truncated last: half of a secret would not be found.

@@ -1,4 +1,4 @@
-//! The way to a server at a URL: TLS, the proxy, and the program's changes to the HTTP client.
+//! The network settings of a server at a URL: TLS, the proxy, and the program's changes to the HTTP client.
 
 use std::fs;
 use std::path::PathBuf;
@@ -70,7 +70,7 @@ impl Network {
     /// Applies this to the builder of a client; `is_secure` if it is for `https`.
     ///
     /// # Errors
-    /// Says which key is wrong, or that the system's certificates cannot be read.
+    /// Fails with the invalid key, or if the system's certificates cannot be read.
     pub(super) fn apply(&self, builder: ClientBuilder, is_secure: bool) -> Result<ClientBuilder, String> {
         let mut builder = builder.tls_backend_preconfigured(self.tls(is_secure)?);
         if let Some(proxy) = &self.proxy {

@@ -21,10 +21,10 @@ type Mirrored = HashMap<HeaderName, Vec<String>>;
 pub(crate) struct ParamHeaders(Mutex<HashMap<String, Mirrored>>);
 
 impl ParamHeaders {
-    /// Notes the annotations of a tool.
+    /// Records the annotations of a tool.
     ///
     /// # Errors
-    /// The fault in them: such a tool must not be offered over HTTP.
+    /// Fails with the fault in them: such a tool must not be offered over HTTP.
     pub(crate) fn learn(&self, tool: &str, input_schema: &Value) -> Result<(), String> {
         let mut mirrored = Mirrored::new();
         collect(input_schema, Some(&[]), &mut mirrored)?;

@@ -14,7 +14,8 @@ use super::network::{Network, place};
 use super::refusals::describe;
 use crate::ground::address::is_this_machine;
 
-/// How a client gets to the origin of a URL: by the proxy that the environment names for it, or directly.
+/// The route of a client to the origin of a URL: by the proxy of the configuration or else of the environment, or
+/// directly.
 #[derive(Clone)]
 pub struct Route {
     origin: Url,
@@ -22,21 +23,21 @@ pub struct Route {
     network: Network,
 }
 
-/// The places alone: proxies are often given with a password.
+/// Shows only hosts and ports, because URLs of proxies often contain a password.
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Route").field("to", &self.place()).field("proxy", &self.proxy()).finish()
     }
 }
 
-/// Why an origin was not reached.
+/// The error of an origin that was not reached.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RouteError {
     /// The origin is unreachable: the port is closed, TLS fails, or the proxy refuses.
     #[error("{0}")]
     Closed(String),
-    /// Something answers, or nothing in time, and whether the origin can be reached is not known.
+    /// It is unknown whether the origin can be reached: no answer arrived in time, or a proxy answered.
     #[error("{0}")]
     Unknown(String),
 }

@@ -47,7 +47,7 @@ pub(super) struct Requests {
     pub(super) http: HttpClient,
     pub(super) url: reqwest::Url,
     pub(super) param_headers: Arc<ParamHeaders>,
-    /// Has no headers before the first one.
+    /// The latest session; without headers before the first one.
     pub(super) latest: watch::Sender<Arc<Conversation>>,
     /// One session is renewed at a time.
     pub(super) renewing: Mutex<()>,
@@ -83,15 +83,14 @@ impl Requests {
         });
     }
 
-    /// Waits until there is another session in the place of this one.
-    /// Cancel safe.
+    /// Waits until another session replaces this one. Cancel safe.
     pub(super) async fn replaced(&self, conversation: &Arc<Conversation>) {
         // The sender lives as long as the requests.
         let _ = self.latest.subscribe().wait_for(|latest| !Arc::ptr_eq(latest, conversation)).await;
     }
 
-    /// Sends a message; the response to it has not been looked at.
-    /// Dropped: as `HttpClient::send`.
+    /// Sends a message, and returns the response with any status. Dropping the future acts like dropping
+    /// `HttpClient::send`.
     pub(super) async fn post(
         &self,
         message: &Message,
@@ -104,8 +103,8 @@ impl Requests {
         self.http.send(request, headers, outgoing).await
     }
 
-    /// Sends a message that the server must accept, and that needs no answer.
-    /// Dropped: the request ends, and the server may have read it.
+    /// Sends a message that the server must accept, and that needs no answer. Dropping the future ends the request; the
+    /// server may have read it.
     pub(super) async fn deliver(&self, message: &Message, conversation: &Conversation) -> Result<(), Failure> {
         let response = self.post(message, conversation, None).await?;
         // Read, so that its connection can serve again.
@@ -133,8 +132,7 @@ impl Requests {
         }
     }
 
-    /// Tells the server that the session is over.
-    /// Dropped: the server may not hear of it.
+    /// Deletes the session on the server. If the future is dropped, the server may not learn of it.
     pub(super) async fn delete(&self) {
         let conversation = self.conversation();
         if conversation.has_session() {

@@ -72,8 +72,7 @@ impl Sender for Requests {
 }
 
 impl Requests {
-    /// Sends what needs no answer.
-    /// Dropped: as `deliver`.
+    /// Sends a message that needs no answer. Dropping the future acts like dropping `deliver`.
     async fn notify(&self, message: &Message) -> Result<(), Failure> {
         let conversation = self.conversation();
         let late = |_| self.http.lost(format!("the server did not accept it within {PATIENCE_FOR_ACCEPTANCE:?}"));
@@ -110,8 +109,8 @@ impl Requests {
     }
 }
 
-/// Reads the stream of the server's own messages, over all sessions of a connection.
-/// Dropped: the stream is closed, and later messages of the server are lost.
+/// Reads the stream of the server's own messages, over all sessions of a connection. Dropping the future closes the
+/// stream, and later messages of the server are lost.
 async fn listen(requests: Arc<Requests>) {
     requests.begun.cancelled().await;
     loop {
