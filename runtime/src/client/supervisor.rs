@@ -24,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The time for keepers to end: longer than a child process that ignores signals, or a silent HTTP server, may take.
 const PATIENCE_FOR_CLOSING: Duration = Duration::from_secs(10);
 /// A server that ends each connection once it is open would be connected to without end.
-const MOST_CONNECTIONS_THAT_END_AT_ONCE: usize = 5;
+const MOST_ENDED_CONNECTIONS: usize = 5;
 
 /// The connection of one client and its clones. When the last of them goes, its keeper closes the connection.
 pub(super) struct Supervisor {
@@ -63,7 +63,7 @@ impl Supervisor {
     /// attempt, the next one starts after a pause, or at once if the program asks for one.
     pub(super) async fn lease(&self, asks_for_attempt: bool) -> Result<Lease, ConnectError> {
         let mut progress = self.shared.progress.subscribe();
-        let (mut ended_at_once, mut has_begun_again) = (0, false);
+        let mut ended = 0;
         loop {
             let mut was_opening = !matches!(*progress.borrow(), Progress::Open(_));
             let mut keeper = self.keep(asks_for_attempt)?;
@@ -82,9 +82,9 @@ impl Supervisor {
                     if let Some(lease) = opened.lease() {
                         return Ok(lease);
                     }
-                    ended_at_once += 1;
-                    if ended_at_once == MOST_CONNECTIONS_THAT_END_AT_ONCE {
-                        let message = format!("the server closed {ended_at_once} connections right after they opened");
+                    ended += 1;
+                    if ended == MOST_ENDED_CONNECTIONS {
+                        let message = format!("the server closed {ended} connections right after they opened");
                         return Err(self.error(Kind::Transport, opened.connection.link.notes.explain(&message)));
                     }
                     let is_open =
@@ -95,9 +95,17 @@ impl Supervisor {
                 _ if self.is_shut_down() => return Err(self.shut_down_error()),
                 // It was open, and was closed or unused.
                 _ if !was_opening => {}
-                // It ended with its runtime, by a panic, or because it was unused.
-                _ if !keeper.close.is_cancelled() && !has_begun_again => has_begun_again = true,
-                _ => return Err(self.error(Kind::Transport, "the client was closed while it was connecting")),
+                _ if keeper.close.is_cancelled() => {
+                    return Err(self.error(Kind::Transport, "the client was closed while it was connecting"));
+                }
+                // It ended with its runtime, by a panic, or right after it opened.
+                _ => {
+                    ended += 1;
+                    if ended == MOST_ENDED_CONNECTIONS {
+                        let message = format!("{ended} connections ended while they were opening");
+                        return Err(self.error(Kind::Transport, message));
+                    }
+                }
             }
         }
     }

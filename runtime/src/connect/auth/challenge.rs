@@ -51,8 +51,8 @@ impl BearerChallenge {
 /// Splits a text after the value at its start, which may be in quotation marks.
 fn split_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
-        let (value, rest) = text.split_at(text.find([',', ' ', '\t']).unwrap_or(text.len()));
-        return (value.to_owned(), rest);
+        let (value, rest) = text.split_at(text.find(',').unwrap_or(text.len()));
+        return (value.trim_end().to_owned(), rest);
     };
     let mut value = String::new();
     let mut characters = quoted.chars();
@@ -113,6 +113,7 @@ mod tests {
             assert_eq!(challenge.resource_metadata.as_deref(), Some("m"), "{values:?}");
             assert_eq!(challenge.scopes, ["x"], "{values:?}");
         }
+        assert_eq!(parse(&["Bearer scope=read write, error=e"]).scopes, ["read", "write"]);
     }
 
     #[test]

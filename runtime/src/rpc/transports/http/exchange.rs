@@ -72,7 +72,7 @@ impl Requests {
             // The answer comes by the stream of the server's own messages, or not at all.
             return Ok(());
         } else {
-            self.answer(request, response, &conversation, &conversation).await?
+            self.answer(request, response, Some(&conversation), &conversation).await?
         };
         let _ = self.http.ledger.received(answer, Some(id));
         if outgoing.is_settled() { Ok(()) } else { Err(self.http.lost("the server responded to another request")) }
@@ -94,7 +94,7 @@ impl Requests {
             }
             next.headers.insert(SESSION, session);
         }
-        let answer = self.answer(request, response, &self.conversation(), &next).await?;
+        let answer = self.answer(request, response, None, &next).await?;
         let own_version = request.as_request().and_then(|(_, call)| call.version());
         let Some(version) = agreed_version(&answer, own_version) else { return Ok((answer, None)) };
         if let Ok(version) = HeaderValue::from_str(version) {
@@ -126,12 +126,12 @@ impl Requests {
     }
 
     /// Reads a response until the answer to the request, and takes the other messages. A broken event stream is
-    /// resumed in the session `own`. A stream ends when `conversation` is replaced.
+    /// resumed in the session `own`. A stream ends when `conversation` is replaced, if there is one.
     async fn answer(
         &self,
         request: &Message,
         response: reqwest::Response,
-        conversation: &Arc<Conversation>,
+        conversation: Option<&Arc<Conversation>>,
         own: &Conversation,
     ) -> Result<Value, Failure> {
         let kind = content_type(&response).to_owned();

@@ -99,12 +99,11 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 /// Recognizes restarted servers, which answer 400 for an unknown session although the protocol requires 404.
 pub(super) fn is_lost_session(body: &[u8]) -> bool {
-    let json: Value = serde_json::from_slice(body).unwrap_or_default();
+    let names_session = |text: &str| text.to_ascii_lowercase().contains("session");
+    let Ok(json) = serde_json::from_slice::<Value>(body) else { return names_session(&String::from_utf8_lossy(body)) };
     let answers_a_request = json.get("id").is_some_and(|id| !id.is_null());
     let error = json.pointer("/error/message").or_else(|| json.get("error")).and_then(Value::as_str);
-    let body = String::from_utf8_lossy(body);
-    let text = if json.is_object() { error.unwrap_or_default() } else { &body };
-    !answers_a_request && text.to_ascii_lowercase().contains("session")
+    !answers_a_request && error.is_some_and(names_session)
 }
 
 #[cfg(test)]
@@ -150,5 +149,6 @@ mod tests {
         assert!(!is_lost_session(br#"{"error":{"code":-1,"message":"no such tenant","data":"session"},"session":1}"#));
         assert!(!is_lost_session(br#"{"id":3,"error":{"code":-32602,"message":"no session with this name"}}"#));
         assert!(!is_lost_session(br#"{"id":null,"error":{"code":-32700,"message":"parse error"}}"#));
+        assert!(!is_lost_session(br#"[{"id":3,"error":{"code":-32602,"message":"no session with this name"}}]"#));
     }
 }

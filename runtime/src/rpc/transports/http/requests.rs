@@ -83,10 +83,11 @@ impl Requests {
         });
     }
 
-    /// Waits until another session replaces this one. Cancel safe.
-    pub(super) async fn replaced(&self, conversation: &Arc<Conversation>) {
+    /// Waits until another session replaces this one; forever without one. Cancel safe.
+    pub(super) async fn replaced(&self, conversation: Option<&Arc<Conversation>>) {
         // The sender lives as long as the requests.
-        let _ = self.latest.subscribe().wait_for(|latest| !Arc::ptr_eq(latest, conversation)).await;
+        let _ =
+            self.latest.subscribe().wait_for(|latest| conversation.is_some_and(|old| !Arc::ptr_eq(latest, old))).await;
     }
 
     /// Sends a message, and returns the response with any status. Dropping the future acts like dropping

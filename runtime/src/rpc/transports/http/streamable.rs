@@ -100,7 +100,7 @@ impl Requests {
                     }
                 }
                 // There is no such stream.
-                Ok(false) => return self.replaced(conversation).await,
+                Ok(false) => return self.replaced(Some(conversation)).await,
                 Err(_) => {}
             }
             self.http.ledger.list_changes.mark_unwatched();
@@ -116,7 +116,7 @@ async fn listen(requests: Arc<Requests>) {
     loop {
         let conversation = requests.conversation();
         tokio::select! {
-            () = requests.replaced(&conversation) => {}
+            () = requests.replaced(Some(&conversation)) => {}
             () = requests.listen_to(&conversation), if conversation.has_session() => {}
         }
     }
