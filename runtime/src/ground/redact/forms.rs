@@ -6,6 +6,8 @@ use base64::Engine;
 use base64::prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
 
 const SHORTEST_IN_BASE64: usize = 8;
+/// How often percent escapes are decoded that were escaped again.
+const MOST_DECODED: usize = 3;
 const UNRESERVED: &str = "-._~";
 /// The characters that encoders leave as they are beside letters and digits: none, RFC 3986, `encodeURIComponent`, forms,
 /// `encodeURI`.
@@ -13,6 +15,11 @@ const LEFT_AS_THEY_ARE: [&str; 5] = ["", UNRESERVED, "-._~!*'()", "-._*", "-._~;
 
 /// Returns every form of a value, itself included. The matcher ignores backslashes.
 pub(super) fn of(value: &str) -> HashSet<String> {
+    let decoded = std::iter::successors(Some(value.to_owned()), |value| decode(value));
+    decoded.take(1 + MOST_DECODED).flat_map(|value| encoded(&value)).collect()
+}
+
+fn encoded(value: &str) -> HashSet<String> {
     let json = serde_json::Value::from(value).to_string();
     let json = json.get(1..json.len() - 1).unwrap_or_default();
     let mut forms = HashSet::from([
@@ -38,13 +45,11 @@ pub(super) fn of(value: &str) -> HashSet<String> {
     for kept in LEFT_AS_THEY_ARE {
         let is_escaped = |c: char| !c.is_ascii_alphanumeric() && !kept.contains(c);
         let bytes = |c: char| c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
-        let encoded = escaped(value, is_escaped, bytes);
-        forms.insert(encoded.replace("%20", "+"));
+        let in_percents = escaped(value, is_escaped, bytes);
+        forms.insert(in_percents.replace("%20", "+"));
         forms.insert(escaped(value, is_escaped, |c| bytes(c).to_ascii_lowercase()));
-        forms.insert(encoded);
+        forms.insert(in_percents);
     }
-    // Each is shorter than the one before.
-    forms.extend(decode(value).iter().flat_map(|decoded| of(decoded)));
     for apostrophe in ["&#39;", "&#x27;"] {
         let text = value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         forms.insert(text.replace('"', "&quot;").replace('\'', apostrophe));
@@ -138,5 +143,13 @@ mod tests {
         {
             assert_eq!(decode(text).as_deref().unwrap_or(text), expected);
         }
+    }
+
+    #[test]
+    fn escaped_percent_escapes_are_decoded_three_times() {
+        let escaped = |times| format!("%{}41", "25".repeat(times));
+        let forms = of(&escaped(8_000));
+        assert!(forms.contains(&escaped(7_997)) && !forms.contains(&escaped(7_996)));
+        assert!(of(&escaped(2)).contains("A"));
     }
 }
