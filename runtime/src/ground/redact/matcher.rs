@@ -1,7 +1,6 @@
 //! Finds many texts in one. The time grows with the length of that text, and hardly with the number of the others.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 /// The minimum length of a text that matches inside a word: `4711` does not match the middle of `147112`.
 const SHORTEST_INSIDE: usize = 6;
@@ -44,8 +43,8 @@ impl<'t> Skeleton<'t> {
 pub(super) struct Matcher {
     /// The texts, sorted.
     patterns: Vec<String>,
-    /// The first bytes of the texts, which rule out most places.
-    starts: HashSet<[u8; 2]>,
+    /// Whether a text starts with these two bytes, which rules out most places.
+    starts: Vec<bool>,
 }
 
 impl Matcher {
@@ -55,7 +54,12 @@ impl Matcher {
         patterns.retain(|text| text.len() >= SHORTEST);
         patterns.sort_unstable();
         patterns.dedup();
-        let starts = patterns.iter().filter_map(|text| text.as_bytes().first_chunk().copied()).collect();
+        let mut starts = vec![false; if patterns.is_empty() { 0 } else { 1 << 16 }];
+        for text in &patterns {
+            if let Some(is_start) = index(text.as_bytes()).and_then(|index| starts.get_mut(index)) {
+                *is_start = true;
+            }
+        }
         Self { patterns, starts }
     }
 
@@ -66,9 +70,7 @@ impl Matcher {
     /// Returns the end in the original of the longest pattern that starts here.
     pub(super) fn end_at(&self, skeleton: &Skeleton<'_>, at: usize) -> Option<usize> {
         let mut rest = skeleton.text.as_bytes().get(at..)?;
-        if !self.starts.contains(rest.first_chunk()?) {
-            return None;
-        }
+        self.starts.get(index(rest)?).filter(|is_start| **is_start)?;
         // The pattern found is the last that is sorted up to the rest. Every pattern that `rest` begins with is also a
         // prefix of this one, so only the shared part has to be searched again.
         loop {
@@ -85,6 +87,11 @@ impl Matcher {
             rest = rest.get(..shared)?;
         }
     }
+}
+
+/// Returns the index of the first two bytes.
+fn index(text: &[u8]) -> Option<usize> {
+    text.first_chunk().map(|start| u16::from_ne_bytes(*start).into())
 }
 
 fn is_alone(text: &str, start: usize, end: usize) -> bool {
