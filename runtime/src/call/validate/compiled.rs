@@ -29,19 +29,25 @@ fn compiled(tool: &str, schema: &'static str) -> Compiled {
     let known = read(&COMPILED).get(&place).cloned();
     known.unwrap_or_else(|| {
         // Other calls do not wait for the compilation.
-        let compiled = Arc::new(compile(tool, schema));
-        write(&COMPILED).entry(place).or_insert(compiled).clone()
+        let schema = serde_json::from_str(schema).map_err(|error| UnusableSchema::new("", error.to_string()));
+        let compiled = Arc::new(schema.and_then(|schema| Validator::new(&schema)));
+        let kept = Arc::clone(write(&COMPILED).entry(place).or_insert_with(|| Arc::clone(&compiled)));
+        // Of calls at the same time, only the first warns.
+        if Arc::ptr_eq(&kept, &compiled) {
+            warn(tool, &kept);
+        }
+        kept
     })
 }
 
-/// Compiles a schema, and warns of what is not validated.
-fn compile(tool: &str, schema: &str) -> Result<Validator, UnusableSchema> {
-    let schema = serde_json::from_str(schema).map_err(|error| UnusableSchema::new("", error.to_string()));
-    let compiled = schema.and_then(|schema| Validator::new(&schema));
+/// Warns of what is not validated.
+fn warn(tool: &str, compiled: &Result<Validator, UnusableSchema>) {
     for skipped in compiled.iter().flat_map(Validator::skipped) {
         tracing::warn!(tool, pointer = skipped.pointer, "part of the schema is not validated: {skipped}");
     }
-    compiled.inspect_err(|unusable| tracing::warn!(tool, "unusable schema: {unusable}"))
+    if let Err(unusable) = compiled {
+        tracing::warn!(tool, "unusable schema: {unusable}");
+    }
 }
 
 #[cfg(test)]
