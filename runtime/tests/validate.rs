@@ -87,6 +87,9 @@ fn violation_contains_pointer_message_and_keyword() {
     assert_eq!(closed.keyword, "additionalProperties");
     let closed = validator(json!({"properties": {"a": false}})).check(&json!({"a": 1})).unwrap_err();
     assert_eq!((closed.pointer.as_str(), closed.keyword.as_str()), ("/a", "false"));
+    let denied = json!({"properties": {"a": {"not": {"$ref": "#/$defs/b"}}}, "$defs": {"b": {"type": "string"}}});
+    let violation = validator(denied).check(&json!({"a": "x"})).unwrap_err();
+    assert_eq!((violation.keyword.as_str(), violation.message.as_str()), ("not", "value matches the schema of `not`"));
 }
 
 #[test]
@@ -288,6 +291,7 @@ fn references_are_resolved_only_inside_the_document() {
         let schema = json!({"properties": {"a": {"$ref": reference}}});
         let unusable = Validator::new(&schema).unwrap_err();
         assert_eq!(unusable.pointer, "/properties/a/$ref", "{unusable}");
+        assert!(unusable.to_string().ends_with("are never fetched (at `/properties/a/$ref`)"), "{unusable}");
         assert!(unusable.message.contains(reference), "{unusable}");
     }
 }

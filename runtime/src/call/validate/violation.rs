@@ -37,7 +37,11 @@ impl Violation {
             pointer: redactor.pointer(error.instance_path().as_str()),
             keyword: keyword.to_owned(),
             value: brief(&redactor.text(&error.instance().to_string()), LONGEST_VALUE),
-            message: brief(&redactor.text(&error.masked().to_string()), LONGEST_MESSAGE),
+            message: match error.kind() {
+                // The schema has other references than the server's.
+                ValidationErrorKind::Not { .. } => "value matches the schema of `not`".to_owned(),
+                _ => brief(&redactor.text(&error.masked().to_string()), LONGEST_MESSAGE),
+            },
         }
     }
 
@@ -130,7 +134,7 @@ impl fmt::Display for Skipped {
 
 /// A schema that cannot be used, because a part of it is missing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}{}", crate::call::place(.pointer))]
+#[error("{message}{}", place(.pointer))]
 #[non_exhaustive]
 pub struct UnusableSchema {
     /// The position in the schema, as a JSON pointer (RFC 6901); empty if unknown.
@@ -143,4 +147,8 @@ impl UnusableSchema {
     pub(super) fn new(pointer: impl Into<String>, message: impl AsRef<str>) -> Self {
         Self { pointer: pointer.into(), message: brief(message.as_ref(), LONGEST_MESSAGE) }
     }
+}
+
+fn place(pointer: &str) -> String {
+    if pointer.is_empty() { String::new() } else { format!(" (at `{}`)", mcp_bindgen_model::printable(pointer)) }
 }
