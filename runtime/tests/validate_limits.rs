@@ -229,6 +229,11 @@ fn schemas_that_dynamic_references_copy_for_each_path_are_bounded() {
 }
 
 #[test]
+fn wide_and_long_parts_take_no_more_than_their_size() {
+    assert!(compile("a long list", &json!({"enum": (0..100_000).collect::<Vec<_>>()})).is_ok());
+}
+
+#[test]
 fn unevaluated_keywords_count_towards_the_limit() {
     let nested = |depth, keyword: &str, branches: &str| {
         let innermost = json!({"properties": {"a": {}}});

@@ -13,6 +13,10 @@ use super::violation::{LONGEST_VALUE, brief};
 
 /// Every version of JSON Schema has this keyword.
 const DEFINITIONS: &str = "definitions";
+/// The keywords whose values hold no schemas, and do more than to describe values.
+const ASSERTIONS: &str = "\
+    type,enum,const,multipleOf,maximum,exclusiveMaximum,minimum,exclusiveMinimum,maxLength,minLength,pattern,maxItems,\
+    minItems,uniqueItems,maxContains,minContains,maxProperties,minProperties,required,dependentRequired";
 
 /// Returns a document that the validator may take, and its skipped parts. If `is_tried`, the validator tries every keyword
 /// separately; otherwise only the form of the schemas is checked.
@@ -133,7 +137,7 @@ impl<'l> Mender<'l> {
             // `dependencies` may also hold lists of names.
             let is_list = keyword == "dependencies" && entry.is_array();
             let tried = if is_list { entry.clone() } else { json!({}) };
-            if !self.takes(keyword, &json!({ name: tried })) {
+            if (is_list || keyword == "patternProperties") && !self.takes(keyword, &json!({ name: tried })) {
                 let name = Value::from(name.as_str());
                 self.skip(place, &name, reason(keyword, &name));
             } else if is_list {
@@ -183,7 +187,10 @@ impl<'l> Mender<'l> {
 
     /// Returns `true` if the validator takes a keyword alone, or is not asked.
     fn takes(&self, keyword: &str, value: &Value) -> bool {
-        !self.is_tried || compile(self.draft, &json!({ keyword: value })).is_ok()
+        let is_known = keyword.starts_with('$')
+            || ASSERTIONS.split(',').any(|known| known == keyword)
+            || [SCHEMA, SCHEMA_LIST, NAMED_SCHEMAS].iter().any(|known| known.contains(&keyword));
+        !self.is_tried || !is_known || compile(self.draft, &json!({ keyword: value })).is_ok()
     }
 
     fn skip(&mut self, pointer: String, value: &Value, reason: &str) {
@@ -238,13 +245,9 @@ fn salvaged(keyword: &str, value: &Value) -> Value {
     if !["required", "type", "enum"].contains(&keyword) {
         return value.clone();
     }
-    let mut kept: Vec<Value> = Vec::with_capacity(entries.len());
-    for entry in entries.iter().filter(|entry| keyword != "required" || entry.is_string()) {
-        if !kept.contains(entry) {
-            kept.push(entry.clone());
-        }
-    }
-    kept.into()
+    let mut seen = HashSet::new();
+    let kept = entries.iter().filter(|entry| (keyword != "required" || entry.is_string()) && seen.insert(*entry));
+    kept.cloned().collect()
 }
 
 /// Translates keywords of other versions of JSON Schema, and `nullable` of `OpenAPI`.
