@@ -191,6 +191,24 @@ fn recursive_references_are_followed_and_leave_repairs_as_they_are() {
 }
 
 #[test]
+fn anchors_that_no_dynamic_reference_leads_to_have_no_limit() {
+    let (draft7, draft2020) =
+        ("http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema");
+    for (dialect, keyword, value, reference) in [
+        (draft2020, "$dynamicAnchor", json!("T"), json!({"$dynamicRef": "#other"})),
+        (draft2020, "$recursiveAnchor", json!(true), json!({"$recursiveRef": "#"})),
+        (draft7, "$dynamicAnchor", json!("T"), json!({"$dynamicRef": "#T"})),
+        ("https://json-schema.org/draft/2019-09/schema", "$recursiveAnchor", json!(true), json!({})),
+    ] {
+        let one = |index| (format!("d{index}"), json!({"$id": format!("d{index}"), keyword: value, "type": "integer"}));
+        let mut schema = json!({"$schema": dialect, "definitions": (0..150).map(one).collect::<Value>(),
+                                "properties": {"a": {"$ref": "d100"}, "b": reference}});
+        schema["definitions"]["other"] = json!({"$dynamicAnchor": "other"});
+        assert!(accepts(schema.clone(), json!({"a": 1})) && !accepts(schema, json!({"a": "x"})), "{dialect} {keyword}");
+    }
+}
+
+#[test]
 fn formats_and_content_keywords_are_not_asserted() {
     for dialect in ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2019-09/schema"] {
         assert!(accepts(json!({"$schema": dialect, "format": "email"}), json!("nobody")));

@@ -226,11 +226,22 @@ fn schemas_that_dynamic_references_copy_for_each_path_are_bounded() {
     let schema =
         json!({"$defs": {"many": {"allOf": many}}, "$dynamicAnchor": "a", "properties": properties(references)});
     refused("many anchors and references", &schema);
+
+    let resource = |index| json!({"$id": format!("a{index}"), "$dynamicAnchor": "x", "$ref": "root#/$defs/large"});
+    let mut schema = properties((0..99).map(|index| json!({"$ref": format!("a{index}")})).collect());
+    schema["$id"] = "root".into();
+    schema["$defs"] = (0..99).map(|index| (format!("a{index}"), resource(index))).collect();
+    schema["$defs"]["large"] = json!({"const": vec![0; 48_000]});
+    schema["properties"]["dynamic"] = json!({"$dynamicRef": "a0#x"});
+    refused("copies of a large schema", &schema);
 }
 
 #[test]
 fn wide_and_long_parts_take_no_more_than_their_size() {
     assert!(compile("a long list", &json!({"enum": (0..100_000).collect::<Vec<_>>()})).is_ok());
+    let many = properties(vec![json!({"type": "integer"}); 60_000]);
+    let unusable = compile("a long name above many", &json!({"properties": {"k".repeat(500_000): many}})).unwrap_err();
+    assert!(unusable.message.contains("bytes"), "{unusable}");
 }
 
 #[test]

@@ -235,10 +235,10 @@ impl<'a> Bundle<'a> {
         for anchor in [text("$anchor"), text("$dynamicAnchor")].into_iter().flatten() {
             self.anchors.insert((Arc::clone(&base), anchor.to_owned()), pointer.to_owned());
         }
-        if let Some(anchor) = text("$dynamicAnchor") {
+        if let Some(anchor) = text("$dynamicAnchor").filter(|_| self.draft.refers_by("$dynamicRef")) {
             self.dynamic_anchors.entry(anchor.to_owned()).or_default().push(pointer.to_owned());
         }
-        if map.get("$recursiveAnchor") == Some(&Value::Bool(true)) {
+        if map.get("$recursiveAnchor") == Some(&Value::Bool(true)) && self.draft.refers_by("$recursiveRef") {
             self.dynamic_anchors.entry(String::new()).or_default().push(pointer.to_owned());
         }
         base

@@ -8,7 +8,7 @@ use mcp_bindgen_schema::{Draft as Dialect, NAMED_SCHEMAS, SCHEMA, SCHEMA_LIST, b
 use serde_json::{Map, Value, json};
 
 use super::Skipped;
-use super::links::{Links, Schema};
+use super::links::{Links, Schema, is_unused};
 use super::violation::{LONGEST_VALUE, brief};
 
 /// Every version of JSON Schema has this keyword.
@@ -201,20 +201,6 @@ impl<'l> Mender<'l> {
 
 fn definition(index: usize) -> String {
     format!("#/{DEFINITIONS}/{index}")
-}
-
-/// Returns `true` if a keyword only describes values, only matters to references, or is unknown in its dialect.
-fn is_unused(dialect: Dialect, keyword: &str, value: &Value) -> bool {
-    match keyword {
-        "$schema" | "$comment" | "$vocabulary" | "$defs" | DEFINITIONS | "title" | "description" | "default"
-        | "examples" | "deprecated" | "readOnly" | "writeOnly" | "format" | "contentEncoding" | "contentMediaType" => {
-            true
-        }
-        // Other values are malformed.
-        "$id" | "id" | "$anchor" | "$dynamicAnchor" | "$recursiveRef" => value.is_string(),
-        "const" | "contains" | "propertyNames" => dialect == Dialect::D4,
-        _ => false,
-    }
 }
 
 fn reason(keyword: &str, value: &Value) -> &'static str {
