@@ -206,17 +206,23 @@ mod tests {
         let route = route(&format!("http://{address}"), None);
         // Nothing is sent, so that an answer is not waited for.
         assert_eq!(route.open(Duration::from_secs(5)).await, Ok(()));
-        drop(listener);
-        assert!(matches!(route.open(Duration::from_secs(5)).await, Err(RouteError::Closed(_))));
+    }
+
+    /// A port without a listener, which no other test can bind while the socket exists.
+    fn closed_port() -> (tokio::net::TcpSocket, std::net::SocketAddr) {
+        let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+        socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+        let address = socket.local_addr().expect("an address");
+        (socket, address)
     }
 
     #[tokio::test]
-    async fn refused_connection_of_an_origin_with_tls_closes_the_route() {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        drop(listener);
-        let opened = route(&format!("https://{address}"), None).open(Duration::from_secs(5)).await;
-        assert!(matches!(opened, Err(RouteError::Closed(_))), "{opened:?}");
+    async fn refused_connection_closes_the_route() {
+        let (_socket, address) = closed_port();
+        for scheme in ["http", "https"] {
+            let opened = route(&format!("{scheme}://{address}"), None).open(Duration::from_secs(5)).await;
+            assert!(matches!(opened, Err(RouteError::Closed(_))), "{scheme}: {opened:?}");
+        }
     }
 
     #[tokio::test]
