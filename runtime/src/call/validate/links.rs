@@ -106,7 +106,7 @@ impl<'a> Links<'a> {
                 *place = schema;
             }
             if links.shared.len() > MOST_SHARED || links.copies > MOST_COPIES {
-                return Err(UnusableSchema::new("", "the dynamic references of the schema lead in too many ways"));
+                return Err(UnusableSchema::new("", "the dynamic references of the schema have too many targets"));
             }
             next += 1;
         }

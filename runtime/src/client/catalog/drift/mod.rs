@@ -50,8 +50,8 @@ pub(crate) struct LiveTools {
     listed: watch::Sender<Option<Arc<Listed>>>,
     /// Held while listing; others wait for the same list.
     listing: tokio::sync::Mutex<()>,
-    /// The tools that are called over this connection, and the rest of their bindings, by their ids;
-    /// `None` for one that is equal to another.
+    /// The tools that are called over this connection, and the rest of their bindings, by their ids. A tool that is
+    /// equal to one with another id is `None`.
     bound: watch::Sender<BTreeMap<usize, Option<Bound>>>,
 }
 

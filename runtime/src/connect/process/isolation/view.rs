@@ -81,8 +81,8 @@ pub(super) enum Place {
     Processes,
 }
 
-/// A child's view of the files: each path decides for everything below it, up to the next path. The order of paths has a
-/// folder before its contents.
+/// A child's view of the files: each path decides for everything below it, up to the next path. A folder comes before
+/// its contents.
 #[derive(Default)]
 pub(super) struct View(BTreeMap<PathBuf, Place>);
 

@@ -135,7 +135,7 @@ impl ReplaySender {
 
     fn arrive(&self, message: Value) {
         if let Some(incoming) = self.ledger.received(message, None) {
-            // The other end is here.
+            // The message is lost only if the connection has ended.
             let _ = self.arriving.send(incoming);
         }
     }
@@ -154,7 +154,7 @@ impl Sender for ReplaySender {
                 }
                 Message::Response { id, outcome } => {
                     if let Some(question) = lock(&self.questions).remove(&id) {
-                        // Its exchange may have ended.
+                        // Nobody receives it if the exchange has ended.
                         let _ = question.send(Outcome::new(&outcome, &self.redactor));
                     }
                     Ok(())

@@ -140,7 +140,7 @@ impl Tape {
 impl Request {
     pub(super) fn new(call: &MethodCall, redactor: &Redactor) -> Self {
         let mut request = Self { method: call.method.to_string(), params: Value::Null };
-        // How a conversation begins changes with the version of this library.
+        // The parameters of a handshake change with the version of this library.
         let mut params = if request.begins() { Map::new() } else { call.params.clone() };
         if let Some(Value::Object(meta)) = params.get_mut(META) {
             meta.retain(|key, _| key != PROGRESS_TOKEN && !key.starts_with(RESERVED));

@@ -149,7 +149,7 @@ impl Requests {
             });
         }
         let mut reader = Reader::new(Some(response), self.http.until.clone());
-        // Since the last event with an id: others may come again with each response.
+        // Counted since the last event with an id, because the server may repeat the others with each response.
         let mut resumptions = 0;
         loop {
             let event = tokio::select! {

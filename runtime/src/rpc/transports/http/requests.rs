@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    /// Has a header for the first attempt only.
+    /// An authorizer that has a header for the first attempt only.
     #[derive(Default)]
     struct Once(AtomicBool, Redactor);
 

@@ -99,7 +99,7 @@ impl Requests {
                         reader.failures = 0;
                     }
                 }
-                // There is no such stream.
+                // The server does not offer this stream.
                 Ok(false) => return self.replaced(Some(conversation)).await,
                 Err(_) => {}
             }
