@@ -59,7 +59,8 @@ fn messages_are_listed_and_clear() -> Fallible<()> {
                 if let Some((phrase, better)) = UNCLEAR.iter().find(has) {
                     unclear.push(format!("{file}: `{phrase}` in {text:?}: write `{better}`"));
                 }
-                page += &format!("    {}\n", text.replace('\n', "\\n").replace('\u{1b}', "\\u{1b}"));
+                let text = text.replace('\r', "\\r").replace('\n', "\\n").replace('\u{1b}', "\\u{1b}");
+                page += &format!("    {text}\n");
             }
         }
     }
