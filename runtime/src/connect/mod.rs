@@ -4,7 +4,7 @@ pub(crate) mod ask;
 #[cfg(feature = "auth")]
 pub(crate) mod auth;
 pub(crate) mod connection;
-pub(crate) mod eras;
+pub(crate) mod establish;
 pub(crate) mod handshake;
 pub(crate) mod kept_lists;
 #[cfg(feature = "keyring")]

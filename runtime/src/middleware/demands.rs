@@ -10,9 +10,9 @@ use crate::call::events::{CallSpan, Observer, report};
 use crate::{CallError, Client, ToolCall, ToolResult};
 
 /// A layer that reports each call once, from its beginning to its end, whatever the layers below do.
-pub(super) struct Announced(pub(super) Arc<Observer>);
+pub(super) struct EventReports(pub(super) Arc<Observer>);
 
-impl Around for Announced {
+impl Around for EventReports {
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         if call.passage.is_observed_by(&self.0) {
             return below(call).await;

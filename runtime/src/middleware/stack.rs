@@ -9,7 +9,7 @@ use tower::Service;
 
 #[cfg(feature = "validation")]
 use super::Validate;
-use super::demands::{Announced, Demand};
+use super::demands::{Demand, EventReports};
 use super::layer::{Around, Called, Layer};
 use super::limits::Bounded;
 use super::{Approval, Cache, Policy, RateLimit, Retry, SequentialDependency, Transaction};
@@ -75,7 +75,7 @@ impl<C: CallTool + 'static> Stack<C> {
         let inner = Arc::new(client);
         let offer = inner.offer();
         let observer = offer.observer.clone().unwrap_or_default();
-        let mut layers = vec![Layer::new(LayerKind::Events, Announced(observer.clone()))];
+        let mut layers = vec![Layer::new(LayerKind::Events, EventReports(observer.clone()))];
         if let Some(client) = offer.client::<Client>() {
             if !client.config().views.is_empty() {
                 layers.push(Layer::new(LayerKind::View, Demand::View(client.clone())));

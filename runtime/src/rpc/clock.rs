@@ -12,14 +12,14 @@ use crate::ground::sync::lock;
 
 /// The unanswered questions of a server, each with its number.
 #[derive(Debug, Default)]
-pub(crate) struct Open {
+pub(crate) struct OpenRequests {
     /// The number of questions so far.
     count: u64,
     /// Sorted.
     numbers: Vec<u64>,
 }
 
-impl Open {
+impl OpenRequests {
     /// Adds a question, and returns its number.
     pub(crate) fn ask(&mut self) -> u64 {
         self.count += 1;
@@ -38,16 +38,16 @@ impl Open {
 
 /// The questions that may belong to a request, with a limit on their total delay: a server that asks again and again
 /// must not extend it forever.
-pub(crate) struct Questions {
-    open: watch::Receiver<Open>,
+pub(crate) struct ServerRequests {
+    open: watch::Receiver<OpenRequests>,
     /// The number of the last question before the request; the request ignores questions up to it.
     before: u64,
     allowance: Duration,
 }
 
-impl Questions {
+impl ServerRequests {
     /// Creates the list of questions that are asked from now on.
-    pub(crate) fn new(open: watch::Receiver<Open>, allowance: Duration) -> Self {
+    pub(crate) fn new(open: watch::Receiver<OpenRequests>, allowance: Duration) -> Self {
         let before = open.borrow().count;
         Self { open, before, allowance }
     }
@@ -73,7 +73,7 @@ impl Questions {
 }
 
 /// Waits until the time of a request is over. Dropping the future changes nothing: it only watches.
-pub(super) async fn run_out(ticket: &Ticket, mut patience: Patience, mut questions: Option<Questions>) {
+pub(super) async fn run_out(ticket: &Ticket, mut patience: Patience, mut questions: Option<ServerRequests>) {
     let mut until = patience.first;
     loop {
         let opened = async {
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::rpc::ticket::TicketTerms;
 
-    async fn runs_out(questions: Questions) -> Duration {
+    async fn runs_out(questions: ServerRequests) -> Duration {
         let ticket = Ticket::new(0, 1, 0, TicketTerms::default());
         let start = Instant::now();
         let time = run_out(&ticket, Patience::strictly(Duration::from_millis(10)), Some(questions));
@@ -113,13 +113,13 @@ mod tests {
         start.elapsed()
     }
 
-    fn questions(open: &watch::Sender<Open>) -> Questions {
-        Questions::new(open.subscribe(), Duration::from_millis(60))
+    fn questions(open: &watch::Sender<OpenRequests>) -> ServerRequests {
+        ServerRequests::new(open.subscribe(), Duration::from_millis(60))
     }
 
     #[tokio::test]
     async fn open_question_pauses_the_timeout_for_a_bounded_time() {
-        let open = watch::Sender::<Open>::default();
+        let open = watch::Sender::<OpenRequests>::default();
         let questions = questions(&open);
         open.send_modify(|open| assert!(open.ask() > 0));
         let elapsed = runs_out(questions).await;
@@ -128,15 +128,15 @@ mod tests {
 
     #[tokio::test]
     async fn question_older_than_the_request_does_not_pause_its_timeout() {
-        let open = watch::Sender::<Open>::default();
+        let open = watch::Sender::<OpenRequests>::default();
         open.send_modify(|open| assert!(open.ask() > 0));
-        let questions = Questions::new(open.subscribe(), Duration::from_secs(60));
+        let questions = ServerRequests::new(open.subscribe(), Duration::from_secs(60));
         assert!(runs_out(questions).await < Duration::from_secs(20), "it is about another");
     }
 
     #[tokio::test]
     async fn repeated_questions_pause_the_timeout_for_a_bounded_total() {
-        let open = watch::Sender::<Open>::default();
+        let open = watch::Sender::<OpenRequests>::default();
         let questions = questions(&open);
         let asking = async {
             loop {

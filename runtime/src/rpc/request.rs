@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Dispatched;
 use crate::call::Listener;
 use crate::ground::deadline::Patience;
-use crate::rpc::clock::Questions;
+use crate::rpc::clock::ServerRequests;
 use crate::rpc::failure::Failure;
 
 /// Why a request has no result.
@@ -51,7 +51,7 @@ pub(crate) struct Terms {
     pub(crate) listener: Option<Listener>,
     pub(crate) cancellation: Option<CancellationToken>,
     /// The server's open questions, which stop the clock.
-    pub(crate) questions: Option<Questions>,
+    pub(crate) questions: Option<ServerRequests>,
     /// The count of changes to the list of tools for which it was let through.
     pub(crate) list: Option<u64>,
     /// Its `_meta`, if it is made for another client.

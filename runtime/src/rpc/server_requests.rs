@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::ground::task::Boxed;
-use crate::rpc::clock::{Open, Questions};
+use crate::rpc::clock::{OpenRequests, ServerRequests};
 use crate::rpc::handlers::Handlers;
 use crate::rpc::messages::Question;
 use crate::rpc::questions::{OpenLimits, Respond};
@@ -22,7 +22,7 @@ const MOST_OPEN: OpenLimits = OpenLimits { requests: 64, bytes: 4 * 1024 * 1024,
 /// Answers the server's requests and tracks the open ones, which pause the timeouts of calls.
 pub(crate) struct Answers {
     handlers: Handlers,
-    open: watch::Sender<Open>,
+    open: watch::Sender<OpenRequests>,
 }
 
 impl Answers {
@@ -31,8 +31,8 @@ impl Answers {
     }
 
     /// Returns the questions that pause the timeout of a call that begins now.
-    pub(crate) fn questions(&self) -> Questions {
-        Questions::new(self.open.subscribe(), self.longest_in_all())
+    pub(crate) fn questions(&self) -> ServerRequests {
+        ServerRequests::new(self.open.subscribe(), self.longest_in_all())
     }
 
     /// Returns the maximum time that answers may delay one call.
@@ -65,7 +65,7 @@ impl Respond for Answers {
 
 /// A question until it is answered, or given up.
 struct Asked<'a> {
-    open: &'a watch::Sender<Open>,
+    open: &'a watch::Sender<OpenRequests>,
     number: u64,
 }
 

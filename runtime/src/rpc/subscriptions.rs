@@ -18,24 +18,24 @@ pub(crate) struct Subscriptions {
 
 struct Watched {
     watchers: usize,
-    state: watch::Sender<News>,
+    state: watch::Sender<ResourceState>,
 }
 
 /// The changes of one resource.
 #[derive(Clone, Default)]
-pub(crate) struct News {
+pub(crate) struct ResourceState {
     /// How often it may have changed.
     pub(crate) count: u64,
-    pub(crate) standing: Standing,
+    pub(crate) reporting: Reporting,
 }
 
 /// The state of the server's reports on a resource.
 #[derive(Clone, Default)]
-pub(crate) enum Standing {
+pub(crate) enum Reporting {
     /// It has not answered yet.
     #[default]
-    Asked,
-    Told,
+    Pending,
+    Active,
     Refused(Refusal),
 }
 
@@ -49,15 +49,15 @@ pub(crate) enum Refusal {
 
 impl Subscriptions {
     /// Watches a resource until [`unwatch`](Self::unwatch). A refused subscription is requested again.
-    pub(crate) fn watch(&self, uri: &str) -> watch::Receiver<News> {
+    pub(crate) fn watch(&self, uri: &str) -> watch::Receiver<ResourceState> {
         let mut watched = lock(&self.watched);
         let entry =
             watched.entry(uri.to_owned()).or_insert_with(|| Watched { watchers: 0, state: watch::Sender::default() });
         entry.watchers += 1;
-        if matches!(entry.state.borrow().standing, Standing::Told) {
+        if matches!(entry.state.borrow().reporting, Reporting::Active) {
             return entry.state.subscribe();
         }
-        entry.state.send_modify(|state| state.standing = Standing::Asked);
+        entry.state.send_modify(|state| state.reporting = Reporting::Pending);
         let state = entry.state.subscribe();
         drop(watched);
         self.changes.send_modify(|count| *count += 1);
@@ -82,8 +82,8 @@ impl Subscriptions {
 
     /// Returns the resources that are watched, and whether the server's answer is awaited.
     pub(crate) fn wanted(&self) -> Vec<(String, bool)> {
-        let is_asked = |entry: &Watched| matches!(entry.state.borrow().standing, Standing::Asked);
-        lock(&self.watched).iter().map(|(uri, entry)| (uri.clone(), is_asked(entry))).collect()
+        let is_pending = |entry: &Watched| matches!(entry.state.borrow().reporting, Reporting::Pending);
+        lock(&self.watched).iter().map(|(uri, entry)| (uri.clone(), is_pending(entry))).collect()
     }
 
     /// Records a changed resource, which may be inside a watched one.
@@ -99,10 +99,10 @@ impl Subscriptions {
     pub(crate) fn settle(&self, uri: &str, outcome: Result<(), Refusal>) {
         let Some(state) = lock(&self.watched).get(uri).map(|entry| entry.state.clone()) else { return };
         state.send_modify(|state| {
-            if outcome.is_ok() && !matches!(state.standing, Standing::Asked) {
+            if outcome.is_ok() && !matches!(state.reporting, Reporting::Pending) {
                 state.count += 1;
             }
-            state.standing = outcome.map_or_else(Standing::Refused, |()| Standing::Told);
+            state.reporting = outcome.map_or_else(Reporting::Refused, |()| Reporting::Active);
         });
     }
 }

@@ -19,7 +19,7 @@ static COMPILED: LazyLock<RwLock<HashMap<TypeKey, Compiled>>> = LazyLock::new(Rw
 
 pub(super) fn check(tool: &str, schema: &'static str, value: &Value, redactor: &Redactor) -> Result<(), Refusal> {
     match &*compiled(tool, schema) {
-        Ok(validator) => Ok(validator.check_without(value, redactor)?),
+        Ok(validator) => Ok(validator.check_redacted(value, redactor)?),
         Err(unusable) => Err(unusable.clone().into()),
     }
 }

@@ -52,7 +52,7 @@ impl Validator {
     /// # Errors
     /// Fails with the first violation.
     pub fn check(&self, value: &Value) -> Result<(), Violation> {
-        self.check_without(value, &Redactor::default())
+        self.check_redacted(value, &Redactor::default())
     }
 
     /// Returns the violations, at most `most` of them, so that a caller can correct several faults at once.
@@ -73,7 +73,7 @@ impl Validator {
     }
 
     /// Checks a value like [`check`](Self::check). The violation is without the secrets of the redactor.
-    pub(super) fn check_without(&self, value: &Value, redactor: &Redactor) -> Result<(), Violation> {
+    pub(super) fn check_redacted(&self, value: &Value, redactor: &Redactor) -> Result<(), Violation> {
         self.compiled.validate(value).map_err(|error| Violation::new(&error, redactor))
     }
 

@@ -20,7 +20,7 @@ use crate::ground::deadline::{Deadline, Patience};
 use crate::ground::sync::awaited;
 use crate::rpc::request::RequestError;
 use crate::rpc::session::Subscription;
-use crate::rpc::subscriptions::{News, Refusal, Standing, Subscriptions};
+use crate::rpc::subscriptions::{Refusal, Reporting, ResourceState, Subscriptions};
 use crate::{CallError, CallOptions, Client, Dispatched};
 
 const UPDATES: &str = "changes of resources";
@@ -41,7 +41,7 @@ const UPDATES: &str = "changes of resources";
 pub struct ResourceUpdates {
     client: Client,
     uri: String,
-    news: watch::Receiver<News>,
+    state: watch::Receiver<ResourceState>,
     seen: u64,
 }
 
@@ -70,15 +70,16 @@ impl ResourceUpdates {
     /// # Errors
     /// Fails if the server cannot be reached, or no longer reports changes of the resource.
     pub async fn changed(&mut self) -> Result<(), CallError> {
-        let Self { client, uri, news, seen } = self;
+        let Self { client, uri, state, seen } = self;
         client.connection().await.map_err(|error| client.not_connected(uri, error))?;
         // Its sender lives as long as this watches.
-        let is_change = |news: &News| news.count != *seen || matches!(news.standing, Standing::Refused(_));
-        let news = awaited(news, is_change).await;
-        if let Standing::Refused(refusal) = news.standing {
+        let is_change =
+            |state: &ResourceState| state.count != *seen || matches!(state.reporting, Reporting::Refused(_));
+        let state = awaited(state, is_change).await;
+        if let Reporting::Refused(refusal) = state.reporting {
             return Err(client.refused(uri, refusal).await);
         }
-        *seen = news.count;
+        *seen = state.count;
         Ok(())
     }
 }
@@ -97,16 +98,16 @@ impl Client {
         if !connection.is_modern() && offered != Some(true) {
             return Err(CallError::not_offered(self.name(), uri, UPDATES));
         }
-        let news = self.supervisor.shared.resources.watch(&uri);
-        let mut updates = ResourceUpdates { client: self.clone(), uri, news, seen: 0 };
-        let settled = awaited(&mut updates.news, |news| !matches!(news.standing, Standing::Asked));
-        let Some(news) = Deadline::after(patience.timeout).bound(settled).await else {
+        let state = self.supervisor.shared.resources.watch(&uri);
+        let mut updates = ResourceUpdates { client: self.clone(), uri, state, seen: 0 };
+        let settled = awaited(&mut updates.state, |state| !matches!(state.reporting, Reporting::Pending));
+        let Some(state) = Deadline::after(patience.timeout).bound(settled).await else {
             return Err(CallError::timeout(self.name(), &*updates.uri, patience.timeout, Dispatched::Unknown));
         };
-        if let Standing::Refused(refusal) = news.standing {
+        if let Reporting::Refused(refusal) = state.reporting {
             return Err(self.refused(&updates.uri, refusal).await);
         }
-        updates.seen = news.count;
+        updates.seen = state.count;
         Ok(updates)
     }
 

@@ -11,7 +11,7 @@ const MOST_DECODED: usize = 3;
 const UNRESERVED: &str = "-._~";
 /// The characters that encoders leave as they are beside letters and digits: none, RFC 3986, `encodeURIComponent`, forms,
 /// `encodeURI`.
-const LEFT_AS_THEY_ARE: [&str; 5] = ["", UNRESERVED, "-._~!*'()", "-._*", "-._~;/?:@&=+$,#!*'()[]"];
+const UNESCAPED: [&str; 5] = ["", UNRESERVED, "-._~!*'()", "-._*", "-._~;/?:@&=+$,#!*'()[]"];
 
 /// Returns every form of a value, itself included. The matcher ignores backslashes.
 pub(super) fn of(value: &str) -> HashSet<String> {
@@ -42,7 +42,7 @@ fn encoded(value: &str) -> HashSet<String> {
         forms.insert(ascii.to_ascii_uppercase().replace("\\U", "\\u"));
         forms.insert(ascii);
     }
-    for kept in LEFT_AS_THEY_ARE {
+    for kept in UNESCAPED {
         let is_escaped = |c: char| !c.is_ascii_alphanumeric() && !kept.contains(c);
         let bytes = |c: char| c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
         let in_percents = escaped(value, is_escaped, bytes);

@@ -38,13 +38,13 @@ pub(super) struct Book {
 
 impl Book {
     /// Records that a request is queued.
-    pub(super) fn wait(&mut self, ticket: &Ticket) {
+    pub(super) fn enqueue(&mut self, ticket: &Ticket) {
         self.queued += 1;
         self.queued_bytes += ticket.size;
     }
 
     /// Records that a request is no longer queued.
-    pub(super) fn waits_no_more(&mut self, ticket: &Ticket) {
+    pub(super) fn dequeue(&mut self, ticket: &Ticket) {
         self.queued = self.queued.saturating_sub(1);
         self.queued_bytes = self.queued_bytes.saturating_sub(ticket.size);
     }
@@ -52,7 +52,7 @@ impl Book {
     /// Sets the final state of a request, unless it has one.
     pub(super) fn settle(&mut self, ticket: &Ticket, state: State) {
         if ticket.is_queued() {
-            self.waits_no_more(ticket);
+            self.dequeue(ticket);
         }
         self.requests.remove(&ticket.serial);
         if !ticket.is_settled() {

@@ -100,7 +100,7 @@ impl Ledger {
             }
             book.messages += 1;
             let ticket = Arc::new(Ticket::new(id, book.messages, size, terms));
-            book.wait(&ticket);
+            book.enqueue(&ticket);
             book.requests.insert(id, ticket.clone());
             if !ticket.is_subscription() {
                 book.silence.since.get_or_insert_with(Instant::now);
@@ -138,7 +138,7 @@ impl Ledger {
         let mut book = lock(&self.book);
         let may_leave = self.may_leave(&mut book, ticket);
         if may_leave {
-            book.waits_no_more(ticket);
+            book.dequeue(ticket);
             ticket.becomes(State::Writing { end });
         }
         may_leave
@@ -368,7 +368,7 @@ impl Outgoing {
         let Some(ticket) = &self.request else { return };
         let mut book = lock(&self.ledger.book);
         if matches!(ticket.state(), State::Writing { .. } | State::Written { .. }) {
-            book.wait(ticket);
+            book.enqueue(ticket);
             ticket.becomes(State::Queued);
         }
     }
