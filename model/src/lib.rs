@@ -32,7 +32,7 @@ pub use canonical::{canonical_json, digest, hex_digest, tool_digest};
 pub use change::{ChangeKind, Class};
 pub use config::{Access, AccessEntry, Config, ConfigWarning, Defaults, DiagnosticLevels, JoinedTool, ServerConfig};
 #[doc(hidden)]
-pub use config::{config_keys, config_schema, is_packaged};
+pub use config::{config_schema, is_packaged};
 pub use date::{Date, utc_timestamp};
 pub use duration::parse_duration;
 pub use error::FileError;

@@ -1,14 +1,14 @@
-//! Methods that set one field and return the value.
+//! Methods that change a value and return it.
 
-/// Declares a method for each field: its argument, and the value for the field.
+/// Declares methods by their arguments and their change, which is an expression that begins after `self.`.
 macro_rules! setters {
-    ($type:ty { $($(#[$about:meta])* $field:ident($argument:ident: $argument_type:ty) => $value:expr;)* }) => {
+    ($type:ty { $($(#[$about:meta])* $name:ident($($argument:ident: $argument_type:ty),*) { $($change:tt)+ })* }) => {
         impl $type {
             $(
                 $(#[$about])*
                 #[must_use]
-                pub fn $field(mut self, $argument: $argument_type) -> Self {
-                    self.$field = $value;
+                pub fn $name(mut self, $($argument: $argument_type),*) -> Self {
+                    self.$($change)+;
                     self
                 }
             )*

@@ -1,21 +1,5 @@
 //! Enums whose variants are words of `mcp.toml`.
 
-/// An enum of words.
-pub(crate) trait Words: Copy + Default + PartialEq + 'static {
-    /// The variants with their words.
-    const WORDS: &'static [(&'static str, Self)];
-
-    /// Returns the words.
-    fn words() -> Vec<&'static str> {
-        Self::WORDS.iter().map(|(word, _)| *word).collect()
-    }
-
-    /// Returns the word of a variant.
-    fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(_, variant)| *variant == self).map_or("", |(word, _)| word)
-    }
-}
-
 /// Declares an enum with the word of each variant.
 macro_rules! words {
     ($(#[$attribute:meta])* pub enum $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)* }) => {
@@ -38,8 +22,20 @@ macro_rules! words {
             }
         }
 
-        impl $crate::words::Words for $name {
-            const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),*];
+        impl $crate::config::table::ConfigValue for $name {
+            const FORM: $crate::config::key::Form = $crate::config::key::Form::Words(|| vec![$($word),*]);
+
+            fn read(
+                reader: &$crate::config::read::Reader<'_>,
+                node: &$crate::config::read::Node,
+                what: &str,
+            ) -> Result<Self, $crate::FileError> {
+                reader.word(node, what, &Self::ALL.map(|word| (word.name(), word)))
+            }
+
+            fn to_json(&self) -> serde_json::Value {
+                self.name().into()
+            }
         }
     };
 }

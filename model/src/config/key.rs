@@ -1,5 +1,7 @@
 //! A key of `mcp.toml`: its name, the form of its value, its default and its help.
 
+use serde_json::{Map, Value, json};
+
 /// A key of a table.
 pub(crate) struct Key {
     pub(crate) name: &'static str,
@@ -18,43 +20,16 @@ pub(crate) struct Key {
     pub(crate) page: &'static str,
 }
 
-/// The form of a value.
+/// The form of a value, from which its JSON Schema follows.
 pub(crate) enum Form {
-    Text,
-    Boolean,
-    Number,
-    /// A value of any type.
-    Value,
-    /// A port of this machine.
-    Port,
-    /// A number with a unit: `"30s"`.
-    Duration,
-    /// A number of calls in a time: `"10/s"`.
-    Rate,
-    /// A date: `"2027-01-31"`.
-    Date,
-    /// A word for names, or `false`.
-    Prefix,
+    /// A value that this JSON Schema describes.
+    Plain(&'static str),
     Words(fn() -> Vec<&'static str>),
-    Texts,
-    /// Codes of diagnostics: `"MCP0006"`.
-    Codes,
-    /// Places of secrets: `"env"`, `"keyring"`, `"dotenv:.env"`.
-    Stores,
-    /// Texts by names.
-    TextMap,
-    /// Words by ids of rules.
-    RuleMap(fn() -> Vec<&'static str>),
-    /// Values of any type by names.
-    ValueMap,
-    /// One of the words, or strings.
-    WordsOrTexts(fn() -> Vec<&'static str>),
-    /// One of the words, or a table.
-    WordsOrTable(fn() -> Vec<&'static str>, &'static [Key]),
+    List(&'static Self),
+    /// Values by names.
+    Map(&'static Self),
+    Either(&'static Self, &'static Self),
     Table(&'static [Key]),
-    Tables(&'static [Key]),
-    /// Tables by names.
-    TableMap(&'static [Key]),
 }
 
 /// The servers that a key is for.
@@ -69,6 +44,11 @@ pub(crate) enum Reach {
 
 pub(crate) const fn key(name: &'static str, form: Form, default: &'static str, help: &'static str) -> Key {
     Key { name, form, reach: Reach::Any, is_demand: false, is_embedded: true, default, help, page: "" }
+}
+
+/// Returns `true` if one of the keys has a name.
+pub(crate) fn has(keys: &[Key], name: &str) -> bool {
+    keys.iter().any(|key| key.name == name)
 }
 
 impl Key {
@@ -96,16 +76,43 @@ impl Key {
         Self { page, ..self }
     }
 
-    /// Returns the keys of the tables below it.
-    pub(crate) const fn inner(&self) -> &'static [Self] {
-        match self.form {
-            Form::Table(keys) | Form::Tables(keys) | Form::TableMap(keys) | Form::WordsOrTable(_, keys) => keys,
-            _ => &[],
+    /// Returns the JSON Schema of its value, with its default, its help and its page.
+    fn schema(&self) -> Value {
+        let mut schema = self.form.schema();
+        if let Value::Object(members) = &mut schema {
+            let mut description = self.help.to_owned();
+            match serde_json::from_str(self.default) {
+                Ok(default) => drop(members.insert("default".to_owned(), default)),
+                Err(_) if self.default.is_empty() => {}
+                Err(_) => description.push_str(&format!("; default: {}", self.default)),
+            }
+            members.insert("description".to_owned(), description.into());
+            if !self.page.is_empty() {
+                members.insert("$comment".to_owned(), self.page.into());
+            }
         }
+        schema
     }
 }
 
-/// Returns `true` if one of the keys has a name.
-pub(crate) fn has(keys: &[Key], name: &str) -> bool {
-    keys.iter().any(|key| key.name == name)
+impl Form {
+    pub(crate) const TEXT: Self = Self::Plain(r#"{"type":"string"}"#);
+    pub(crate) const TEXTS: Self = Self::List(&Self::TEXT);
+    pub(crate) const BOOLEAN: Self = Self::Plain(r#"{"type":"boolean"}"#);
+
+    /// Returns the JSON Schema of such a value.
+    pub(crate) fn schema(&self) -> Value {
+        match self {
+            Self::Plain(schema) => serde_json::from_str(schema).unwrap_or_default(),
+            Self::Words(words) => json!({ "enum": words() }),
+            Self::List(form) => json!({ "type": "array", "items": form.schema() }),
+            Self::Map(form) => json!({ "type": "object", "additionalProperties": form.schema() }),
+            Self::Either(one, other) => json!({ "anyOf": [one.schema(), other.schema()] }),
+            Self::Table(keys) => {
+                let properties: Map<String, Value> =
+                    keys.iter().map(|key| (key.name.to_owned(), key.schema())).collect();
+                json!({ "type": "object", "properties": properties, "additionalProperties": false })
+            }
+        }
+    }
 }

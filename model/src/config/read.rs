@@ -1,54 +1,208 @@
-//! Reading typed pieces out of nodes, with one kind of error for every kind of file.
+//! Values of TOML and JSON files with their positions, and reading typed pieces out of them, with one kind of error for
+//! every kind of file.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
+use std::fmt;
 use std::path::Path;
 
+use jsonc_parser::ast;
+use jsonc_parser::common::Ranged;
+use serde_json::Number;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
 use super::key::{Key, has};
-use super::node::{Entry, Kind, Node, SourceText};
-use super::warning::ConfigWarning;
 use crate::secrets::quoted;
-use crate::words::Words;
-use crate::{ConfigPlace, ConfigPlaces, FileError, is_server_name, nearest};
+use crate::side_by_side::in_order;
+use crate::text::line_and_column;
+use crate::{ConfigPlace, ConfigPlaces, FileError, nearest};
+
+/// A value with its key, and the positions of both.
+#[derive(Debug)]
+pub(crate) struct Node {
+    /// The key; empty for the whole file and for elements of a list.
+    pub(crate) key: String,
+    pub(crate) key_at: usize,
+    pub(crate) at: usize,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Null,
+    Bool(bool),
+    /// A number, or `None` if JSON cannot represent it.
+    Number(Option<Number>),
+    Date,
+    Text(String),
+    List(Vec<Node>),
+    Table(Vec<Node>),
+}
+
+impl Node {
+    /// Returns the elements of a list.
+    pub(crate) fn elements(&self) -> &[Self] {
+        if let Kind::List(elements) = &self.kind { elements } else { &[] }
+    }
+
+    /// Returns the members of a table, without those that are `null`.
+    pub(crate) fn members(&self) -> impl Iterator<Item = &Self> {
+        let members = if let Kind::Table(members) = &self.kind { members.as_slice() } else { &[] };
+        members.iter().filter(|member| !matches!(member.kind, Kind::Null))
+    }
+
+    /// Returns a member of a table, unless it is `null`.
+    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+        self.members().find(|member| member.key == key)
+    }
+
+    /// Returns the name of the value's type for errors.
+    fn type_name(&self) -> &'static str {
+        match self.kind {
+            Kind::Null => "null",
+            Kind::Bool(_) => "a boolean",
+            Kind::Number(_) => "a number",
+            Kind::Date => "a date",
+            Kind::Text(_) => "a string",
+            Kind::List(_) => "an array",
+            Kind::Table(_) => "a table",
+        }
+    }
+}
+
+fn toml_node(key: &str, key_at: usize, value: &Spanned<DeValue<'_>>) -> Node {
+    let kind = match value.get_ref() {
+        DeValue::String(text) => Kind::Text(text.to_string()),
+        DeValue::Integer(integer) => {
+            Kind::Number(i64::from_str_radix(integer.as_str(), integer.radix()).ok().map(Number::from))
+        }
+        DeValue::Float(float) => Kind::Number(float.as_str().parse().ok().and_then(Number::from_f64)),
+        DeValue::Boolean(value) => Kind::Bool(*value),
+        DeValue::Datetime(_) => Kind::Date,
+        DeValue::Array(elements) => Kind::List(elements.iter().map(|element| toml_node("", 0, element)).collect()),
+        DeValue::Table(table) => {
+            let members = table.iter().map(|(key, value)| toml_node(key.get_ref(), key.span().start, value)).collect();
+            Kind::Table(in_order(members, |member: &Node| member.key_at))
+        }
+    };
+    Node { key: key.to_owned(), key_at, at: value.span().start, kind }
+}
+
+const STRICT_JSON: jsonc_parser::ParseOptions = jsonc_parser::ParseOptions {
+    allow_comments: false,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+fn json_node(key: String, key_at: usize, value: ast::Value<'_>) -> Node {
+    let at = value.range().start;
+    let kind = match value {
+        ast::Value::NullKeyword(_) => Kind::Null,
+        ast::Value::BooleanLit(literal) => Kind::Bool(literal.value),
+        ast::Value::NumberLit(literal) => Kind::Number(serde_json::from_str(literal.value).ok()),
+        ast::Value::StringLit(literal) => Kind::Text(literal.value.into_owned()),
+        ast::Value::Array(array) => {
+            Kind::List(array.elements.into_iter().map(|element| json_node(String::new(), 0, element)).collect())
+        }
+        ast::Value::Object(object) => {
+            let member = |property: ast::ObjectProp<'_>| {
+                json_node(property.name.into_string(), property.range.start, property.value)
+            };
+            Kind::Table(object.properties.into_iter().map(member).collect())
+        }
+    };
+    Node { key, key_at, at, kind }
+}
+
+/// A problem in a valid configuration.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConfigWarning {
+    /// The server concerned.
+    pub server: Option<String>,
+    /// The problem, with its position and the next step.
+    pub error: FileError,
+}
+
+/// Prints only the error, because a misplaced secret may be used as a name.
+impl fmt::Debug for ConfigWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl fmt::Display for ConfigWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
 
 /// Reads one file, and collects warnings.
 pub(crate) struct Reader<'a> {
-    pub(super) source: SourceText<'a>,
+    /// The text that nodes point into, if errors have positions.
+    pub(crate) text: Option<&'a str>,
+    pub(crate) path: Option<&'a Path>,
     /// `true` if unknown and useless keys are errors: in files of this project, but not in those of other programs.
-    pub(super) strict: bool,
-    pub(super) warnings: Vec<ConfigWarning>,
+    pub(crate) strict: bool,
+    pub(crate) warnings: Vec<ConfigWarning>,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(text: Option<&'a str>, path: Option<&'a Path>, strict: bool) -> Self {
-        Self { source: SourceText { text, path }, strict, warnings: Vec::new() }
+    pub(crate) fn new(text: Option<&'a str>, path: Option<&'a Path>, strict: bool) -> Self {
+        Self { text, path, strict, warnings: Vec::new() }
     }
 
-    pub(super) fn error(&self, at: usize, message: impl Into<String>) -> FileError {
-        self.source.error(at, message)
+    pub(crate) fn toml(&self, text: &str) -> Result<Node, FileError> {
+        let table = DeTable::parse(text).map_err(|error| {
+            let span = error.span().unwrap_or_default();
+            let message = match text.get(span.clone()).filter(|_| error.message() == "duplicate key") {
+                Some(key) => format!("duplicate key `{}`", quoted(key)),
+                None => format!("not valid TOML: {}", error.message()),
+            };
+            self.error(span.start, message)
+        })?;
+        Ok(toml_node("", 0, &Spanned::new(table.span(), DeValue::Table(table.into_inner()))))
     }
 
-    pub(super) fn place(&self, at: usize) -> ConfigPlace {
-        let FileError { path, position, .. } = self.error(at, "");
-        ConfigPlace { path, position }
+    pub(crate) fn json(&self, text: &str) -> Result<Node, FileError> {
+        let parsed = jsonc_parser::parse_to_ast(text, &jsonc_parser::CollectOptions::default(), &STRICT_JSON)
+            .map_err(|error| self.error(error.range().start, format!("not valid JSON: {}", error.kind())))?;
+        let node = parsed.value.map(|value| json_node(String::new(), 0, value));
+        node.ok_or_else(|| self.error(0, "the file is empty"))
+    }
+
+    pub(crate) fn place(&self, at: usize) -> ConfigPlace {
+        let position = self.text.map(|text| line_and_column(text, at));
+        ConfigPlace { path: self.path.map(Path::to_owned), position }
+    }
+
+    pub(crate) fn error(&self, at: usize, message: impl Into<String>) -> FileError {
+        self.place(at).error(message)
     }
 
     /// Returns the positions of a table, of its keys, and of their members and texts.
-    pub(super) fn places(&self, node: &Node) -> ConfigPlaces {
+    pub(crate) fn places(&self, node: &Node) -> ConfigPlaces {
         let mut places = ConfigPlaces::default();
         places.add("", self.place(node.at));
-        if let Kind::Table(entries) = &node.kind {
-            entries.iter().for_each(|entry| self.add_places(entry, &mut places));
-        }
+        node.members().for_each(|member| self.add_places(member, &mut places));
         places
     }
 
     /// Adds the positions of a key, and of its members and texts.
-    pub(super) fn add_places(&self, Entry { key, at, value }: &Entry, places: &mut ConfigPlaces) {
-        places.add(key, self.place(*at));
-        if let Kind::Table(members) = &value.kind {
-            members.iter().for_each(|member| places.add(format!("{key}/{}", member.key), self.place(member.at)));
+    pub(crate) fn add_places(&self, node: &Node, places: &mut ConfigPlaces) {
+        let key = &node.key;
+        places.add(key, self.place(node.key_at));
+        for member in node.members() {
+            places.add(format!("{key}/{}", member.key), self.place(member.key_at));
         }
-        for element in value.elements() {
+        for element in node.elements() {
             if let Kind::Text(text) = &element.kind {
                 places.add(format!("{key}/{text}"), self.place(element.at));
             }
@@ -56,7 +210,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Fails if a name is not an identifier that every provider accepts.
-    pub(super) fn check_snake_case(
+    pub(crate) fn check_snake_case(
         &self,
         at: usize,
         name: &str,
@@ -69,144 +223,94 @@ impl<'a> Reader<'a> {
         Err(self.error(at, message()).with_help("use 1 to 64 of a-z, 0-9 and `_`, and begin with a letter"))
     }
 
-    pub(super) fn warn(&mut self, server: &str, error: FileError) {
-        self.warnings.push(ConfigWarning::about(server, error));
+    pub(crate) fn warn(&mut self, server: &str, error: FileError) {
+        self.warnings.push(ConfigWarning { server: Some(server.to_owned()), error });
     }
 
-    pub(super) fn wrong_type(&self, node: &Node, what: &str, expected: &str) -> FileError {
-        self.error(node.at, format!("{what} must be {expected}, not {}", node.what()))
+    pub(crate) fn wrong_type(&self, node: &Node, what: &str, expected: &str) -> FileError {
+        self.error(node.at, format!("{what} must be {expected}, not {}", node.type_name()))
     }
 
-    pub(super) fn table<'n>(&self, node: &'n Node, what: &str) -> Result<&'n [Entry], FileError> {
-        match &node.kind {
-            Kind::Table(entries) => self.each_once(entries),
-            _ => Err(self.wrong_type(node, what, "a table")),
-        }
-    }
-
-    /// Checks that no key is repeated. JSON allows repeated keys, so they are only an error in parts that this program
+    /// Returns the members of a table. JSON allows repeated keys, so they are only an error in parts that this program
     /// reads.
-    fn each_once<'n>(&self, entries: &'n [Entry]) -> Result<&'n [Entry], FileError> {
+    pub(crate) fn table<'n>(&self, node: &'n Node, what: &str) -> Result<&'n [Node], FileError> {
+        let Kind::Table(members) = &node.kind else { return Err(self.wrong_type(node, what, "a table")) };
         let mut seen = HashSet::new();
-        match entries.iter().find(|entry| !seen.insert(entry.key.as_str())) {
-            Some(twice) => Err(self.error(twice.at, format!("duplicate key `{}`", quoted(&twice.key)))),
-            None => Ok(entries),
+        match members.iter().find(|member| !seen.insert(member.key.as_str())) {
+            Some(twice) => Err(self.error(twice.key_at, format!("duplicate key `{}`", quoted(&twice.key)))),
+            None => Ok(members),
         }
     }
 
-    pub(super) fn text(&self, node: &Node, what: &str) -> Result<String, FileError> {
-        match &node.kind {
-            Kind::Text(text) => Ok(text.clone()),
-            _ => Err(self.wrong_type(node, what, "a string")),
+    /// Returns the members of a table, all of whose keys must be known.
+    pub(crate) fn known<'n>(&self, node: &'n Node, what: &str, keys: &[Key]) -> Result<&'n [Node], FileError> {
+        let members = self.table(node, what)?;
+        match members.iter().find(|member| !has(keys, &member.key)) {
+            Some(unknown) => Err(self.unknown_key(unknown, what, keys)),
+            None => Ok(members),
         }
     }
 
-    pub(super) fn boolean(&self, node: &Node, what: &str) -> Result<bool, FileError> {
-        match &node.kind {
-            Kind::Bool(value) => Ok(*value),
-            _ => Err(self.wrong_type(node, what, "`true` or `false`")),
-        }
+    pub(crate) fn unknown_key(&self, node: &Node, what: &str, keys: &[Key]) -> FileError {
+        let help = suggestion(&node.key, keys.iter().map(|key| key.name), "known keys:");
+        self.error(node.key_at, format!("unknown key `{}` in {what}", quoted(&node.key))).with_help(help)
     }
 
-    pub(super) fn list<'n>(&self, node: &'n Node, what: &str, expected: &str) -> Result<&'n [Node], FileError> {
-        match &node.kind {
-            Kind::List(elements) => Ok(elements),
-            _ => Err(self.wrong_type(node, what, expected)),
-        }
+    pub(crate) fn list<'n>(&self, node: &'n Node, what: &str, expected: &str) -> Result<&'n [Node], FileError> {
+        if let Kind::List(elements) = &node.kind { Ok(elements) } else { Err(self.wrong_type(node, what, expected)) }
     }
 
-    pub(super) fn texts(&self, node: &Node, what: &str) -> Result<Vec<String>, FileError> {
-        let elements = self.list(node, what, "an array of strings")?;
-        elements.iter().map(|element| self.text(element, &format!("every element of {what}"))).collect()
+    pub(crate) fn text<'n>(&self, node: &'n Node, what: &str) -> Result<&'n str, FileError> {
+        if let Kind::Text(text) = &node.kind { Ok(text) } else { Err(self.wrong_type(node, what, "a string")) }
     }
 
-    /// Reads strings like [`texts`](Self::texts), each with its node.
-    pub(super) fn located_texts<'n>(&self, node: &'n Node, what: &str) -> Result<Vec<(String, &'n Node)>, FileError> {
-        Ok(self.texts(node, what)?.into_iter().zip(node.elements()).collect())
-    }
-
-    pub(super) fn text_map(&self, node: &Node, what: &str) -> Result<BTreeMap<String, String>, FileError> {
-        let Kind::Table(entries) = &node.kind else {
-            return Err(self.wrong_type(node, what, "a table of strings"));
-        };
-        let mut texts = BTreeMap::new();
-        for entry in self.each_once(entries)? {
-            let text = self.text(&entry.value, &format!("`{}` in {what}", quoted(&entry.key)))?;
-            texts.insert(entry.key.clone(), text);
-        }
-        Ok(texts)
-    }
-
-    pub(super) fn word<W: Words>(&self, node: &Node, what: &str) -> Result<W, FileError> {
-        self.one_of(node, what, &self.text(node, what)?, W::WORDS)
-    }
-
-    pub(super) fn one_of<T: Copy>(
+    /// Reads a text of a certain form: `name` is that of the form, and `example` is one.
+    pub(crate) fn parsed<T>(
         &self,
         node: &Node,
         what: &str,
-        word: &str,
-        known: &[(&str, T)],
+        [name, example, help]: [&str; 3],
+        parse: impl FnOnce(&str) -> Option<T>,
     ) -> Result<T, FileError> {
-        if let Some((_, value)) = known.iter().find(|(name, _)| *name == word) {
-            return Ok(*value);
-        }
-        let names = known.iter().map(|(name, _)| *name);
+        let error = match &node.kind {
+            Kind::Text(text) => match parse(text) {
+                Some(value) => return Ok(value),
+                None => self.error(node.at, format!("{what} is not {name}")),
+            },
+            _ => self.wrong_type(node, what, &format!("{name} such as {example}")),
+        };
+        Err(error.with_help(help))
+    }
+
+    /// Reads one of the words that mean these values.
+    pub(crate) fn word<T: Copy>(&self, node: &Node, what: &str, words: &[(&str, T)]) -> Result<T, FileError> {
+        let text = self.text(node, what)?;
+        let found = words.iter().find(|(word, _)| *word == text);
+        found
+            .map(|(_, value)| *value)
+            .ok_or_else(|| self.unknown_word(node, what, text, words.iter().map(|(word, _)| *word)))
+    }
+
+    pub(crate) fn unknown_word<'w>(
+        &self,
+        node: &Node,
+        what: &str,
+        text: &str,
+        words: impl Iterator<Item = &'w str> + Clone,
+    ) -> FileError {
         // Another word may be anything, a secret in the wrong line included.
-        let is_short = word.len() <= 5 && word.bytes().all(|b| b.is_ascii_lowercase());
-        let message = if is_short || !nearest(word, names.clone()).is_empty() {
-            format!("invalid value `{}` for {what}", quoted(word))
+        let is_short = text.len() <= 5 && text.bytes().all(|b| b.is_ascii_lowercase());
+        let message = if is_short || !nearest(text, words.clone()).is_empty() {
+            format!("invalid value `{}` for {what}", quoted(text))
         } else {
             format!("{what} has an invalid value")
         };
-        Err(self.error(node.at, message).with_help(suggestion(word, names, "expected")))
+        self.error(node.at, message).with_help(suggestion(text, words, "expected"))
     }
-
-    /// Rejects an unknown key before it is read.
-    pub(super) fn check_key(&self, entry: &Entry, place: &str, known: &[Key]) -> Result<(), FileError> {
-        if has(known, &entry.key) { Ok(()) } else { Err(self.unknown_key(entry, place, known)) }
-    }
-
-    pub(super) fn unknown_key(&self, entry: &Entry, place: &str, known: &[Key]) -> FileError {
-        self.error(entry.at, format!("unknown key `{}` in {place}", quoted(&entry.key))).with_help(suggestion(
-            &entry.key,
-            known.iter().map(|key| key.name),
-            "known keys:",
-        ))
-    }
-}
-
-/// Splits `server/tool`, an element of `what`. The file must have the server.
-pub(super) fn tool_of_server<'t, T>(
-    servers: &BTreeMap<String, T>,
-    place: &ConfigPlace,
-    what: &str,
-    text: &'t str,
-) -> Result<(&'t str, &'t str), FileError> {
-    let Some((server, tool)) = text.split_once('/').filter(|(server, _)| is_server_name(server)) else {
-        let message = format!("{what} contains `{}`, which names no tool of a server", quoted(text));
-        return Err(place.error(message).with_help("write each as \"server/tool\""));
-    };
-    check_server(servers, place, what, server)?;
-    Ok((server, tool))
-}
-
-/// Fails if the file has no such server, which `what` names.
-pub(super) fn check_server<T>(
-    servers: &BTreeMap<String, T>,
-    place: &ConfigPlace,
-    what: &str,
-    server: &str,
-) -> Result<(), FileError> {
-    if servers.contains_key(server) {
-        return Ok(());
-    }
-    let help = suggestion(server, servers.keys().map(String::as_str), "known servers:");
-    Err(place.error(format!("{what} names the unknown server `{}`", quoted(server))).with_help(help))
 }
 
 /// Returns the nearest of the known words, or all of them.
-pub(super) fn suggestion<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone, all: &str) -> String {
+pub(crate) fn suggestion<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone, all: &str) -> String {
     match nearest(word, known.clone()).first() {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("{all} {}", known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),

@@ -1,18 +1,16 @@
-//! Tables that are structs: one row declares a key, its default, its help and the field with its value.
+//! Values of keys, and tables that are structs: one row declares a key, its default, its help and the field with its
+//! value.
 
 use std::collections::BTreeMap;
 use std::fmt::DebugStruct;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::key::{Form, Key};
-use super::node::{Kind, Node};
-use super::read::Reader;
-use crate::secrets::ConfigField;
-use crate::server::{Prefix, Rate, SecretStore};
-use crate::words::Words;
+use super::read::{Kind, Node, Reader};
+use crate::secrets::{ConfigField, quoted, without_secrets};
 use crate::{FileError, duration};
 
 /// A function that replaces the text of a field.
@@ -29,11 +27,6 @@ pub(crate) trait ConfigValue: Sized {
     /// Returns it in the form that [`read`](Self::read) reads.
     fn to_json(&self) -> Value;
 
-    /// Returns `true` for the default, which is not printed.
-    fn is_default(&self) -> bool {
-        false
-    }
-
     /// Replaces the texts in it that may contain placeholders or secrets.
     fn change_texts(&mut self, _: ConfigField<'static>, _: &mut Change<'_>) {}
 }
@@ -47,7 +40,7 @@ pub(crate) trait Table: Sized {
     fn empty() -> Self;
 
     /// Reads the value of a key, if a field has it.
-    fn set(&mut self, key: &str, reader: &Reader<'_>, node: &Node, what: &str) -> Result<(), FileError>;
+    fn set(&mut self, reader: &Reader<'_>, node: &Node, what: &str) -> Result<(), FileError>;
 
     /// Returns the values of the fields by key, without defaults.
     fn members(&self) -> Map<String, Value>;
@@ -61,25 +54,24 @@ pub(crate) trait Table: Sized {
     /// Formats the fields.
     fn show(&self, shown: &mut DebugStruct<'_, '_>);
 
-    /// Reads every entry of a table; an unknown key is an error. `joint` is the word between a key and `what`.
-    fn fill(&mut self, reader: &Reader<'_>, node: &Node, what: &str, joint: &str) -> Result<(), FileError> {
-        for entry in reader.table(node, what)? {
-            reader.check_key(entry, what, Self::KEYS)?;
-            self.set(&entry.key, reader, &entry.value, &format!("`{}` {joint} {what}", entry.key))?;
+    /// Fills in the fields from a table of the file; an unknown key is an error.
+    fn filled(mut self, reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        for member in reader.known(node, what, Self::KEYS)? {
+            self.set(reader, member, &format!("`{}` in {what}", member.key))?;
         }
-        Ok(())
+        Ok(self)
     }
 }
 
 /// Declares a struct and its table. A row is `FIELD: TYPE => KEY, DEFAULT, HELP;`, with methods of `Key` after the
-/// help; a row without a field has a key that is read otherwise. Fields after `with` have no key of their own.
+/// key; a row without a field has a key that is read otherwise. Fields after `with` have no key of their own.
 macro_rules! table {
     (
         $(#[$attribute:meta])*
         pub struct $name:ident {
             $(
                 $( $(#[$doc:meta])* pub $field:ident: $type:ty )?
-                => $key:literal, $default:literal, $help:literal $(.$method:ident($($argument:expr)?))*;
+                => $key:literal $(.$method:ident($($argument:expr)?))*, $default:literal, $help:literal;
             )*
         }
         $(with { $( $(#[$more_doc:meta])* $visibility:vis $more:ident: $more_type:ty = $value:expr; )* })?
@@ -92,7 +84,7 @@ macro_rules! table {
 
         impl $crate::config::table::Table for $name {
             const KEYS: &'static [$crate::config::key::Key] = &[$(
-                $crate::config::key::key($key, $crate::config::key::Form::Value, $default, $help)
+                $crate::config::key::key($key, $crate::config::key::Form::TEXT, $default, $help)
                     $(.form(<$type as $crate::config::table::ConfigValue>::FORM))?
                     $(.$method($($argument)?))*
             ),*];
@@ -104,35 +96,31 @@ macro_rules! table {
             #[allow(unused_variables)]
             fn set(
                 &mut self,
-                key: &str,
                 reader: &$crate::config::read::Reader<'_>,
-                node: &$crate::config::node::Node,
+                node: &$crate::config::read::Node,
                 what: &str,
             ) -> Result<(), $crate::FileError> {
-                use $crate::config::table::ConfigValue;
-                match key {
-                    $($($key => self.$field = <$type as ConfigValue>::read(reader, node, what)?,)?)*
+                match node.key.as_str() {
+                    $($($key => self.$field = $crate::config::table::ConfigValue::read(reader, node, what)?,)?)*
                     _ => {}
                 }
                 Ok(())
             }
 
             fn members(&self) -> serde_json::Map<String, serde_json::Value> {
-                use $crate::config::table::ConfigValue;
                 let mut members = serde_json::Map::new();
                 $($(
-                    if !self.$field.is_default() {
-                        members.insert($key.to_owned(), self.$field.to_json());
+                    if self.$field != <$type>::default() {
+                        members.insert($key.to_owned(), $crate::config::table::ConfigValue::to_json(&self.$field));
                     }
                 )?)*
                 members
             }
 
             fn inherit_demands(&mut self, other: &Self) {
-                use $crate::config::table::ConfigValue;
                 let is_demand = |name: &str| Self::KEYS.iter().any(|key| key.name == name && key.is_demand);
                 $($(
-                    if is_demand($key) && self.$field.is_default() {
+                    if is_demand($key) && self.$field == <$type>::default() {
                         self.$field.clone_from(&other.$field);
                     }
                 )?)*
@@ -160,22 +148,6 @@ macro_rules! table {
 }
 pub(crate) use table;
 
-impl<W: Words> ConfigValue for W {
-    const FORM: Form = Form::Words(W::words);
-
-    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        reader.word(node, what)
-    }
-
-    fn to_json(&self) -> Value {
-        self.word().into()
-    }
-
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 impl<T: ConfigValue> ConfigValue for Option<T> {
     const FORM: Form = T::FORM;
 
@@ -187,8 +159,25 @@ impl<T: ConfigValue> ConfigValue for Option<T> {
         self.as_ref().map_or(Value::Null, T::to_json)
     }
 
-    fn is_default(&self) -> bool {
-        self.is_none()
+    fn change_texts(&mut self, field: ConfigField<'static>, change: &mut Change<'_>) {
+        self.iter_mut().for_each(|value| value.change_texts(field, change));
+    }
+}
+
+impl<T: ConfigValue> ConfigValue for Vec<T> {
+    const FORM: Form = Form::List(&T::FORM);
+
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        let (expected, each) = match T::FORM {
+            Form::Table(_) => ("an array of tables", "an"),
+            _ => ("an array of strings", "every"),
+        };
+        let element = |node| T::read(reader, node, &format!("{each} element of {what}"));
+        reader.list(node, what, expected)?.iter().map(element).collect()
+    }
+
+    fn to_json(&self) -> Value {
+        self.iter().map(T::to_json).collect()
     }
 
     fn change_texts(&mut self, field: ConfigField<'static>, change: &mut Change<'_>) {
@@ -196,27 +185,51 @@ impl<T: ConfigValue> ConfigValue for Option<T> {
     }
 }
 
-impl ConfigValue for bool {
-    const FORM: Form = Form::Boolean;
+impl<T: ConfigValue> ConfigValue for BTreeMap<String, T> {
+    const FORM: Form = Form::Map(&T::FORM);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        reader.boolean(node, what)
+        by_name(reader, node, what)
+    }
+
+    fn to_json(&self) -> Value {
+        self.iter().map(|(name, value)| (name.clone(), value.to_json())).collect()
+    }
+}
+
+fn by_name<T: ConfigValue, M: FromIterator<(String, T)>>(
+    reader: &Reader<'_>,
+    node: &Node,
+    what: &str,
+) -> Result<M, FileError> {
+    let member = |member: &Node| {
+        let value = T::read(reader, member, &format!("`{}` in {what}", quoted(&member.key)))?;
+        Ok((member.key.clone(), value))
+    };
+    reader.table(node, what)?.iter().map(member).collect()
+}
+
+impl ConfigValue for bool {
+    const FORM: Form = Form::BOOLEAN;
+
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        if let Kind::Bool(value) = node.kind {
+            Ok(value)
+        } else {
+            Err(reader.wrong_type(node, what, "`true` or `false`"))
+        }
     }
 
     fn to_json(&self) -> Value {
         (*self).into()
     }
-
-    fn is_default(&self) -> bool {
-        !self
-    }
 }
 
 impl ConfigValue for String {
-    const FORM: Form = Form::Text;
+    const FORM: Form = Form::TEXT;
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        reader.text(node, what)
+        reader.text(node, what).map(str::to_owned)
     }
 
     fn to_json(&self) -> Value {
@@ -229,7 +242,7 @@ impl ConfigValue for String {
 }
 
 impl ConfigValue for PathBuf {
-    const FORM: Form = Form::Text;
+    const FORM: Form = Form::TEXT;
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
         reader.text(node, what).map(Self::from)
@@ -240,61 +253,9 @@ impl ConfigValue for PathBuf {
     }
 }
 
-impl ConfigValue for Vec<String> {
-    const FORM: Form = Form::Texts;
-
-    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        reader.texts(node, what)
-    }
-
-    fn to_json(&self) -> Value {
-        self.clone().into()
-    }
-
-    fn is_default(&self) -> bool {
-        self.is_empty()
-    }
-
-    fn change_texts(&mut self, field: ConfigField<'static>, change: &mut Change<'_>) {
-        self.iter_mut().for_each(|text| text.change_texts(field, change));
-    }
-}
-
-/// The variables of a child process.
-impl ConfigValue for BTreeMap<String, String> {
-    const FORM: Form = Form::TextMap;
-
-    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        reader.text_map(node, what)
-    }
-
-    fn to_json(&self) -> Value {
-        self.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect()
-    }
-
-    fn is_default(&self) -> bool {
-        self.is_empty()
-    }
-
-    fn change_texts(&mut self, _: ConfigField<'static>, change: &mut Change<'_>) {
-        change_entries(self, "env", |name| ConfigField::Env(name), change);
-    }
-}
-
-/// Replaces the names and the values of variables or headers.
-pub(crate) fn change_entries(
-    entries: &mut BTreeMap<String, String>,
-    key: &'static str,
-    field: fn(&str) -> ConfigField<'_>,
-    change: &mut Change<'_>,
-) {
-    for (name, value) in std::mem::take(entries) {
-        entries.insert(change(ConfigField::Name(key), &name), change(field(&name), &value));
-    }
-}
-
+/// The port of a service.
 impl ConfigValue for u16 {
-    const FORM: Form = Form::Port;
+    const FORM: Form = Form::Plain(r#"{"type":"integer","minimum":1,"maximum":65535}"#);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
         let number = if let Kind::Number(Some(number)) = &node.kind { number.as_u64() } else { None };
@@ -308,16 +269,27 @@ impl ConfigValue for u16 {
     }
 }
 
+impl ConfigValue for Number {
+    const FORM: Form = Form::Plain(r#"{"type":"number"}"#);
+
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        match &node.kind {
+            Kind::Number(Some(number)) => Ok(number.clone()),
+            _ => Err(reader.wrong_type(node, what, "a number")),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        self.clone().into()
+    }
+}
+
 impl ConfigValue for Duration {
-    const FORM: Form = Form::Duration;
+    const FORM: Form = Form::Plain(r#"{"type":"string","pattern":"^[0-9]+(ms|s|m|h)$"}"#);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
         let help = "write a whole number above zero with a unit: \"500ms\", \"30s\", \"2m\" or \"1h\"";
-        let Kind::Text(text) = &node.kind else {
-            return Err(reader.wrong_type(node, what, "a duration such as \"30s\"").with_help(help));
-        };
-        let error = || reader.error(node.at, format!("{what} is not a duration")).with_help(help);
-        duration::parse_duration(text).ok_or_else(error)
+        reader.parsed(node, what, ["a duration", "\"30s\"", help], duration::parse_duration)
     }
 
     fn to_json(&self) -> Value {
@@ -325,71 +297,53 @@ impl ConfigValue for Duration {
     }
 }
 
-impl ConfigValue for Rate {
-    const FORM: Form = Form::Rate;
+/// The value of an argument, which generated code contains.
+impl ConfigValue for Value {
+    const FORM: Form = Form::Plain("{}");
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        let help = "write a whole number above zero with a time: \"10/s\", \"100/m\" or \"1000/h\"";
-        let Kind::Text(text) = &node.kind else {
-            return Err(reader.wrong_type(node, what, "a rate such as \"10/s\"").with_help(help));
-        };
-        Self::parse(text).ok_or_else(|| reader.error(node.at, format!("{what} is not a rate")).with_help(help))
+        argument(reader, node, what, &node.key)
     }
 
     fn to_json(&self) -> Value {
-        self.to_string().into()
+        self.clone()
     }
 }
 
-impl ConfigValue for Prefix {
-    const FORM: Form = Form::Prefix;
+/// The values of arguments by name.
+impl ConfigValue for Map<String, Value> {
+    const FORM: Form = Form::Plain(r#"{"type":"object"}"#);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        let help = "use a word as the prefix, or `prefix = false` for none";
-        match &node.kind {
-            Kind::Bool(false) => Ok(Self::None),
-            Kind::Text(text) => Self::named(text)
-                .ok_or_else(|| reader.error(node.at, format!("{what} is not a valid prefix")).with_help(help)),
-            _ => Err(reader.wrong_type(node, what, "a string or `false`").with_help(help)),
-        }
+        by_name(reader, node, what)
     }
 
     fn to_json(&self) -> Value {
-        if let Self::Named(prefix) = self { prefix.as_str().into() } else { false.into() }
-    }
-
-    fn is_default(&self) -> bool {
-        *self == Self::ServerName
+        self.clone().into()
     }
 }
 
-impl ConfigValue for Vec<SecretStore> {
-    const FORM: Form = Form::Stores;
-
-    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        let nodes = reader.list(node, what, "an array of strings")?;
-        if nodes.is_empty() {
-            let expected = SecretStore::WORDS.map(|word| format!("`\"{word}\"`")).join(", ");
-            let error = reader.error(node.at, format!("{what} is empty"));
-            return Err(error.with_help(format!("expected some of {expected}")));
+/// Reads the value of an argument. `key` may say that it is a secret.
+pub(crate) fn argument(reader: &Reader<'_>, node: &Node, what: &str, key: &str) -> Result<Value, FileError> {
+    let (problem, help) = match &node.kind {
+        Kind::Null => return Ok(Value::Null),
+        Kind::Bool(value) => return Ok((*value).into()),
+        Kind::Number(Some(number)) => return Ok(number.clone().into()),
+        Kind::List(items) => return items.iter().map(|item| argument(reader, item, what, key)).collect(),
+        Kind::Table(members) => {
+            let member = |member: &Node| Ok((member.key.clone(), argument(reader, member, what, &member.key)?));
+            return members.iter().map(member).collect();
         }
-        let known = SecretStore::WORDS.map(|word| (word, ()));
-        let store = |node: &Node| {
-            let what = format!("every element of {what}");
-            let word = reader.text(node, &what)?;
-            match SecretStore::parse(&word) {
-                Some(store) => Ok(store),
-                None => reader.one_of(node, &what, &word, &known).map(|()| SecretStore::Env),
-            }
-        };
-        nodes.iter().map(store).collect()
-    }
-
-    fn to_json(&self) -> Value {
-        self.iter().map(ToString::to_string).collect()
-    }
-
-    fn is_default(&self) -> bool {
-        self.is_empty()
-    }
+        Kind::Number(None) => return Err(reader.error(node.at, format!("{what} is not a number that JSON has"))),
+        Kind::Date => ("is a date, which JSON does not have", "write it as a string, as the tool expects it"),
+        Kind::Text(text) if text.contains("${") => (
+            "has a placeholder, which is not replaced in arguments",
+            "write the value, or let callers pass the argument",
+        ),
+        Kind::Text(text) if without_secrets(key, text, "") != *text => {
+            ("looks like a secret, which generated code would contain", "let callers pass the argument")
+        }
+        Kind::Text(text) => return Ok(text.as_str().into()),
+    };
+    Err(reader.error(node.at, format!("{what} {problem}")).with_help(help))
 }

@@ -13,15 +13,11 @@ pub(super) fn apply(overrides: &Overrides, snapshot: &Snapshot) -> (Snapshot, Ve
     let mut misfits = Vec::new();
     for (name, said) in &overrides.tools {
         let target = Target { overrides, name };
-        match target.find(snapshot) {
-            Ok((place, declared)) => {
-                let mut tool = declared.clone();
-                misfits.extend(target.mend(&mut tool, said));
-                if let Some(slot) = mended.tools.get_mut(place) {
-                    *slot = Value::Object(tool);
-                }
-                let declared = Value::Object(declared.clone());
-                let overridden = Overridden { declared, learned_from: said.learned_from };
+        match target.find(&mut mended.tools) {
+            Ok(tool) => {
+                let declared = tool.clone();
+                misfits.extend(target.mend(tool, said));
+                let overridden = Overridden { declared: declared.into(), learned_from: said.learned_from };
                 mended.overridden.insert(name.clone(), overridden);
             }
             Err(error) => misfits.push(error),
@@ -44,30 +40,25 @@ impl Target<'_> {
         FileError { path: self.overrides.path.clone(), ..error }
     }
 
-    /// Returns the place of the tool in the list, and the tool.
-    fn find<'s>(&self, snapshot: &'s Snapshot) -> Result<(usize, &'s Map<String, Value>), FileError> {
-        let named = || {
-            let tools = snapshot.tools.iter().enumerate().filter_map(|(place, tool)| Some((place, tool.as_object()?)));
-            tools.filter_map(|(place, tool)| Some((place, tool, tool.get("name")?.as_str()?)))
-        };
-        let mut found = named().filter(|(_, _, name)| *name == self.name);
-        let shown = printable(self.name);
-        match (found.next(), found.next()) {
-            (Some((place, tool, _)), None) => Ok((place, tool)),
-            (Some(_), Some(_)) => {
-                let message = format!("the server has several tools named `{shown}`, so an override is ambiguous");
-                Err(self.error("", message).with_help("remove it"))
-            }
-            (None, _) => {
-                let near: Vec<String> =
-                    nearest(self.name, named().map(|(_, _, name)| name)).into_iter().map(printable).collect();
-                let help = match near.as_slice() {
-                    [] => "remove it; `mcp-bindgen list` shows the tools of a snapshot".to_owned(),
-                    near => format!("did you mean `{}`?", near.join("`, `")),
-                };
-                Err(self.error("", format!("unknown tool `{shown}` in the overrides")).with_help(help))
-            }
+    /// Finds the tool among those of the snapshot.
+    fn find<'s>(&self, tools: &'s mut [Value]) -> Result<&'s mut Map<String, Value>, FileError> {
+        fn name(tool: &Value) -> Option<&str> {
+            tool.get("name")?.as_str()
         }
+        let shown = printable(self.name);
+        let is_named = |tool: &Value| name(tool) == Some(self.name);
+        if tools.iter().filter(|tool| is_named(tool)).count() > 1 {
+            let message = format!("the server has several tools named `{shown}`, so an override is ambiguous");
+            return Err(self.error("", message).with_help("remove it"));
+        }
+        let near: Vec<String> = nearest(self.name, tools.iter().filter_map(name)).into_iter().map(printable).collect();
+        tools.iter_mut().find(|tool| is_named(tool)).and_then(Value::as_object_mut).ok_or_else(|| {
+            let help = match near.as_slice() {
+                [] => "remove it; `mcp-bindgen list` shows the tools of a snapshot".to_owned(),
+                near => format!("did you mean `{}`?", near.join("`, `")),
+            };
+            self.error("", format!("unknown tool `{shown}` in the overrides")).with_help(help)
+        })
     }
 
     fn mend(&self, tool: &mut Map<String, Value>, said: &ToolOverride) -> Vec<FileError> {

@@ -147,17 +147,10 @@ impl Overrides {
 
 impl ToolOverride {
     fn to_json(&self) -> Map<String, Value> {
-        let mut json = Map::new();
-        if !self.patch.is_empty() {
-            json.insert("patch".to_owned(), self.patch.clone().into());
-        }
-        if let Some(schema) = &self.output_schema {
-            json.insert("outputSchema".to_owned(), schema.clone());
-        }
-        if let Some(count) = self.learned_from {
-            json.insert("learnedFrom".to_owned(), count.into());
-        }
-        json
+        let patch = (!self.patch.is_empty()).then(|| self.patch.clone().into());
+        let learned_from = self.learned_from.map(Value::from);
+        let members = [("patch", patch), ("outputSchema", self.output_schema.clone()), ("learnedFrom", learned_from)];
+        members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
     }
 }
 

@@ -58,7 +58,7 @@ impl fmt::Debug for ConfigField<'_> {
     }
 }
 
-impl ConfigField<'_> {
+impl<'a> ConfigField<'a> {
     /// Returns `true` if placeholders are expanded there.
     pub(crate) fn is_expanded(self) -> bool {
         !matches!(self, Self::Name(_) | Self::Note(_))
@@ -72,15 +72,25 @@ impl ConfigField<'_> {
     #[must_use]
     pub fn label(self) -> String {
         match self {
-            Self::Command => "`command`".to_owned(),
-            Self::Argument { .. } => "`args`".to_owned(),
-            Self::Folder => "`cwd`".to_owned(),
-            Self::Shown => "`isolation`".to_owned(),
-            Self::Url => "`url`".to_owned(),
-            Self::Env(key) => format!("env `{}`", quoted(key)),
-            Self::Header(key) => format!("header `{}`", quoted(key)),
+            Self::Env(name) => format!("env `{}`", quoted(name)),
+            Self::Header(name) => format!("header `{}`", quoted(name)),
             Self::Auth(key) => format!("`auth.{key}`"),
-            Self::Name(key) | Self::Note(key) | Self::Network(key) => format!("`{key}`"),
+            _ => format!("`{}`", self.key().0),
+        }
+    }
+
+    /// Returns the key in a server's table, and the name in its value.
+    pub(crate) fn key(self) -> (&'a str, Option<&'a str>) {
+        match self {
+            Self::Command => ("command", None),
+            Self::Argument { .. } => ("args", None),
+            Self::Folder => ("cwd", None),
+            Self::Shown => ("isolation", None),
+            Self::Url => ("url", None),
+            Self::Env(name) => ("env", Some(name)),
+            Self::Header(name) => ("headers", Some(name)),
+            Self::Auth(key) => ("auth", Some(key)),
+            Self::Name(key) | Self::Note(key) | Self::Network(key) => (key, None),
         }
     }
 }

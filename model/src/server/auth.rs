@@ -2,8 +2,14 @@
 
 use std::fmt;
 
-use crate::config::{Table, table};
-use crate::secrets::{find_literals, hidden, replace};
+use serde_json::Value;
+
+use super::may_be_url;
+use crate::FileError;
+use crate::config::key::Form;
+use crate::config::read::{Node, Reader};
+use crate::config::table::{Change, ConfigValue, Table, table};
+use crate::secrets::{ConfigField, find_literals, hidden, replace};
 use crate::setters::setters;
 use crate::words::words;
 
@@ -21,23 +27,17 @@ table! {
     #[non_exhaustive]
     pub struct AuthConfig {
         /// The only authorization server to use.
-        pub issuer: Option<String> => "issuer", "of the server",
-            "URL of the only authorization server to use";
+        pub issuer: Option<String> => "issuer", "of the server", "URL of the only authorization server to use";
         /// The client id of a program that is registered there.
-        pub client: Option<String> => "client", "registered on demand",
-            "id of a client that is registered at `issuer`";
+        pub client: Option<String> => "client", "registered on demand", "id of a client that is registered at `issuer`";
         /// Its secret, which requires `issuer` and `client`.
-        pub client_secret: Option<String> => "client_secret", "",
-            "secret of `client` as a placeholder; requires `issuer`";
+        pub client_secret: Option<String> => "client_secret", "", "secret of `client` as a placeholder; requires `issuer`";
         /// The scopes to ask for; by default those that the server names.
-        pub scopes: Option<Vec<String>> => "scopes", "of the server",
-            "scopes to ask for";
+        pub scopes: Option<Vec<String>> => "scopes", "of the server", "scopes to ask for";
         /// The party that is authorized.
-        pub grant: GrantType => "grant", "\"authorization_code\"",
-            "who is authorized: a user in a browser, or the program itself with `client_secret`";
+        pub grant: GrantType => "grant", "\"authorization_code\"", "who is authorized: a user in a browser, or the program itself with `client_secret`";
         /// The port of this machine that the browser returns to, for clients that are registered for one port.
-        pub redirect_port: Option<u16> => "redirect_port", "any",
-            "port of 127.0.0.1 that the browser returns to, at `/callback`";
+        pub redirect_port: Option<u16> => "redirect_port", "any", "port of 127.0.0.1 that the browser returns to, at `/callback`";
     }
 }
 
@@ -66,43 +66,60 @@ impl AuthConfig {
         self.scopes = Some(scopes.into_iter().map(Into::into).collect());
         self
     }
+}
 
-    /// Returns a conflict between the settings, if any: the key, the fact, and the next step.
-    pub(crate) fn problem(&self) -> Option<(&'static str, &'static str, &'static str)> {
-        match self {
-            Self { client_secret: Some(_), issuer: None, .. } => Some((
+impl ConfigValue for AuthConfig {
+    const FORM: Form = Form::Table(Self::KEYS);
+
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        let auth = Self::default().filled(reader, node, what)?;
+        let (key, problem, help) = match &auth {
+            Self { issuer: Some(issuer), .. } if !may_be_url(issuer) => {
+                ("issuer", "is not a URL", "start it with `https://`")
+            }
+            Self { client_secret: Some(_), issuer: None, .. } => (
                 "client_secret",
                 "requires `issuer`: otherwise the server would choose who receives the secret",
                 "add the `issuer` that the client is registered at",
-            )),
+            ),
             Self { client_secret: Some(_), client: None, .. } => {
-                Some(("client_secret", "requires `client`", "add the id of the client"))
+                ("client_secret", "requires `client`", "add the id of the client")
             }
-            Self { grant: GrantType::ClientCredentials, client_secret: None, .. } => Some((
+            Self { grant: GrantType::ClientCredentials, client_secret: None, .. } => (
                 "grant",
                 "requires `client_secret`",
                 "add the secret of the client as a placeholder: `client_secret = \"${CLIENT_SECRET}\"`",
-            )),
-            Self { grant: GrantType::ClientCredentials, redirect_port: Some(_), .. } => Some((
+            ),
+            Self { grant: GrantType::ClientCredentials, redirect_port: Some(_), .. } => (
                 "redirect_port",
                 "has no effect beside `grant = \"client_credentials\"`, which opens no browser",
                 "remove one of them",
-            )),
-            _ => None,
-        }
+            ),
+            _ => return Ok(auth),
+        };
+        let at = node.get(key).map_or(node.at, |value| value.key_at);
+        Err(reader.error(at, format!("`{key}` in {what} {problem}")).with_help(help))
+    }
+
+    fn to_json(&self) -> Value {
+        self.members().into()
+    }
+
+    fn change_texts(&mut self, _: ConfigField<'static>, change: &mut Change<'_>) {
+        self.change_each_text(|key| ConfigField::Auth(key.name), change);
     }
 }
 
 setters! {
     AuthConfig {
         /// Sets the client id of a program that is registered at the authorization server.
-        client(id: impl Into<String>) => Some(id.into());
+        client(id: impl Into<String>) { client = Some(id.into()) }
         /// Sets the secret of the client, best as a placeholder.
-        client_secret(secret: impl Into<String>) => Some(secret.into());
+        client_secret(secret: impl Into<String>) { client_secret = Some(secret.into()) }
         /// Sets the party that is authorized.
-        grant(grant: GrantType) => grant;
+        grant(grant: GrantType) { grant = grant }
         /// Sets the port of this machine that the browser returns to.
-        redirect_port(port: u16) => Some(port);
+        redirect_port(port: u16) { redirect_port = Some(port) }
     }
 }
 

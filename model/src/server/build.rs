@@ -67,49 +67,6 @@ impl ServerConfig {
         self
     }
 
-    /// Sets an environment variable of the child process.
-    #[must_use]
-    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.env.insert(name.into(), value.into());
-        self
-    }
-
-    /// Looks up the values of `${NAME}` in these places, in order, instead of the environment alone.
-    #[must_use]
-    pub fn secret_stores(mut self, stores: impl IntoIterator<Item = SecretStore>) -> Self {
-        self.secret_stores.extend(stores);
-        self
-    }
-
-    /// Lets model providers connect to the server themselves, with its headers. Not possible for a child process:
-    /// `HostedServers` reports this.
-    #[must_use]
-    pub fn hosted(mut self) -> Self {
-        self.hosted = true;
-        self
-    }
-
-    /// Adds a rule about calls.
-    #[must_use]
-    pub fn policy(mut self, rule: PolicyRule) -> Self {
-        self.policies.push(rule);
-        self
-    }
-
-    /// Lets the sessions of a proxy share one connection, because the server keeps no state for them.
-    #[must_use]
-    pub fn shared(mut self) -> Self {
-        self.shared = true;
-        self
-    }
-
-    /// Sets the view of a tool, by its name on the server.
-    #[must_use]
-    pub fn view(mut self, tool: impl Into<String>, view: View) -> Self {
-        self.views.insert(tool.into(), view);
-        self
-    }
-
     /// Returns the tools that bindings and models know by another name, with that name: from `view`, and from `rename`
     /// of `rust`.
     pub fn renamed_tools(&self) -> impl Iterator<Item = (String, &str)> {
@@ -146,38 +103,51 @@ adders! {
 
 setters! {
     ServerConfig {
+        /// Sets an environment variable of the child process.
+        env(name: impl Into<String>, value: impl Into<String>) { env.insert(name.into(), value.into()) }
+        /// Looks up the values of `${NAME}` in these places, in order, instead of the environment alone.
+        secret_stores(stores: impl IntoIterator<Item = SecretStore>) { secret_stores.extend(stores) }
+        /// Lets model providers connect to the server themselves, with its headers. Not possible for a child process:
+        /// `HostedServers` reports this.
+        hosted() { hosted = true }
+        /// Adds a rule about calls.
+        policy(rule: PolicyRule) { policies.push(rule) }
+        /// Lets the sessions of a proxy share one connection, because the server keeps no state for them.
+        shared() { shared = true }
+        /// Sets the view of a tool, by its name on the server.
+        view(tool: impl Into<String>, view: View) { views.insert(tool.into(), view) }
         /// Isolates the child process from the machine. Connecting to a URL with this fails.
-        isolation(isolation: Isolation) => Some(isolation);
+        isolation(isolation: Isolation) { isolation = Some(isolation) }
         /// Sets the prefix of names in bindings.
-        prefix(prefix: Prefix) => prefix;
+        prefix(prefix: Prefix) { prefix = prefix }
         /// Sets the backend for the types of bindings.
-        types(types: Types) => types;
+        types(types: Types) { types = types }
         /// Sets the handling of undeclared properties in generated types.
-        unknown(unknown: UnknownKeys) => unknown;
+        unknown(unknown: UnknownKeys) { unknown = unknown }
         /// Sets further options of generated code.
-        rust(rust: RustConfig) => rust;
+        rust(rust: RustConfig) { rust = rust }
         /// Describes the server's purpose.
-        description(text: impl Into<String>) => Some(text.into());
+        description(text: impl Into<String>) { description = Some(text.into()) }
         /// Sets the timeout of calls.
-        timeout(timeout: Duration) => Some(timeout);
+        timeout(timeout: Duration) { timeout = Some(timeout) }
         /// Sets the timeout of connecting.
-        connect_timeout(timeout: Duration) => Some(timeout);
+        connect_timeout(timeout: Duration) { connect_timeout = Some(timeout) }
         /// Limits the calls in a time; further calls wait.
-        limit(rate: Rate) => Some(rate);
+        limit(rate: Rate) { limit = Some(rate) }
         /// Sets the certificate authorities to trust for a server at a URL, instead of the system's: PEM, or the path of a
         /// PEM file.
-        ca(pem: impl Into<String>) => Some(pem.into());
+        ca(pem: impl Into<String>) { ca = Some(pem.into()) }
         /// Sets the certificate and the private key of this client for a server at a URL: PEM, or the path of a PEM file.
-        client_cert(pem: impl Into<String>) => Some(pem.into());
+        client_cert(pem: impl Into<String>) { client_cert = Some(pem.into()) }
         /// Sets the HTTP proxy to a server at a URL, instead of the one of the environment.
-        proxy(url: impl Into<String>) => Some(url.into());
+        proxy(url: impl Into<String>) { proxy = Some(url.into()) }
         /// Sets the OAuth settings of a server at a URL.
-        auth(auth: AuthConfig) => Some(auth);
+        auth(auth: AuthConfig) { auth = Some(auth) }
         /// Sets the reaction to a live server that differs from its snapshot.
-        drift(drift: Drift) => Some(drift);
+        drift(drift: Drift) { drift = Some(drift) }
         /// Sets the accepted changes, and the classes of rules.
-        drift_rules(rules: DriftRules) => rules;
+        drift_rules(rules: DriftRules) { drift_rules = rules }
         /// Sets which parts of a bound tool may not change.
-        pin(pin: Pin) => Some(pin);
+        pin(pin: Pin) { pin = Some(pin) }
     }
 }

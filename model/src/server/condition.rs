@@ -3,34 +3,41 @@
 use std::fmt;
 
 use regex_lite::Regex;
-use serde_json::{Number, Value, json};
+use serde_json::{Number, Value};
 
-/// A condition on an argument. All of its parts must hold; none of them holds for an absent argument, except
-/// `present = false`.
-///
-/// ```
-/// use mcp_bindgen_model::Condition;
-/// use serde_json::json;
-///
-/// let condition = Condition::pattern("^release/[0-9]+$").expect("it is a regular expression");
-/// assert!(condition.holds(Some(&json!("release/7"))));
-/// assert!(!condition.holds(Some(&json!("main"))) && !condition.holds(None));
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Condition {
-    /// The value that the argument is equal to; `1` and `1.0` are equal.
-    pub equals: Option<Value>,
-    /// The beginning of a string.
-    pub prefix: Option<String>,
-    /// A regular expression that matches a part of a string.
-    pub pattern: Option<Pattern>,
-    /// The least value of a number.
-    pub min: Option<Number>,
-    /// The greatest value of a number.
-    pub max: Option<Number>,
-    /// The required presence of the argument.
-    pub present: Option<bool>,
+use crate::FileError;
+use crate::config::key::Form;
+use crate::config::read::{Node, Reader};
+use crate::config::table::{ConfigValue, Table, argument, table};
+
+table! {
+    /// A condition on an argument. All of its parts must hold; none of them holds for an absent argument, except
+    /// `present = false`.
+    ///
+    /// ```
+    /// use mcp_bindgen_model::Condition;
+    /// use serde_json::json;
+    ///
+    /// let condition = Condition::pattern("^release/[0-9]+$").expect("it is a regular expression");
+    /// assert!(condition.holds(Some(&json!("release/7"))));
+    /// assert!(!condition.holds(Some(&json!("main"))) && !condition.holds(None));
+    /// ```
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct Condition {
+        /// The value that the argument is equal to; `1` and `1.0` are equal.
+        pub equals: Option<Value> => "equals", "", "the value";
+        /// The beginning of a string.
+        pub prefix: Option<String> => "prefix", "", "the beginning of a string";
+        /// A regular expression that matches a part of a string.
+        pub pattern: Option<Pattern> => "pattern", "", "a regular expression that matches a part of a string";
+        /// The least value of a number.
+        pub min: Option<Number> => "min", "", "the least number";
+        /// The greatest value of a number.
+        pub max: Option<Number> => "max", "", "the greatest number";
+        /// The required presence of the argument.
+        pub present: Option<bool> => "present", "", "whether the argument is there";
+    }
 }
 
 impl Condition {
@@ -92,16 +99,26 @@ impl Condition {
             && self.min.as_ref().and_then(Number::as_f64).is_none_or(|min| is_number(&|number| number >= min))
             && self.max.as_ref().and_then(Number::as_f64).is_none_or(|max| is_number(&|number| number <= max))
     }
+}
 
-    pub(crate) fn to_json(&self) -> Value {
-        let Self { equals, prefix, pattern, min, max, present } = self;
-        let pattern = pattern.as_ref().map(|pattern| pattern.text.as_str());
-        let mut json = json!({ "prefix": prefix, "pattern": pattern, "min": min, "max": max, "present": present });
-        if let Value::Object(members) = &mut json {
-            members.retain(|_, value| !value.is_null());
-            members.extend(equals.clone().map(|equals| ("equals".to_owned(), equals)));
+impl ConfigValue for Condition {
+    const FORM: Form = Form::Table(Self::KEYS);
+
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        let condition = Self::default().filled(reader, node, what)?;
+        if condition == Self::default() {
+            let error = reader.error(node.at, format!("{what} is empty"));
+            return Err(error.with_help("add a condition: `{ equals = \"main\" }`"));
         }
-        json
+        // The name of the argument may say that the value is a secret.
+        if let Some(equals) = node.get("equals") {
+            argument(reader, equals, &format!("`equals` in {what}"), &node.key)?;
+        }
+        Ok(condition)
+    }
+
+    fn to_json(&self) -> Value {
+        self.members().into()
     }
 }
 
@@ -134,6 +151,19 @@ impl Pattern {
     }
 }
 
+impl ConfigValue for Pattern {
+    const FORM: Form = Form::TEXT;
+
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        let error = |why| reader.error(node.at, format!("{what} is not a regular expression: {why}"));
+        Self::parse(reader.text(node, what)?).map_err(error)
+    }
+
+    fn to_json(&self) -> Value {
+        self.text.as_str().into()
+    }
+}
+
 impl fmt::Debug for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.text.fmt(f)
@@ -150,6 +180,8 @@ impl Eq for Pattern {}
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

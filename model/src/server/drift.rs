@@ -2,13 +2,39 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::ConfigPlace;
+use crate::config::key::{Form, Key, key};
+use crate::config::read::{Kind, Node, Reader, suggestion};
+use crate::config::table::ConfigValue;
 use crate::matching::matches_glob;
+use crate::secrets::quoted;
 use crate::setters::setters;
 use crate::words::words;
-use crate::{ChangeKind, Class, Date, printable};
+use crate::{ChangeKind, Class, Date, FileError, printable};
+
+pub(crate) const DRIFT: &[Key] = &[
+    key("mode", Drift::FORM, "of `[defaults]`", "as `drift` without a table"),
+    key(
+        "class",
+        Form::Map(&Form::Words(|| Class::ALL.map(Class::name).to_vec())),
+        "{}",
+        "the class of a rule, by its id",
+    ),
+    key("accept", <Vec<Acceptance>>::FORM, "[]", "accepted changes; `rule` and `reason` are required")
+        .page("drift.md#accept-a-change"),
+];
+
+const ACCEPTANCE: &[Key] = &[
+    key("rule", Form::Words(|| ChangeKind::ALL.iter().map(|kind| kind.id()).collect()), "", "the id of the rule"),
+    key("tool", Form::TEXT, "all", "a glob of tools; without it, changes of the server itself are covered too"),
+    key("at", Form::TEXT, "all", "a JSON pointer into the tool: covers that place and every place below it"),
+    key("until", DATE, "", "the last day, in UTC"),
+    key("reason", Form::TEXT, "", "the reason, for reviewers"),
+];
+
+const DATE: Form = Form::Plain(r#"{"type":"string","pattern":"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}"#);
 
 words! {
     /// The reaction of the runtime to a live server that differs from the bindings.
@@ -101,11 +127,18 @@ impl Acceptance {
 setters! {
     Acceptance {
         /// Restricts it to the tools that match a glob.
-        tool(glob: impl Into<String>) => Some(glob.into());
+        tool(glob: impl Into<String>) { tool = Some(glob.into()) }
         /// Restricts it to a place and the places below it, by a JSON pointer into the tool.
-        at(pointer: impl Into<String>) => Some(pointer.into());
+        at(pointer: impl Into<String>) { at = Some(pointer.into()) }
         /// Ends it after a day, in UTC.
-        until(day: Date) => Some(day);
+        until(day: Date) { until = Some(day) }
+    }
+}
+
+setters! {
+    DriftRules {
+        /// Adds an accepted change.
+        accept(acceptance: Acceptance) { accept.push(acceptance) }
     }
 }
 
@@ -118,13 +151,6 @@ impl fmt::Display for Acceptance {
 }
 
 impl DriftRules {
-    /// Adds an accepted change.
-    #[must_use]
-    pub fn accept(mut self, acceptance: Acceptance) -> Self {
-        self.accept.push(acceptance);
-        self
-    }
-
     /// Sets the class of a rule.
     #[must_use]
     pub fn class(mut self, rule: ChangeKind, class: Class) -> Self {
@@ -153,30 +179,39 @@ impl DriftRules {
 
     /// Returns the value of `drift` in a configuration: a word if there are no rules, else a table.
     pub(super) fn to_json(&self, mode: Option<Drift>) -> Option<Value> {
-        let mode = mode.map(|mode| Value::from(mode.name()));
+        let mode = mode.map(|mode| mode.to_json());
         if self.is_empty() {
             return mode;
         }
-        let acceptance = |accepted: &Acceptance| -> Value {
-            let texts = [
-                ("rule", Some(accepted.rule.id().to_owned())),
-                ("tool", accepted.tool.clone()),
-                ("at", accepted.at.clone()),
-                ("until", accepted.until.map(|day| day.to_string())),
-                ("reason", Some(accepted.reason.clone())),
-            ];
-            texts.into_iter().filter_map(|(key, text)| Some((key, text?))).collect()
-        };
-        let mut table = Map::new();
-        table.extend(mode.map(|mode| ("mode".to_owned(), mode)));
-        if !self.accept.is_empty() {
-            table.insert("accept".to_owned(), self.accept.iter().map(acceptance).collect());
+        let classes = self.class.iter().map(|(rule, class)| (rule.id(), Value::from(class.name())));
+        let accept = (!self.accept.is_empty()).then(|| self.accept.to_json());
+        let class = (!self.class.is_empty()).then(|| classes.collect());
+        let members = [("mode", mode), ("accept", accept), ("class", class)];
+        Some(members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect())
+    }
+
+    /// Reads the value of `drift`: a word, or a table.
+    pub(crate) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<(Option<Drift>, Self), FileError> {
+        let (mut mode, mut rules) = (None, Self::default());
+        if !matches!(node.kind, Kind::Table(_)) {
+            return Ok((Option::read(reader, node, what)?, rules));
         }
-        if !self.class.is_empty() {
-            let classes = self.class.iter().map(|(rule, class)| (rule.id(), Value::from(class.name())));
-            table.insert("class".to_owned(), classes.collect());
+        for node in reader.known(node, what, DRIFT)? {
+            let what = format!("`{}` in {what}", node.key);
+            match node.key.as_str() {
+                "mode" => mode = Option::read(reader, node, &what)?,
+                "accept" => rules.accept = Vec::read(reader, node, &what)?,
+                _ => {
+                    for node in reader.table(node, &what)? {
+                        let rule = kind(reader, node.key_at, &node.key)?;
+                        let classes = Class::ALL.map(|class| (class.name(), class));
+                        let class = reader.word(node, &format!("`{}` in {what}", rule.id()), &classes)?;
+                        rules = rules.class(rule, class);
+                    }
+                }
+            }
         }
-        Some(Value::Object(table))
+        Ok((mode, rules))
     }
 
     pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
@@ -185,4 +220,65 @@ impl DriftRules {
             tool.iter_mut().chain(at.iter_mut()).chain([reason])
         })
     }
+}
+
+impl ConfigValue for Acceptance {
+    const FORM: Form = Form::Table(ACCEPTANCE);
+
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        reader.known(node, what, ACCEPTANCE)?;
+        let get = |key: &str| node.get(key).map(|value| (value, format!("`{key}` in {what}")));
+        let text = |key: &str| get(key).map(|(value, what)| String::read(reader, value, &what)).transpose();
+        let missing = |key: &str, help: &str| reader.error(node.at, format!("{what} has no `{key}`")).with_help(help);
+        let Some((rule, rule_name)) = get("rule") else {
+            return Err(missing("rule", "add the id that `check` prints: `rule = \"MCPD0012\"`"));
+        };
+        let Some(reason) = text("reason")?.filter(|reason| !reason.trim().is_empty()) else {
+            return Err(missing("reason", "add the reason for reviewers: `reason = \"..\"`"));
+        };
+        let date = ["a date", "\"2027-01-31\"", "write it as `\"2027-01-31\"`"];
+        Ok(Self {
+            rule: kind(reader, rule.at, reader.text(rule, &rule_name)?)?,
+            tool: text("tool")?,
+            at: get("at").map(|(value, what)| pointer(reader, value, &what)).transpose()?,
+            until: get("until").map(|(value, what)| reader.parsed(value, &what, date, Date::parse)).transpose()?,
+            reason,
+            place: reader.place(node.at),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        let texts = [
+            ("rule", Some(self.rule.id().to_owned())),
+            ("tool", self.tool.clone()),
+            ("at", self.at.clone()),
+            ("until", self.until.map(|day| day.to_string())),
+            ("reason", Some(self.reason.clone())),
+        ];
+        texts.into_iter().filter_map(|(key, text)| Some((key, text?))).collect()
+    }
+}
+
+fn kind(reader: &Reader<'_>, at: usize, id: &str) -> Result<ChangeKind, FileError> {
+    ChangeKind::by_id(id).ok_or_else(|| {
+        let help = match suggestion(id, ChangeKind::ALL.iter().map(|kind| kind.id()), "") {
+            near if near.starts_with("did") => near,
+            _ => "expected an id such as `MCPD0012`; `check` prints them, and the book lists them".to_owned(),
+        };
+        reader.error(at, format!("unknown rule `{}`", quoted(id))).with_help(help)
+    })
+}
+
+fn pointer(reader: &Reader<'_>, node: &Node, what: &str) -> Result<String, FileError> {
+    let text = reader.text(node, what)?;
+    let is_escaped = text.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+    if is_escaped && (text.is_empty() || text.starts_with('/')) {
+        return Ok(text.to_owned());
+    }
+    let help = if is_escaped {
+        "start it with `/`, as `check` prints it"
+    } else {
+        "write `~` as `~0`, and `/` in a name as `~1`"
+    };
+    Err(reader.error(node.at, format!("{what} is not a JSON pointer")).with_help(help))
 }

@@ -1,4 +1,6 @@
-//! Configurations as JSON, for generated code.
+//! Configurations as JSON, for generated code, and as they may be shown.
+
+use std::fmt;
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +8,8 @@ use super::values::LEFT_OUT;
 use super::{Transport, View};
 use crate::config::{ServerConfig, Table};
 use crate::placeholder::variable_name;
-use crate::{FileError, config};
+use crate::secrets::{ConfigField, find, find_literals, hidden, quoted, replace};
+use crate::{FileError, config, printable};
 
 impl ServerConfig {
     /// Returns the configuration as a JSON object for [`from_json`](Self::from_json). Placeholders are kept. Secrets
@@ -41,20 +44,15 @@ impl ServerConfig {
     }
 
     /// Returns the keys of the transport, with their values.
-    pub(super) fn transport_members(&self) -> Map<String, Value> {
+    fn transport_members(&self) -> Map<String, Value> {
         let members = match &self.transport {
             Transport::Stdio { command, args, cwd } => json!({ "command": command, "args": args, "cwd": cwd }),
             Transport::Http { url, headers } => json!({ "url": url, "headers": headers }),
             Transport::Sse { url, headers } => json!({ "url": url, "headers": headers, "transport": "sse" }),
         };
-        let is_set = |value: &Value| ![Value::Null, json!([]), json!({})].contains(value);
+        let Value::Object(mut members) = members else { return Map::new() };
+        members.retain(|_, value| ![Value::Null, json!([]), json!({})].contains(value));
         members
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter(|(_, value)| is_set(value))
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect()
     }
 
     /// Parses the result of [`to_json`](Self::to_json), or an entry of a `.mcp.json`.
@@ -80,4 +78,45 @@ impl View {
     pub fn from_json(json: &Value) -> Result<Self, FileError> {
         config::view_from_json(json)
     }
+}
+
+impl fmt::Debug for ServerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.written().map_texts(&mut |place, text| match place {
+            // They hold most secrets, so only their placeholders are shown.
+            ConfigField::Env(key) | ConfigField::Header(key) => replace(text, &find_literals(key, text), hidden),
+            ConfigField::Name(_) => quoted(text),
+            ConfigField::Url => without_query_values(&replace(text, &find(place, text), hidden)),
+            _ => replace(text, &find(place, text), hidden),
+        });
+        let transport = Value::Object(shown.transport_members());
+        let mut fields = f.debug_struct("ServerConfig");
+        fields.field("name", &shown.name).field("transport", &format_args!("{}", printable(&transport.to_string())));
+        shown.show(&mut fields);
+        fields.field("drift", &shown.drift).field("drift_rules", &shown.drift_rules).finish()
+    }
+}
+
+/// Prints no values, because a transport does not know its values before expansion.
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, key, count) = match self {
+            Self::Stdio { args, .. } => ("Stdio", "args", args.len()),
+            Self::Http { headers, .. } => ("Http", "headers", headers.len()),
+            Self::Sse { headers, .. } => ("Sse", "headers", headers.len()),
+        };
+        f.debug_struct(name).field(key, &count).finish_non_exhaustive()
+    }
+}
+
+/// Returns a URL without the values of its query and fragment. Placeholders stay.
+fn without_query_values(url: &str) -> String {
+    let parts = url.split_inclusive(['?', '#', '&']).enumerate().map(|(index, part)| match part.split_once('=') {
+        Some((key, value)) if index > 0 => {
+            let (value, end) = value.split_at(value.trim_end_matches(['?', '#', '&']).len());
+            format!("{key}={}{end}", replace(value, &find_literals(key, value), hidden))
+        }
+        _ => part.to_owned(),
+    });
+    parts.collect()
 }

@@ -1,8 +1,8 @@
-//! Resolves relative paths of a configuration.
+//! Relative paths of a configuration, and the keys about the connection to a URL.
 
 use std::path::{Path, PathBuf};
 
-use super::{Isolation, Transport};
+use super::{Isolation, Transport, may_be_url};
 use crate::config::ServerConfig;
 
 impl ServerConfig {
@@ -27,35 +27,59 @@ impl ServerConfig {
     /// counts as relative.
     #[must_use]
     pub fn has_relative_paths(&self) -> bool {
+        let mut copy = self.clone();
+        let relative = copy.relative_paths();
         match &self.transport {
-            Transport::Stdio { command, cwd, .. } => {
-                let shown = self.isolation.iter().flat_map(Isolation::folders);
-                command.starts_with("${")
-                    || is_relative_program(command)
-                    || cwd.as_deref().is_some_and(is_relative)
-                    || shown.into_iter().any(is_relative_folder)
-            }
-            Transport::Http { .. } | Transport::Sse { .. } => {
-                self.ca.iter().chain(&self.client_cert).any(|pem| !pem.starts_with("${") && is_relative_file(pem))
-            }
+            Transport::Stdio { command, .. } => command.starts_with("${") || !relative.is_empty(),
+            _ => relative.iter().any(|pem| !pem.starts_with("${")),
         }
     }
 
     /// Makes the paths independent of the folder that the process runs in.
     pub(super) fn resolve_paths(&mut self) {
-        if let (Some(folder), Transport::Stdio { command, cwd, .. }) = (&self.folder, &mut self.transport) {
-            if is_relative_program(command) {
-                *command = joined(folder, command);
-            }
-            if let Some(cwd) = cwd.as_mut().filter(|cwd| is_relative(cwd)) {
-                *cwd = joined(folder, cwd);
-            }
-            let shown = self.isolation.iter_mut().flat_map(Isolation::folders_mut);
-            shown.filter(|shown| is_relative_folder(shown)).for_each(|shown| *shown = joined(folder, shown));
-        }
-        if let Some(folder) = &self.folder {
+        let Some(folder) = self.folder.clone() else { return };
+        self.relative_paths().into_iter().for_each(|path| *path = joined(&folder, path));
+    }
+
+    /// Returns the relative paths that a server of this kind uses.
+    fn relative_paths(&mut self) -> Vec<&mut String> {
+        let Transport::Stdio { command, cwd, .. } = &mut self.transport else {
             let files = self.ca.iter_mut().chain(&mut self.client_cert);
-            files.filter(|file| is_relative_file(file)).for_each(|file| *file = joined(folder, file));
+            return files.filter(|file| !is_pem(file) && is_relative_folder(file)).collect();
+        };
+        // A name without a separator is searched on `PATH`.
+        let command = Some(command).filter(|command| command.contains(['/', '\\']) && is_relative(command));
+        let folders = self.isolation.iter_mut().flat_map(Isolation::folders_mut);
+        let folders = folders.filter(|folder| is_relative_folder(folder));
+        command.into_iter().chain(cwd.as_mut().filter(|cwd| is_relative(cwd))).chain(folders).collect()
+    }
+
+    /// Returns the problem of one of `ca`, `client_cert`, `proxy` and `auth`, as the rest of a sentence that begins
+    /// with the key. Unexpanded placeholders are not checked.
+    ///
+    /// ```
+    /// use mcp_bindgen_model::ServerConfig;
+    ///
+    /// let server = ServerConfig::http("files", "http://files.example/mcp").ca("ca.pem");
+    /// assert_eq!(server.network_problem("ca"), Some("requires a `url` with `https://`"));
+    /// ```
+    #[must_use]
+    pub fn network_problem(&self, key: &str) -> Option<&'static str> {
+        let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &self.transport else { return None };
+        let lacks = |pem: &str, part: &str| is_pem(pem) && !pem.contains(part);
+        match (key, &self.ca, &self.client_cert, &self.proxy, &self.auth) {
+            ("ca", Some(_), ..) | ("client_cert", _, Some(_), ..) if url.starts_with("http://") => {
+                Some("requires a `url` with `https://`")
+            }
+            ("ca", Some(pem), ..) | ("client_cert", _, Some(pem), ..) if lacks(pem, "-----BEGIN CERTIFICATE-----") => {
+                Some("has no certificate")
+            }
+            ("client_cert", _, Some(pem), ..) if lacks(pem, "PRIVATE KEY-----") => Some("has no private key"),
+            ("proxy", _, _, Some(proxy), _) if !may_be_url(proxy) => Some("is not an `http://` or `https://` URL"),
+            ("auth", .., Some(_)) if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) => {
+                Some("cannot be combined with the header `Authorization`; remove one of them")
+            }
+            _ => None,
         }
     }
 }
@@ -71,20 +95,15 @@ impl Isolation {
     }
 }
 
-/// Returns `true` for a relative path of a program; a name without a separator is searched on `PATH`.
-fn is_relative_program(command: &str) -> bool {
-    command.contains(['/', '\\']) && is_relative(command)
+/// Returns `true` for the text of a PEM file rather than its path.
+fn is_pem(text: &str) -> bool {
+    text.contains("-----BEGIN ")
 }
 
 /// Returns `true` for a relative path, on every platform alike, because generated code must not depend on it.
 fn is_relative(path: &str) -> bool {
     let drive = path.get(1..2) == Some(":") && path.starts_with(|c: char| c.is_ascii_alphabetic());
     !drive && !path.starts_with(['/', '\\'])
-}
-
-/// Returns `true` for a relative path of a file; PEM is not a path.
-fn is_relative_file(text: &str) -> bool {
-    !super::network::is_pem(text) && is_relative_folder(text)
 }
 
 /// Returns `true` for a relative path of a folder; `~` is the home folder everywhere.

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{Condition, ConfigPlace, ConfigPlaces, Rate};
-use crate::config::table;
+use crate::FileError;
+use crate::config::key::Form;
+use crate::config::read::{Node, Reader};
+use crate::config::table::{ConfigValue, Table, table};
 use crate::matching::matches_globs;
 use crate::setters::{adders, setters};
 use crate::words::words;
@@ -30,23 +33,17 @@ table! {
     #[non_exhaustive]
     pub struct PolicyRule {
         /// Globs of the tools.
-        pub tools: Vec<String> => "tools", "",
-            "globs of tools";
+        pub tools: Vec<String> => "tools", "", "globs of tools";
         /// Conditions on arguments, by name or JSON pointer; all of them must hold.
-        pub when: BTreeMap<String, Condition> => "when", "{}",
-            "conditions on arguments, by name or JSON pointer; all must hold";
+        pub when: BTreeMap<String, Condition> => "when", "{}", "conditions on arguments, by name or JSON pointer; all must hold";
         /// The effect.
-        pub then: PolicyEffect => "then", "",
-            "the effect on the calls";
+        pub then: PolicyEffect => "then", "", "the effect on the calls";
         /// The reason to show to the caller.
-        pub reason: Option<String> => "reason", "",
-            "the reason, for whoever makes the call";
+        pub reason: Option<String> => "reason", "", "the reason, for whoever makes the call";
         /// The number of calls in a time; further calls are denied.
-        pub rate: Option<Rate> => "rate", "",
-            "calls of a principal in a time; further calls are denied";
+        pub rate: Option<Rate> => "rate", "", "calls of a principal in a time; further calls are denied";
         /// The principals, or entries of `[access]`, that the rule is for; all if empty.
-        pub callers: Vec<String> => "for", "all",
-            "principals, or names in `[access]`; calls without a known principal count too";
+        pub callers: Vec<String> => "for", "all", "principals, or names in `[access]`; calls without a known principal count too";
     }
     with {
         /// The positions of its keys in the configuration, such as `when/base`.
@@ -66,13 +63,6 @@ impl PolicyRule {
     /// ```
     pub fn new<S: Into<String>>(tools: impl IntoIterator<Item = S>) -> Self {
         Self { tools: tools.into_iter().map(Into::into).collect(), ..Self::default() }
-    }
-
-    /// Adds a condition on an argument, by its name or a JSON pointer.
-    #[must_use]
-    pub fn when(mut self, argument: impl Into<String>, condition: Condition) -> Self {
-        self.when.insert(argument.into(), condition);
-        self
     }
 
     /// Returns the position of one of its keys, such as `when/base`, or of the rule.
@@ -101,6 +91,36 @@ impl PolicyRule {
     }
 }
 
+impl ConfigValue for PolicyRule {
+    const FORM: Form = Form::Table(Self::KEYS);
+
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        let rule = Self { places: reader.places(node), ..Self::default() }.filled(reader, node, what)?;
+        let has = |key: &str| node.get(key).is_some();
+        let (key, message, help) = if rule.callers.is_empty() && has("for") {
+            let help = "name principals, or remove it for a rule about all callers";
+            ("for", format!("`for` in {what} is empty"), help)
+        } else if rule.tools.is_empty() {
+            ("tools", format!("{what} has no `tools`"), "name the tools: `tools = [\"github/merge_*\"]`")
+        } else if rule.rate.is_none() && !has("then") {
+            ("then", format!("{what} has no `then`"), "add `then = \"allow\"`, `\"approve\"` or `\"deny\"`")
+        } else if rule.then == PolicyEffect::Deny && rule.rate.is_some() {
+            let help = "remove `rate`: a denied call is never made";
+            ("rate", format!("{what} has both `then = \"deny\"` and `rate`"), help)
+        } else {
+            return Ok(rule);
+        };
+        Err(rule.place(key).error(message).with_help(help))
+    }
+
+    fn to_json(&self) -> Value {
+        let mut members = self.members();
+        // A rule without a rate needs `then`, whatever the default is.
+        members.insert("then".to_owned(), self.then.to_json());
+        members.into()
+    }
+}
+
 adders! {
     PolicyRule {
         /// Restricts the rule to principals, or entries of `[access]`. It also applies to calls without a known principal.
@@ -110,12 +130,14 @@ adders! {
 
 setters! {
     PolicyRule {
+        /// Adds a condition on an argument, by its name or a JSON pointer.
+        when(argument: impl Into<String>, condition: Condition) { when.insert(argument.into(), condition) }
         /// Sets the effect.
-        then(effect: PolicyEffect) => effect;
+        then(effect: PolicyEffect) { then = effect }
         /// Sets the reason to show to the caller.
-        reason(reason: impl Into<String>) => Some(reason.into());
+        reason(reason: impl Into<String>) { reason = Some(reason.into()) }
         /// Sets the number of calls in a time. Each principal has this number; calls without one share it.
-        rate(rate: Rate) => Some(rate);
+        rate(rate: Rate) { rate = Some(rate) }
     }
 }
 

@@ -1,8 +1,25 @@
 //! Options of a server's generated code: `unknown` and `[servers.x.rust]`. They are not used at run time, so the
 //! configuration in bindings leaves them out.
 
+use serde_json::Value;
+
 use super::ConfigPlace;
+use crate::FileError;
+use crate::config::key::{Form, Key, key};
+use crate::config::read::{Node, Reader};
+use crate::config::table::{Change, ConfigValue};
+use crate::secrets::{ConfigField, quoted};
 use crate::words::words;
+
+pub(crate) const RUST: &[Key] = &[
+    key("derive", Form::TEXTS, "[]", "derives beside the usual ones, where they hold"),
+    key("rename", Form::Map(&Form::TEXT), "{}", "names of tools and properties in Rust"),
+    key("extern", Form::Map(&Form::TEXT), "{}", "types of yours, with serde's traits, in place of definitions"),
+    key("shared", Form::Map(&Form::TEXT), "{}", "one type for every place with the same shape as the named one"),
+    key("setters", Form::BOOLEAN, "false", "chained setters for optional arguments"),
+    key("named", Form::BOOLEAN, "false", "a builder instead of `new` with positions"),
+    key("checked", Form::BOOLEAN, "false", "newtypes that check patterns, lengths, numbers of items and bounds"),
+];
 
 words! {
     /// The handling of properties that a schema does not declare.
@@ -47,5 +64,45 @@ impl RustRule {
     /// Creates an entry that is in no file.
     pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
         Self { key: key.into(), value: value.into(), place: ConfigPlace::default() }
+    }
+}
+
+/// The table is this project's in every kind of file, so an unknown key in it is always an error.
+impl ConfigValue for RustConfig {
+    const FORM: Form = Form::Table(RUST);
+
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        let rule = |key: &str, value: String, at| RustRule { key: key.to_owned(), value, place: reader.place(at) };
+        let mut rust = Self::default();
+        for node in reader.known(node, what, RUST)? {
+            let what = format!("`{}` in {what}", node.key);
+            let text = |member: &Node| {
+                let text = reader.text(member, &format!("`{}` in {what}", quoted(&member.key)))?;
+                Ok(rule(&member.key, text.to_owned(), member.key_at))
+            };
+            let texts = || reader.table(node, &what)?.iter().map(text).collect::<Result<_, FileError>>();
+            match node.key.as_str() {
+                "derive" => {
+                    let texts = Vec::read(reader, node, &what)?.into_iter().zip(node.elements());
+                    rust.derive = texts.map(|(text, node)| rule("", text, node.at)).collect();
+                }
+                "rename" => rust.rename = texts()?,
+                "extern" => rust.extern_types = texts()?,
+                "shared" => rust.shared = texts()?,
+                key => rust.switches.push(rule(key, bool::read(reader, node, &what)?.to_string(), node.key_at)),
+            }
+        }
+        Ok(rust)
+    }
+
+    /// Bindings embed no options of generated code.
+    fn to_json(&self) -> Value {
+        Value::Null
+    }
+
+    fn change_texts(&mut self, field: ConfigField<'static>, change: &mut Change<'_>) {
+        let lists = [&mut self.derive, &mut self.rename, &mut self.extern_types, &mut self.shared];
+        let texts = lists.into_iter().flatten().flat_map(|rule| [&mut rule.key, &mut rule.value]);
+        texts.for_each(|text| text.change_texts(field, change));
     }
 }

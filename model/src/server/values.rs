@@ -1,10 +1,10 @@
 //! The texts of a configuration with placeholders and secrets.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Transport;
 use crate::FileError;
-use crate::config::{Change, Key, Reach, ServerConfig, Table, change_entries};
+use crate::config::{Change, Key, Reach, ServerConfig, Table};
 use crate::placeholder::{self, SecretRef};
 use crate::secrets::{self, ConfigField, Secret, is_secret_key};
 
@@ -165,6 +165,7 @@ impl ServerConfig {
             }
             _ => {}
         }
+        change_entries(&mut copy.env, "env", |name| ConfigField::Env(name), change);
         let field = |key: &'static Key| match key.reach {
             Reach::Remote => ConfigField::Network(key.name),
             _ => ConfigField::Note(key.name),
@@ -172,5 +173,17 @@ impl ServerConfig {
         copy.change_each_text(field, change);
         copy.drift_rules.texts_mut().for_each(|text| *text = change(ConfigField::Note("drift"), text));
         copy
+    }
+}
+
+/// Replaces the names and the values of variables or headers.
+fn change_entries(
+    entries: &mut BTreeMap<String, String>,
+    key: &'static str,
+    field: fn(&str) -> ConfigField<'_>,
+    change: &mut Change<'_>,
+) {
+    for (name, value) in std::mem::take(entries) {
+        entries.insert(change(ConfigField::Name(key), &name), change(field(&name), &value));
     }
 }

@@ -7,7 +7,10 @@ use serde_json::{Map, Value};
 
 use super::{ConfigPlace, ConfigPlaces};
 use crate::FileError;
-use crate::config::table;
+use crate::config::key::{Form, Key, key};
+use crate::config::read::{Node, Reader};
+use crate::config::table::{ConfigValue, Table, table};
+use crate::secrets::quoted;
 
 table! {
     /// A view of a tool: what programs and models see of it. The server never learns of it: calls have the tool's own name
@@ -29,26 +32,19 @@ table! {
     #[non_exhaustive]
     pub struct View {
         /// The name instead of the tool's own, in snake case.
-        pub name: Option<String> => "name", "",
-            "the name instead of the tool's own, in snake case";
+        pub name: Option<String> => "name", "", "the name instead of the tool's own, in snake case";
         /// The title instead of the server's.
-        pub title: Option<String> => "title", "",
-            "the title instead of the server's";
+        pub title: Option<String> => "title", "", "the title instead of the server's";
         /// The description instead of the server's.
-        pub description: Option<String> => "description", "",
-            "the description instead of the server's";
+        pub description: Option<String> => "description", "", "the description instead of the server's";
         /// The hints (`readOnlyHint` and the like) that are stricter than the server's.
-        pub hints: BTreeMap<Hint, bool> => "hints", "",
-            "hints that are stricter than the server's";
+        pub hints: BTreeMap<Hint, bool> => "hints", "", "hints that are stricter than the server's";
         /// Arguments that every call has, with these values. They cannot be seen.
-        pub fixed: Map<String, Value> => "fixed", "{}",
-            "arguments that every call has, with their values; nobody sees or changes them";
+        pub fixed: Map<String, Value> => "fixed", "{}", "arguments that every call has, with their values; nobody sees or changes them";
         /// Values of arguments that a call does not have.
-        pub default: Map<String, Value> => "default", "{}",
-            "values of arguments that a call does not have";
+        pub default: Map<String, Value> => "default", "{}", "values of arguments that a call does not have";
         /// Arguments that cannot be seen or sent; one with a default always has that.
-        pub hide: Vec<String> => "hide", "[]",
-            "arguments that nobody sees or sends; with a value in `default`, every call has that";
+        pub hide: Vec<String> => "hide", "[]", "arguments that nobody sees or sends; with a value in `default`, every call has that";
     }
     with {
         /// The positions of its keys in the configuration, such as `fixed/owner`.
@@ -174,16 +170,75 @@ impl View {
 /// Omits the values, because they are arguments of calls.
 impl fmt::Debug for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("View")
-            .field("name", &self.name)
-            .field("title", &self.title)
-            .field("description", &self.description)
-            .field("hints", &self.hints)
-            .field("fixed", &self.fixed.keys().collect::<Vec<_>>())
-            .field("default", &self.default.keys().collect::<Vec<_>>())
-            .field("hide", &self.hide)
-            .finish_non_exhaustive()
+        let mut shown = self.clone();
+        shown.fixed.values_mut().chain(shown.default.values_mut()).for_each(|value| *value = Value::Null);
+        let mut fields = f.debug_struct("View");
+        shown.show(&mut fields);
+        fields.finish_non_exhaustive()
     }
 }
 
 impl Eq for View {}
+
+/// The table is this project's in every kind of file, so an unknown key in it is always an error.
+impl ConfigValue for View {
+    const FORM: Form = Form::Table(Self::KEYS);
+
+    fn read(reader: &Reader<'_>, node: &Node, _: &str) -> Result<Self, FileError> {
+        let what = &match node.key.as_str() {
+            "" => "the view".to_owned(),
+            tool => format!("the view of tool `{}`", quoted(tool)),
+        };
+        let view = Self { places: reader.places(node), ..Self::new() }.filled(reader, node, what)?;
+        if let (Some(name), Some(node)) = (&view.name, node.get("name")) {
+            reader.check_snake_case(node.at, name, || format!("`name` in {what} is not a name in snake case"))?;
+        }
+        let is_fixed = |argument: &&String| view.fixed.contains_key(*argument);
+        let twice = |key: &str, argument: &str, help: &str| {
+            let message = format!("{what} has `{}` in both `fixed` and `{key}`", quoted(argument));
+            Err(view.error(&format!("{key}/{argument}"), message).with_help(help))
+        };
+        if let Some(both) = view.default.keys().find(is_fixed) {
+            return twice("default", both, "keep one of the two");
+        }
+        if let Some(both) = view.hide.iter().find(is_fixed) {
+            return twice("hide", both, "remove it from `hide`: a fixed argument cannot be seen");
+        }
+        Ok(view)
+    }
+
+    fn to_json(&self) -> Value {
+        self.members().into()
+    }
+}
+
+const HINTS: &[Key] = &[
+    key("read_only", Form::BOOLEAN, "", "`false`: the tool may change something"),
+    key("destructive", Form::BOOLEAN, "", "`true`: it may delete or overwrite something"),
+    key("idempotent", Form::BOOLEAN, "", "`false`: a second call may have a second effect"),
+    key("open_world", Form::BOOLEAN, "", "`true`: it may reach systems beyond the server"),
+];
+
+impl ConfigValue for BTreeMap<Hint, bool> {
+    const FORM: Form = Form::Table(HINTS);
+
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        reader.known(node, what, HINTS)?;
+        let mut hints = Self::new();
+        for (hint, node) in Hint::ALL.into_iter().filter_map(|hint| Some((hint, node.get(hint.name())?))) {
+            let what = format!("`{}` in {what}", node.key);
+            let value = bool::read(reader, node, &what)?;
+            if value != hint.strict() {
+                let message = format!("{what} cannot be `{value}`: retries and caches rely on it");
+                let help = format!("a view only makes hints stricter: remove it, or write `{}`", hint.strict());
+                return Err(reader.error(node.at, message).with_help(help));
+            }
+            hints.insert(hint, value);
+        }
+        Ok(hints)
+    }
+
+    fn to_json(&self) -> Value {
+        self.iter().map(|(hint, value)| (hint.name(), *value)).collect()
+    }
+}

@@ -127,7 +127,7 @@ fn malformed_overrides_file_is_an_error_with_its_position() {
             "the overrides file is cut off: EOF while parsing an object\n --> gh.overrides.json:1:14",
         ),
         ("{\"tools\": {},}", "the overrides file is not valid JSON: trailing comma\n --> gh.overrides.json:1:14"),
-        ("[]", "the overrides file is not a JSON object\n --> gh.overrides.json:1:1"),
+        ("[]", "the overrides file is not an object\n --> gh.overrides.json:1:1"),
         (
             "{\"format\": 1}",
             "missing object `tools`\n --> gh.overrides.json:1:1\n  = help: its keys are tool names, its values the overrides",
@@ -179,7 +179,7 @@ fn invalid_override_is_an_error_with_its_position() {
         (
             r#""create_issue": { "patch": { "description": "x" } }"#,
             "unknown key `description` in the patch in the override of tool `create_issue`\n --> \
-             gh.overrides.json:4:34 (tool create_issue, /patch/description)\n  = help: the keys are `inputSchema`, `outputSchema`",
+             gh.overrides.json:4:34 (tool create_issue, /patch/description)\n  = help: known keys: `inputSchema`, `outputSchema`",
         ),
         (
             r#""create_issue": { "outputSchema": true }"#,
