@@ -76,6 +76,12 @@ macro_rules! kinds {
                 match self { $(Self::$kind => $id,)* }
             }
 
+            /// Returns the kind of an id.
+            #[must_use]
+            pub fn by_id(id: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|kind| kind.id() == id)
+            }
+
             /// The name of the group of kinds that it belongs to, for machines: `now-required`.
             #[must_use]
             pub const fn name(self) -> &'static str {
@@ -220,12 +226,4 @@ kinds! {
     ConversionLost = "MCPD0063" "other";
     /// A tool, property or type is deprecated now.
     Deprecated = "MCPD0064" "other";
-}
-
-impl ChangeKind {
-    /// Returns the kind of an id.
-    #[must_use]
-    pub fn by_id(id: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.id() == id)
-    }
 }

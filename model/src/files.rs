@@ -22,25 +22,21 @@ pub fn write_if_changed(path: &Path, contents: &[u8]) -> Result<bool, FileError>
 
 /// Converts the error of a failed write, with the next step.
 fn unwritten(error: &io::Error, path: &Path) -> FileError {
-    if let Some(blocking) = file_above(path) {
-        return FileError::new(format!(
-            "failed to write the file: `{}` is a file, expected a directory",
-            blocking.display()
-        ))
-        .in_file(path)
-        .with_help("move it, or choose another output folder");
-    }
-    // The rest of the message is the path of a temporary file, which does not help the user.
     let said = error.to_string();
-    let said = said.split(" at path \"").next().unwrap_or_default();
-    let message = format!("failed to write the file: {said}");
-    let found = FileError::new(message).in_file(path);
-    match error.kind() {
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            found.with_help("files are replaced as a whole, which requires write permission for the folder")
+    let (said, help) = match file_above(path) {
+        Some(above) => {
+            let said = format!("`{}` is a file, expected a directory", above.display());
+            (said, Some("move it, or choose another output folder"))
         }
-        _ => found,
-    }
+        // The rest of the message is the path of a temporary file, which does not help the user.
+        None => (
+            said.split(" at path \"").next().unwrap_or_default().to_owned(),
+            matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+                .then_some("files are replaced as a whole, which requires write permission for the folder"),
+        ),
+    };
+    let error = FileError::new(format!("failed to write the file: {said}")).in_file(path);
+    FileError { help: help.map(str::to_owned), ..error }
 }
 
 fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {

@@ -28,7 +28,7 @@ mod text;
 mod uri_template;
 mod words;
 
-pub use canonical::{canonical_json, digest, hex_digest, tool_digest};
+pub use canonical::{canonical_json, digest, hex_digest};
 pub use change::{ChangeKind, Class};
 pub use config::{Access, AccessEntry, Config, ConfigWarning, Defaults, DiagnosticLevels, JoinedTool, ServerConfig};
 #[doc(hidden)]
@@ -54,4 +54,4 @@ pub use sha256::sha256;
 pub use side_by_side::side_by_side;
 pub use snapshot::{Overridden, Snapshot, Viewed};
 pub use text::{misleads, printable, read_text, visible};
-pub use uri_template::{ExpansionError, TemplateError, TemplateValue, TemplateVariable, UriTemplate};
+pub use uri_template::{TemplateError, TemplateValue, TemplateVariable, UriTemplate};

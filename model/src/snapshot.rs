@@ -23,10 +23,8 @@ const WHAT: &str = "the snapshot";
 /// assert!(snapshot.to_text().starts_with("{\n  \"format\": 1,\n  \"tools\": ["));
 /// # Ok::<(), mcp_bindgen_model::FileError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
-    /// The version of the file's format.
-    pub format: u32,
     /// The server's name in the configuration.
     pub server: Option<String>,
     /// The negotiated protocol version.
@@ -52,26 +50,6 @@ pub struct Snapshot {
     /// The tools that a configuration shows otherwise, by their names on the server; `tools` has them as they are seen.
     /// Not part of the file.
     pub viewed: BTreeMap<String, Viewed>,
-}
-
-impl Default for Snapshot {
-    fn default() -> Self {
-        Self {
-            format: FORMAT,
-            server: None,
-            protocol_version: None,
-            server_info: None,
-            capabilities: None,
-            client_capabilities: None,
-            instructions: None,
-            tools: Vec::new(),
-            prompts: Vec::new(),
-            resource_templates: Vec::new(),
-            skills: Vec::new(),
-            overridden: BTreeMap::new(),
-            viewed: BTreeMap::new(),
-        }
-    }
 }
 
 /// A tool of a snapshot that an override changed.
@@ -117,19 +95,19 @@ impl Snapshot {
     /// Fails if the text is empty, cut off, not JSON, of a newer format, or has no array `tools`: line and column.
     pub fn parse(text: &str) -> Result<Self, FileError> {
         let text = without_byte_order_mark(text);
-        let (members, inside) = match json(text)? {
+        check_not_empty(WHAT, text)?;
+        let read = parse_leniently(text).map_err(|error| not_json(WHAT, text, &error))?;
+        let (members, inside) = match read.value {
             Value::Object(mut message) if message.contains_key("jsonrpc") => match message.remove("result") {
                 Some(Value::Object(result)) => (result, "/result"),
-                _ => {
-                    return Err(fault(text, "", "the JSON-RPC message has no result object"));
-                }
+                _ => return Err(fault(text, "", "the JSON-RPC message has no result object")),
             },
             Value::Object(members) => (members, ""),
             _ => return Err(fault(text, "", "expected a JSON object")),
         };
         let mut file = File { text, inside, members };
+        file.check_format()?;
         Ok(Self {
-            format: file.format()?,
             server: file.server(),
             protocol_version: file.text("protocolVersion")?,
             server_info: file.value("serverInfo"),
@@ -143,8 +121,7 @@ impl Snapshot {
             prompts: file.list("prompts")?.unwrap_or_default(),
             resource_templates: file.list("resourceTemplates")?.unwrap_or_default(),
             skills: file.list("skills")?.unwrap_or_default(),
-            overridden: BTreeMap::new(),
-            viewed: BTreeMap::new(),
+            ..Self::default()
         })
     }
 
@@ -165,20 +142,23 @@ impl Snapshot {
 
     /// Formats the file: lists sorted by name, two spaces, line feeds; independent of the time and the machine.
     pub fn to_text(&self) -> String {
-        let mut file = Map::new();
-        file.insert("format".to_owned(), self.format.into());
-        let mut put = |key: &str, value: Option<Value>| value.map(|value| file.insert(key.to_owned(), value));
-        put("server", self.server.as_deref().map(Value::from));
-        put("protocolVersion", self.protocol_version.as_deref().map(Value::from));
-        put("serverInfo", self.server_info.clone());
-        put("capabilities", self.capabilities.clone());
-        put("clientCapabilities", self.client_capabilities.clone());
-        put("instructions", self.instructions.as_deref().map(Value::from));
-        put("tools", Some(sorted(&self.tools)));
-        put("prompts", (!self.prompts.is_empty()).then(|| sorted(&self.prompts)));
-        put("resourceTemplates", (!self.resource_templates.is_empty()).then(|| sorted(&self.resource_templates)));
-        put("skills", (!self.skills.is_empty()).then(|| sorted(&self.skills)));
-        format!("{:#}\n", Value::Object(file))
+        let text = |text: &Option<String>| text.as_deref().map(Value::from);
+        let list = |list: &[Value]| (!list.is_empty()).then(|| sorted(list));
+        let members = [
+            ("format", Some(FORMAT.into())),
+            ("server", text(&self.server)),
+            ("protocolVersion", text(&self.protocol_version)),
+            ("serverInfo", self.server_info.clone()),
+            ("capabilities", self.capabilities.clone()),
+            ("clientCapabilities", self.client_capabilities.clone()),
+            ("instructions", text(&self.instructions)),
+            ("tools", Some(sorted(&self.tools))),
+            ("prompts", list(&self.prompts)),
+            ("resourceTemplates", list(&self.resource_templates)),
+            ("skills", list(&self.skills)),
+        ];
+        let file: Value = members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
+        format!("{file:#}\n")
     }
 
     /// Writes the file atomically if it changes; returns whether it did.
@@ -204,11 +184,6 @@ fn sorted(list: &[Value]) -> Value {
     list.into_iter().cloned().collect()
 }
 
-fn json(text: &str) -> Result<Value, FileError> {
-    check_not_empty(WHAT, text)?;
-    parse_leniently(text).map(|read| read.value).map_err(|error| not_json(WHAT, text, &error))
-}
-
 /// The members of a snapshot while they are taken out of it.
 struct File<'a> {
     text: &'a str,
@@ -221,24 +196,19 @@ impl File<'_> {
         self.members.remove(key).filter(|value| !value.is_null())
     }
 
-    fn fault(&self, key: &str, message: String) -> FileError {
-        fault(self.text, &format!("{}/{key}", self.inside), message)
+    /// Takes a value of a type, which `kind` names.
+    fn typed<T>(&mut self, key: &str, kind: &str, of: fn(Value) -> Option<T>) -> Result<Option<T>, FileError> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        let pointer = format!("{}/{key}", self.inside);
+        of(value).map(Some).ok_or_else(|| fault(self.text, &pointer, format!("`{key}` is not {kind}")))
     }
 
     fn text(&mut self, key: &str) -> Result<Option<String>, FileError> {
-        match self.value(key) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(self.fault(key, format!("`{key}` is not a string"))),
-        }
+        self.typed(key, "a string", |value| if let Value::String(text) = value { Some(text) } else { None })
     }
 
     fn list(&mut self, key: &str) -> Result<Option<Vec<Value>>, FileError> {
-        match self.value(key) {
-            None => Ok(None),
-            Some(Value::Array(list)) => Ok(Some(list)),
-            Some(_) => Err(self.fault(key, format!("`{key}` is not an array"))),
-        }
+        self.typed(key, "an array", |value| if let Value::Array(list) = value { Some(list) } else { None })
     }
 
     /// Collections of tool lists keep a description of the server here, with its name.
@@ -249,12 +219,9 @@ impl File<'_> {
         }
     }
 
-    fn format(&mut self) -> Result<u32, FileError> {
-        let Some(format) = self.value("format") else {
-            return Ok(FORMAT);
-        };
+    fn check_format(&mut self) -> Result<(), FileError> {
+        let Some(format) = self.value("format") else { return Ok(()) };
         let pointer = format!("{}/format", self.inside);
-        check_format(WHAT, format.as_u64(), FORMAT).map_err(|error| placed(error, self.text, &pointer))?;
-        Ok(FORMAT)
+        check_format(WHAT, format.as_u64(), FORMAT).map_err(|error| placed(error, self.text, &pointer))
     }
 }

@@ -12,26 +12,22 @@ use crate::FileError;
 /// Fails if the file cannot be read or is not UTF-8.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String, FileError> {
     let path = path.as_ref();
-    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => FileError::new("file not found").in_file(path),
-        _ if path.is_dir() => FileError::new("expected a file, found a directory").in_file(path),
-        _ => match file_above(path) {
-            Some(above) => {
-                let message = format!("failed to read the file: `{}` is a file, expected a directory", above.display());
-                FileError::new(message).in_file(path)
-            }
-            None => FileError::new(format!("failed to read the file: {error}")).in_file(path),
-        },
+    let bytes = std::fs::read(path).map_err(|error| {
+        let message = match file_above(path) {
+            _ if error.kind() == ErrorKind::NotFound => "file not found".to_owned(),
+            _ if path.is_dir() => "expected a file, found a directory".to_owned(),
+            Some(above) => format!("failed to read the file: `{}` is a file, expected a directory", above.display()),
+            None => format!("failed to read the file: {error}"),
+        };
+        FileError::new(message).in_file(path)
     })?;
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(without_byte_order_mark(&text).to_owned()),
-        Err(error) => {
-            let valid = error.utf8_error().valid_up_to();
-            let bytes = error.as_bytes().get(..valid).unwrap_or_default();
-            let (line, column) = line_and_column(&String::from_utf8_lossy(bytes), valid);
-            Err(FileError::new("the file is not UTF-8 text").in_file(path).at(line, column))
-        }
-    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let before = String::from_utf8_lossy(error.as_bytes().get(..valid).unwrap_or_default());
+        let (line, column) = line_and_column(&before, valid);
+        FileError::new("the file is not UTF-8 text").in_file(path).at(line, column)
+    })?;
+    Ok(without_byte_order_mark(&text).to_owned())
 }
 
 /// Returns a file that occupies the place of a parent folder.

@@ -1,7 +1,9 @@
 //! URI templates (RFC 6570): read once, filled in so that no value can leave its place.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::ops::Range;
+
+use regex_lite::Regex;
 
 /// A URI template (RFC 6570) of levels 1 to 3, with the parts of level 4 that apply to strings and lists of strings:
 /// `{/path*}`, `{name:3}`.
@@ -47,34 +49,31 @@ pub enum TemplateValue<'v> {
     List(&'v [String]),
 }
 
-/// The reason why a text is not a valid template.
+/// The reason why a text is not a valid template, or why a variable cannot have a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TemplateError(String);
+pub struct TemplateError {
+    /// The variable; empty if the template is not valid.
+    pub variable: String,
+    /// The problem with the template, or with the value.
+    pub message: String,
+}
+
+impl TemplateError {
+    fn new(message: String) -> Self {
+        Self { variable: String::new(), message }
+    }
+}
 
 impl fmt::Display for TemplateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        if !self.variable.is_empty() {
+            write!(f, "`{}`: ", self.variable)?;
+        }
+        f.write_str(&self.message)
     }
 }
 
 impl std::error::Error for TemplateError {}
-
-/// The reason why a variable cannot have a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExpansionError {
-    /// The variable.
-    pub variable: String,
-    /// The problem with its value.
-    pub message: String,
-}
-
-impl fmt::Display for ExpansionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", self.variable, self.message)
-    }
-}
-
-impl std::error::Error for ExpansionError {}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
@@ -119,7 +118,9 @@ impl Operator {
             Some('?') => named("?", "&", "="),
             Some('&') => named("&", "&", "="),
             Some(kept @ ('=' | ',' | '!' | '@' | '|')) => {
-                return Err(TemplateError(format!("`{{{expression}}}` begins with the reserved operator `{kept}`")));
+                return Err(TemplateError::new(format!(
+                    "`{{{expression}}}` begins with the reserved operator `{kept}`"
+                )));
             }
             _ => return Ok((SIMPLE, expression)),
         };
@@ -144,7 +145,7 @@ impl UriTemplate {
                 parts.push(Part::Literal(literal(before)?));
             }
             let Some((expression, after)) = after.split_once('}') else {
-                return Err(TemplateError("a `{` is not closed".to_owned()));
+                return Err(TemplateError::new("a `{` is not closed".to_owned()));
             };
             let (operator, variables) = Operator::of(expression)?;
             let specs = variables.split(',').map(|spec| Spec::parse(spec, expression)).collect::<Result<_, _>>()?;
@@ -154,7 +155,7 @@ impl UriTemplate {
         let template = Self { parts };
         let cut = template.specs().find(|(_, spec)| spec.prefix.is_some() && template.is_list(&spec.name));
         if let Some((_, spec)) = cut {
-            return Err(TemplateError(format!("`{}` is a list, and cannot have a prefix length", spec.name)));
+            return Err(TemplateError::new(format!("`{}` is a list, and cannot have a prefix length", spec.name)));
         }
         Ok(template)
     }
@@ -185,7 +186,7 @@ impl UriTemplate {
     /// # Errors
     /// Fails if a value would make a path segment `.` or `..`, plain or as `%2e`: a resolver would then leave the
     /// folder, which RFC 6570 permits. Also fails if a prefix modifier applies to a list.
-    pub fn expand<'v>(&self, value: impl Fn(&str) -> Option<TemplateValue<'v>>) -> Result<String, ExpansionError> {
+    pub fn expand<'v>(&self, value: impl Fn(&str) -> Option<TemplateValue<'v>>) -> Result<String, TemplateError> {
         let mut uri = String::new();
         let mut filled: Vec<(Range<usize>, &str)> = Vec::new();
         for part in &self.parts {
@@ -199,7 +200,7 @@ impl UriTemplate {
             }
         }
         match leading_elsewhere(&uri, &filled) {
-            Some((variable, segment)) => Err(ExpansionError {
+            Some((variable, segment)) => Err(TemplateError {
                 variable: variable.to_owned(),
                 message: format!("the value would add the path segment `{segment}`"),
             }),
@@ -224,7 +225,7 @@ impl UriTemplate {
 
 impl Spec {
     fn parse(text: &str, expression: &str) -> Result<Self, TemplateError> {
-        let fault = |what: &str| TemplateError(format!("`{{{expression}}}`: {what}"));
+        let fault = |what: &str| TemplateError::new(format!("`{{{expression}}}`: {what}"));
         let (name, prefix, explode) = match (text.strip_suffix('*'), text.split_once(':')) {
             (Some(name), _) => (name, None, true),
             (None, Some((name, length))) => {
@@ -239,17 +240,9 @@ impl Spec {
         if name.is_empty() {
             return Err(fault("a variable has no name"));
         }
-        let is_word = |word: &str| {
-            let (mut bytes, mut is_word) = (word.bytes(), !word.is_empty());
-            while let Some(byte) = bytes.next() {
-                is_word &= match byte {
-                    b'%' => [bytes.next(), bytes.next()].iter().all(|byte| byte.is_some_and(|b| b.is_ascii_hexdigit())),
-                    _ => byte.is_ascii_alphanumeric() || byte == b'_',
-                };
-            }
-            is_word
-        };
-        if !name.split('.').all(is_word) {
+        let is_name =
+            Regex::new(r"^(\w|%[0-9A-Fa-f]{2})+(\.(\w|%[0-9A-Fa-f]{2})+)*$").is_ok_and(|form| form.is_match(name));
+        if !is_name {
             return Err(fault(&format!("invalid variable name `{name}`: use letters, digits, `_` and `.`")));
         }
         Ok(Self { name: name.to_owned(), prefix, explode })
@@ -260,13 +253,13 @@ impl Spec {
 fn literal(text: &str) -> Result<String, TemplateError> {
     let odd = |char: char| char.is_control() || " \"<>\\^`|}".contains(char);
     if let Some(char) = text.chars().find(|char| odd(*char)) {
-        return Err(TemplateError(format!("{char:?} is not allowed in a URI")));
+        return Err(TemplateError::new(format!("{char:?} is not allowed in a URI")));
     }
     let mut uri = String::new();
     encode(text, true, &mut uri);
     // Anything but a triplet was encoded.
     if uri.len() > text.len() && uri.matches("%25").count() > text.matches("%25").count() {
-        return Err(TemplateError("expected two hexadecimal digits after `%`".to_owned()));
+        return Err(TemplateError::new("expected two hexadecimal digits after `%`".to_owned()));
     }
     Ok(uri)
 }
@@ -276,7 +269,7 @@ fn fill<'v>(
     specs: &[Spec],
     value: &impl Fn(&str) -> Option<TemplateValue<'v>>,
     uri: &mut String,
-) -> Result<(), ExpansionError> {
+) -> Result<(), TemplateError> {
     let mut lead = operator.first;
     for Spec { name, prefix, explode } in specs {
         let texts: Vec<&str> = match (value(name), prefix) {
@@ -284,7 +277,7 @@ fn fill<'v>(
             (Some(TemplateValue::List([])), _) => continue,
             (Some(TemplateValue::List(_)), Some(_)) => {
                 let message = "a list cannot have a prefix length".to_owned();
-                return Err(ExpansionError { variable: name.clone(), message });
+                return Err(TemplateError { variable: name.clone(), message });
             }
             (Some(TemplateValue::List(texts)), None) => texts.iter().map(String::as_str).collect(),
             (Some(TemplateValue::Text(text)), Some(length)) => {
@@ -309,7 +302,6 @@ fn fill<'v>(
 
 /// Percent-encodes a text, except for unreserved characters, and for reserved ones and triplets if they may stay.
 fn encode(text: &str, keeps_reserved: bool, uri: &mut String) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let bytes = text.as_bytes();
     for (place, byte) in bytes.iter().enumerate() {
         let is_unreserved = byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
@@ -319,8 +311,8 @@ fn encode(text: &str, keeps_reserved: bool, uri: &mut String) {
         if is_unreserved || (keeps_reserved && (b":/?#[]@!$&'()*+,;=".contains(byte) || is_triplet())) {
             uri.push(char::from(*byte));
         } else {
-            let digit = |four: u8| HEX.get(usize::from(four)).copied().map_or('0', char::from);
-            uri.extend(['%', digit(byte >> 4), digit(byte & 15)]);
+            // Writing to a String cannot fail.
+            let _ = write!(uri, "%{byte:02X}");
         }
     }
 }

@@ -22,21 +22,24 @@ macro_rules! words {
             }
         }
 
-        impl $crate::config::table::ConfigValue for $name {
-            const FORM: $crate::config::key::Form = $crate::config::key::Form::Words(|| vec![$($word),*]);
+        const _: () = {
+            use $crate::FileError;
+            use $crate::config::key::Form;
+            use $crate::config::read::{Node, Reader};
+            use $crate::config::table::ConfigValue;
 
-            fn read(
-                reader: &$crate::config::read::Reader<'_>,
-                node: &$crate::config::read::Node,
-                what: &str,
-            ) -> Result<Self, $crate::FileError> {
-                reader.word(node, what, &Self::ALL.map(|word| (word.name(), word)))
-            }
+            impl ConfigValue for $name {
+                const FORM: Form = Form::Words(|| vec![$($word),*]);
 
-            fn to_json(&self) -> serde_json::Value {
-                self.name().into()
+                fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+                    reader.word(node, what, &Self::ALL.map(|word| (word.name(), word)))
+                }
+
+                fn to_json(&self) -> serde_json::Value {
+                    self.name().into()
+                }
             }
-        }
+        };
     };
 }
 pub(crate) use words;

@@ -138,7 +138,7 @@ pub(super) fn read_joined(
     let mut joined = BTreeMap::new();
     for node in reader.table(node, "`tools`")? {
         let (name, at) = (&node.key, node.key_at);
-        reader.check_snake_case(at, name, || format!("invalid tool name `{}`", quoted(name)))?;
+        reader.check_snake_case(at, name, format!("invalid tool name `{}`", quoted(name)))?;
         let what = format!("tool `{name}`");
         let mut of: Vec<(String, String)> = Vec::new();
         for tools in reader.known(node, &what, JOINED)? {

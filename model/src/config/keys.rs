@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::key::Form;
-use super::table::{ConfigValue, Table, table};
+use super::table::{Table, table};
 use crate::server::{
     AuthConfig, ConfigPlaces, DRIFT, Drift, DriftRules, Isolation, Live, Pin, PolicyRule, Prefix, Rate, RustConfig,
     SecretStore, Transport, Types, UnknownKeys, View,

@@ -209,18 +209,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Fails if a name is not an identifier that every provider accepts.
-    pub(crate) fn check_snake_case(
-        &self,
-        at: usize,
-        name: &str,
-        message: impl FnOnce() -> String,
-    ) -> Result<(), FileError> {
+    /// Fails with a message if a name is not an identifier that every provider accepts.
+    pub(crate) fn check_snake_case(&self, at: usize, name: &str, message: String) -> Result<(), FileError> {
         let is_inner = |c: char| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit();
         if name.len() <= 64 && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_inner) {
             return Ok(());
         }
-        Err(self.error(at, message()).with_help("use 1 to 64 of a-z, 0-9 and `_`, and begin with a letter"))
+        Err(self.error(at, message).with_help("use 1 to 64 of a-z, 0-9 and `_`, and begin with a letter"))
     }
 
     pub(crate) fn warn(&mut self, server: &str, error: FileError) {

@@ -82,68 +82,67 @@ macro_rules! table {
             $($( $(#[$doc])* pub $field: $type, )?)*
         }
 
-        impl $crate::config::table::Table for $name {
-            const KEYS: &'static [$crate::config::key::Key] = &[$(
-                $crate::config::key::key($key, $crate::config::key::Form::TEXT, $default, $help)
-                    $(.form(<$type as $crate::config::table::ConfigValue>::FORM))?
-                    $(.$method($($argument)?))*
-            ),*];
+        const _: () = {
+            use serde_json::{Map, Value};
+            use $crate::FileError;
+            use $crate::config::key::{Form, Key, key};
+            use $crate::config::read::{Node, Reader};
+            use $crate::config::table::{Change, ConfigValue, Table};
+            use $crate::secrets::ConfigField;
 
-            fn empty() -> Self {
-                Self { $($($more: $value,)*)? $($($field: <$type>::default(),)?)* }
-            }
+            impl Table for $name {
+                const KEYS: &'static [Key] = &[$(
+                    key($key, Form::TEXT, $default, $help)
+                        $(.form(<$type as ConfigValue>::FORM))?
+                        $(.$method($($argument)?))*
+                ),*];
 
-            #[allow(unused_variables)]
-            fn set(
-                &mut self,
-                reader: &$crate::config::read::Reader<'_>,
-                node: &$crate::config::read::Node,
-                what: &str,
-            ) -> Result<(), $crate::FileError> {
-                match node.key.as_str() {
-                    $($($key => self.$field = $crate::config::table::ConfigValue::read(reader, node, what)?,)?)*
-                    _ => {}
+                fn empty() -> Self {
+                    Self { $($($more: $value,)*)? $($($field: <$type>::default(),)?)* }
                 }
-                Ok(())
-            }
 
-            fn members(&self) -> serde_json::Map<String, serde_json::Value> {
-                let mut members = serde_json::Map::new();
-                $($(
-                    if self.$field != <$type>::default() {
-                        members.insert($key.to_owned(), $crate::config::table::ConfigValue::to_json(&self.$field));
-                    }
-                )?)*
-                members
-            }
-
-            fn inherit_demands(&mut self, other: &Self) {
-                let is_demand = |name: &str| Self::KEYS.iter().any(|key| key.name == name && key.is_demand);
-                $($(
-                    if is_demand($key) && self.$field == <$type>::default() {
-                        self.$field.clone_from(&other.$field);
-                    }
-                )?)*
-            }
-
-            fn change_each_text(
-                &mut self,
-                field: fn(&'static $crate::config::key::Key) -> $crate::secrets::ConfigField<'static>,
-                change: &mut $crate::config::table::Change<'_>,
-            ) {
-                use $crate::config::table::ConfigValue;
-                for key in Self::KEYS {
-                    match key.name {
-                        $($($key => self.$field.change_texts(field(key), change),)?)*
+                #[allow(unused_variables)]
+                fn set(&mut self, reader: &Reader<'_>, node: &Node, what: &str) -> Result<(), FileError> {
+                    match node.key.as_str() {
+                        $($($key => self.$field = ConfigValue::read(reader, node, what)?,)?)*
                         _ => {}
                     }
+                    Ok(())
+                }
+
+                fn members(&self) -> Map<String, Value> {
+                    let mut members = Map::new();
+                    $($(
+                        if self.$field != <$type>::default() {
+                            members.insert($key.to_owned(), self.$field.to_json());
+                        }
+                    )?)*
+                    members
+                }
+
+                fn inherit_demands(&mut self, other: &Self) {
+                    for key in Self::KEYS.iter().filter(|key| key.is_demand) {
+                        match key.name {
+                            $($($key if self.$field == <$type>::default() => self.$field.clone_from(&other.$field),)?)*
+                            _ => {}
+                        }
+                    }
+                }
+
+                fn change_each_text(&mut self, field: fn(&'static Key) -> ConfigField<'static>, change: &mut Change<'_>) {
+                    for key in Self::KEYS {
+                        match key.name {
+                            $($($key => self.$field.change_texts(field(key), change),)?)*
+                            _ => {}
+                        }
+                    }
+                }
+
+                fn show(&self, shown: &mut std::fmt::DebugStruct<'_, '_>) {
+                    $($(shown.field(stringify!($field), &self.$field);)?)*
                 }
             }
-
-            fn show(&self, shown: &mut std::fmt::DebugStruct<'_, '_>) {
-                $($(shown.field(stringify!($field), &self.$field);)?)*
-            }
-        }
+        };
     };
 }
 pub(crate) use table;

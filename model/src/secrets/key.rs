@@ -98,27 +98,22 @@ pub(super) fn has_scheme(key: &str) -> bool {
 
 /// Returns the words of `API_KEY`, `api-key`, `apiKey`, `api%5Fkey`, in capitals and without numbers at their ends.
 fn words(key: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
+    let key = without_escapes(key);
+    let mut spaced = String::new();
     let mut before = None;
-    let decoded = without_escapes(key);
-    let mut characters = decoded.chars().peekable();
+    let mut characters = key.chars().peekable();
     while let Some(character) = characters.next() {
         let next_is_small = characters.peek().is_some_and(char::is_ascii_lowercase);
-        let hump = character.is_ascii_uppercase()
-            && before.is_some_and(|before: char| !before.is_ascii_uppercase() || next_is_small);
-        if hump || !character.is_ascii_alphanumeric() {
-            words.push(String::new());
+        let begins = |before: char| !before.is_ascii_uppercase() || next_is_small;
+        if character.is_ascii_uppercase() && before.is_some_and(begins) {
+            spaced.push(' ');
         }
-        if let Some(word) = words.last_mut().filter(|_| character.is_ascii_alphanumeric()) {
-            word.push(character.to_ascii_uppercase());
-        }
+        spaced.push(character);
         before = Some(character);
     }
-    words
-        .iter()
-        .map(|word| word.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned())
-        .filter(|word| !word.is_empty())
-        .collect()
+    let words = spaced.split(|c: char| !c.is_ascii_alphanumeric());
+    let words = words.map(|word| word.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_uppercase());
+    words.filter(|word| !word.is_empty()).collect()
 }
 
 /// Replaces escapes like `%5F` by `_`, which separates words.

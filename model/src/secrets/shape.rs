@@ -55,21 +55,14 @@ fn name_of_value(token: &str) -> usize {
 
 /// Finds private keys in PEM.
 pub(super) fn private_keys(text: &str) -> Vec<Range<usize>> {
-    const BEGIN: &str = "-----BEGIN ";
-    const END: &str = "-----END ";
-    let mut found = Vec::new();
-    for (start, _) in text.match_indices(BEGIN) {
-        let rest = text.get(start..).unwrap_or_default();
-        let label = rest.get(BEGIN.len()..).and_then(|rest| rest.split("-----").next()).unwrap_or_default();
-        if label.contains("PRIVATE KEY") {
-            let end = rest.find(END).and_then(|end| {
-                let after = end + END.len();
-                rest.get(after..)?.find("-----").map(|dashes| after + dashes + 5)
-            });
-            found.push(start..start + end.unwrap_or(rest.len()));
-        }
-    }
-    found
+    let key = |(start, begin): (usize, &str)| {
+        let rest = text.get(start..)?;
+        let label = rest.get(begin.len()..)?.split("-----").next()?;
+        let (before, after) = rest.split_once("-----END ").unwrap_or((rest, ""));
+        let end = after.find("-----").map(|dashes| before.len() + "-----END ".len() + dashes + 5);
+        label.contains("PRIVATE KEY").then(|| start..start + end.unwrap_or(rest.len()))
+    };
+    text.match_indices("-----BEGIN ").filter_map(key).collect()
 }
 
 /// Finds `user:password` in base64.

@@ -177,16 +177,13 @@ impl Domain {
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, port) = match text.split_once(':') {
             Some((name, port)) => {
-                let port =
-                    port.parse().map_err(|_| format!("the port `{}` is not a number", crate::printable(port)))?;
-                (name, Some(port))
+                let why = format!("the port `{}` is not a number", crate::printable(port));
+                (name, Some(port.parse().map_err(|_| why)?))
             }
             None => (text, None),
         };
-        let (name, is_wild) = match name.strip_prefix("*.") {
-            Some(name) => (name, true),
-            None => (name, false),
-        };
+        let is_wild = name.starts_with("*.");
+        let name = name.strip_prefix("*.").unwrap_or(name);
         let is_label = |label: &str| {
             let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
             (1..=63).contains(&label.len()) && label.bytes().all(is_inner)

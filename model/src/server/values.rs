@@ -68,25 +68,27 @@ impl ServerConfig {
 
     fn missing(&self, place: &str, secret: &SecretRef) -> FileError {
         let name = &self.name;
-        let SecretRef::Variable(variable) = secret else {
-            return FileError::new(format!("no keyring entry `{secret}`; server `{name}` needs it for {place}"))
-                .with_help("add it to the keyring with that name and the service `mcp-bindgen`");
+        let (fact, help) = match secret {
+            SecretRef::Keyring(_) => (
+                format!("no keyring entry `{secret}`; server `{name}` needs it for {place}"),
+                "add it to the keyring with that name and the service `mcp-bindgen`".to_owned(),
+            ),
+            SecretRef::Variable(variable) if variable.starts_with(LEFT_OUT) => (
+                format!("{place} of server `{name}` was a secret in plain text, which bindings do not embed"),
+                format!(
+                    "use a placeholder in the configuration and rebuild, set `{variable}`, or configure the server in \
+                     `MCP_SERVERS`"
+                ),
+            ),
+            SecretRef::Variable(variable) => {
+                let or_default = format!(", or give it a default: `${{{variable}:-...}}`");
+                (
+                    format!("environment variable `{variable}` is not set; server `{name}` needs it for {place}"),
+                    format!("set `{variable}`{}", if is_secret_key(variable) { "" } else { &or_default }),
+                )
+            }
         };
-        if variable.starts_with(LEFT_OUT) {
-            return FileError::new(format!(
-                "{place} of server `{name}` was a secret in plain text, which bindings do not embed"
-            ))
-            .with_help(format!(
-                "use a placeholder in the configuration and rebuild, set `{variable}`, or configure the server in \
-                 `MCP_SERVERS`"
-            ));
-        }
-        FileError::new(format!("environment variable `{variable}` is not set; server `{name}` needs it for {place}"))
-            .with_help(if is_secret_key(variable) {
-                format!("set `{variable}`")
-            } else {
-                format!("set `{variable}`, or give it a default: `${{{variable}:-...}}`")
-            })
+        FileError::new(fact).with_help(help)
     }
 
     /// Returns the values that look like secrets; output of the program should not contain them. For an

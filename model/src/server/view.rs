@@ -191,7 +191,7 @@ impl ConfigValue for View {
         };
         let view = Self { places: reader.places(node), ..Self::new() }.filled(reader, node, what)?;
         if let (Some(name), Some(node)) = (&view.name, node.get("name")) {
-            reader.check_snake_case(node.at, name, || format!("`name` in {what} is not a name in snake case"))?;
+            reader.check_snake_case(node.at, name, format!("`name` in {what} is not a name in snake case"))?;
         }
         let is_fixed = |argument: &&String| view.fixed.contains_key(*argument);
         let twice = |key: &str, argument: &str, help: &str| {

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use mcp_bindgen_model::{ExpansionError, TemplateValue, UriTemplate};
+use mcp_bindgen_model::{TemplateError, TemplateValue, UriTemplate};
 
-fn expand(template: &str, variables: &[(&str, &str)]) -> Result<String, ExpansionError> {
+fn expand(template: &str, variables: &[(&str, &str)]) -> Result<String, TemplateError> {
     let list = ["red", "green", "blue"].map(str::to_owned);
     let dom = ["example", "com"].map(str::to_owned);
     let none: [String; 0] = [];
