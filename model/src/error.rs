@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::setters::setters;
+
 /// An error in a file: the fact, the file, the position, the next step. It never contains secrets.
 ///
 /// ```
@@ -35,33 +37,18 @@ impl FileError {
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), path: None, position: None, inside: None, help: None }
     }
+}
 
-    /// Sets the file.
-    #[must_use]
-    pub fn in_file(mut self, path: impl AsRef<Path>) -> Self {
-        self.path = Some(path.as_ref().to_owned());
-        self
-    }
-
-    /// Sets line and column, both from 1.
-    #[must_use]
-    pub fn at(mut self, line: usize, column: usize) -> Self {
-        self.position = Some((line, column));
-        self
-    }
-
-    /// Sets the item inside the file.
-    #[must_use]
-    pub fn inside(mut self, inside: impl Into<String>) -> Self {
-        self.inside = Some(inside.into());
-        self
-    }
-
-    /// Sets the next step.
-    #[must_use]
-    pub fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
+setters! {
+    FileError {
+        /// Sets the file.
+        in_file(path: impl AsRef<Path>) { path = Some(path.as_ref().to_owned()) }
+        /// Sets line and column, both from 1.
+        at(line: usize, column: usize) { position = Some((line, column)) }
+        /// Sets the item inside the file.
+        inside(inside: impl Into<String>) { inside = Some(inside.into()) }
+        /// Sets the next step.
+        with_help(help: impl Into<String>) { help = Some(help.into()) }
     }
 }
 

@@ -54,9 +54,14 @@ fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     };
     fs::create_dir_all(folder)
         .map_err(|error| io::Error::new(error.kind(), format!("failed to create its folder: {error}")))?;
+    let permissions = fs::metadata(path).map(|current| current.permissions()).ok().or_else(new_file_permissions);
+    put(folder, path, permissions, contents)
+}
+
+/// Writes a temporary file, which is private by default, and moves it to its path.
+fn put(folder: &Path, path: &Path, permissions: Option<fs::Permissions>, contents: &[u8]) -> io::Result<()> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".mcp-bindgen-");
-    let permissions = fs::metadata(path).map(|current| current.permissions()).ok().or_else(new_file_permissions);
     if let Some(permissions) = permissions {
         builder.permissions(permissions);
     }
@@ -71,14 +76,8 @@ fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
 /// # Errors
 /// Fails if the folder is not there or the file cannot be written; the old file is then still there.
 pub fn write_private(path: &Path, contents: &[u8]) -> Result<(), FileError> {
-    let write = || {
-        // Temporary files are private.
-        let mut file = tempfile::Builder::new().prefix(".mcp-bindgen-").tempfile_in(path.parent().unwrap_or(path))?;
-        file.write_all(contents)?;
-        file.persist(path)?;
-        Ok(())
-    };
-    write().map_err(|error: io::Error| FileError::new(format!("failed to write the file: {error}")).in_file(path))
+    put(path.parent().unwrap_or(path), path, None, contents)
+        .map_err(|error| FileError::new(format!("failed to write the file: {error}")).in_file(path))
 }
 
 /// Returns the permissions of an ordinary new file: temporary files are private otherwise.

@@ -46,6 +46,16 @@ pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (1 + before.matches('\n').count(), 1 + line.chars().count())
 }
 
+/// Returns the offset of a part of a text.
+pub(crate) fn offset(text: &str, part: &str) -> usize {
+    part.as_ptr() as usize - text.as_ptr() as usize
+}
+
+/// Returns the parts of a text between separators, each with its offset.
+pub(crate) fn parts(text: &str, is_separator: impl Fn(char) -> bool) -> impl Iterator<Item = (usize, &str)> {
+    text.split(is_separator).map(move |part| (offset(text, part), part))
+}
+
 /// Makes untrusted text safe to print on a terminal and in an error: control characters, bidirectional marks and
 /// invisible characters are escaped. Joiners and variation selectors stay where scripts and emoji need them.
 ///

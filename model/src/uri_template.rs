@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use regex_lite::Regex;
 
+use crate::text::parts;
+
 /// A URI template (RFC 6570) of levels 1 to 3, with the parts of level 4 that apply to strings and lists of strings:
 /// `{/path*}`, `{name:3}`.
 ///
@@ -320,8 +322,7 @@ fn encode(text: &str, keeps_reserved: bool, uri: &mut String) {
 /// Returns the first segment of the path that values made `.` or `..`, and one of its variables.
 fn leading_elsewhere<'t>(uri: &str, filled: &[(Range<usize>, &'t str)]) -> Option<(&'t str, String)> {
     let path = uri.split(['?', '#']).next().unwrap_or_default();
-    let mut start = 0;
-    for segment in path.split('/') {
+    for (start, segment) in parts(path, |c| c == '/') {
         let end = start + segment.len();
         let plain = segment.replace("%2e", ".").replace("%2E", ".");
         if plain == "." || plain == ".." {
@@ -331,7 +332,6 @@ fn leading_elsewhere<'t>(uri: &str, filled: &[(Range<usize>, &'t str)]) -> Optio
                 return Some((variable, segment.to_owned()));
             }
         }
-        start = end + 1;
     }
     None
 }

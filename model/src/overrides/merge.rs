@@ -30,52 +30,43 @@ const OF_NAMES: [&str; 5] = ["properties", "patternProperties", "$defs", "defini
 
 /// Patches a schema, or gives what does not fit, with its JSON pointers below the schema. The schema is of no use then.
 pub(super) fn merge(schema: &mut Value, patch: &Map<String, Value>) -> Vec<(String, Misfit)> {
-    let mut merging = Merging { pointer: String::new(), misfits: Vec::new() };
+    let mut misfits = Vec::new();
     let members = if schema.is_object() { Members::Keywords } else { Members::New };
-    merging.object(schema, patch, members);
-    merging.misfits
+    merge_object(schema, patch, members, "", &mut misfits);
+    misfits
 }
 
-struct Merging {
-    pointer: String,
-    misfits: Vec<(String, Misfit)>,
-}
-
-impl Merging {
-    fn object(&mut self, target: &mut Value, patch: &Map<String, Value>, members: Members) {
-        if !target.is_object() {
-            *target = Value::Object(Map::new());
-        }
-        let Value::Object(target) = target else { return };
-        for (key, value) in patch {
-            let length = self.pointer.len();
-            self.pointer.push('/');
-            self.pointer.push_str(&pointer_segment(key));
-            self.member(target, key, value, members);
-            self.pointer.truncate(length);
-        }
+fn merge_object(
+    target: &mut Value,
+    patch: &Map<String, Value>,
+    members: Members,
+    pointer: &str,
+    misfits: &mut Vec<(String, Misfit)>,
+) {
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
     }
-
-    fn member(&mut self, target: &mut Map<String, Value>, key: &str, value: &Value, members: Members) {
+    let Value::Object(target) = target else { return };
+    for (key, value) in patch {
+        let pointer = format!("{pointer}/{}", pointer_segment(key));
         let is_there = target.contains_key(key);
         match value {
             _ if !is_there && matches!(members, Members::Names) => {
-                let misfit = Misfit::Gone { name: key.to_owned(), known: target.keys().cloned().collect() };
-                self.misfits.push((self.pointer.clone(), misfit));
+                misfits.push((pointer, Misfit::Gone { name: key.clone(), known: target.keys().cloned().collect() }));
             }
             // The order of the others stays.
             Value::Null if is_there => drop(target.shift_remove(key)),
-            Value::Null => self.misfits.push((self.pointer.clone(), Misfit::NothingToRemove)),
+            Value::Null => misfits.push((pointer, Misfit::NothingToRemove)),
             Value::Object(patch) => {
                 let target = target.entry(key).or_insert(Value::Null);
                 let members = match members {
                     _ if !target.is_object() => Members::New,
-                    Members::Keywords if OF_NAMES.contains(&key) => Members::Names,
+                    Members::Keywords if OF_NAMES.contains(&key.as_str()) => Members::Names,
                     _ => Members::Keywords,
                 };
-                self.object(target, patch, members);
+                merge_object(target, patch, members, &pointer, misfits);
             }
-            other => drop(target.insert(key.to_owned(), other.clone())),
+            other => drop(target.insert(key.clone(), other.clone())),
         }
     }
 }

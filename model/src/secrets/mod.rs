@@ -14,6 +14,7 @@ use std::ops::Range;
 use crate::placeholder::{self, Placeholder, SecretRef};
 use crate::printable;
 use crate::side_by_side::in_order;
+use crate::text::offset;
 
 /// The position of a text in a server's configuration, which determines which parts are secrets: see
 /// [`replace_secrets`].
@@ -270,19 +271,15 @@ fn secrets_of(
 fn literals(masked: &str, candidate: &Secret) -> Vec<Range<usize>> {
     let text = masked.get(candidate.range.clone()).unwrap_or_default();
     let mixed = text.contains(MASK);
+    let between = |c: char| c.is_whitespace() || ":/@,;.-_?&|=\"'()[]{}".contains(c);
     let is_label = |run: &str| key::has_scheme(&candidate.key) && run.trim_end_matches('"').ends_with('=');
-    let mut found = Vec::new();
-    let mut start = candidate.range.start;
-    for run in text.split(MASK) {
-        let trimmed = run.trim();
-        let between = |c: char| c.is_whitespace() || ":/@,;.-_?&|=\"'()[]{}".contains(c);
-        if !trimmed.is_empty() && !(mixed && (trimmed.chars().all(between) || is_label(trimmed))) {
-            let from = start + (run.len() - run.trim_start().len());
-            found.push(from..from + trimmed.len());
-        }
-        start += run.len() + MASK.len_utf8();
-    }
-    found
+    let is_secret = |run: &&str| !run.is_empty() && !(mixed && (run.chars().all(between) || is_label(run)));
+    let runs = text.split(MASK).map(str::trim).filter(is_secret);
+    let range = |run| {
+        let start = candidate.range.start + offset(text, run);
+        start..start + run.len()
+    };
+    runs.map(range).collect()
 }
 
 #[cfg(test)]

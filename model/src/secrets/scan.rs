@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::key::{self, Key};
 use super::shape::{self, is_flag};
 use super::{ConfigField, MASK, Reach, Secret, extent};
+use crate::text::parts;
 
 /// Programs that start others: what comes before the name of the other is for them, and means other things.
 const STARTERS: [&str; 13] =
@@ -206,12 +207,7 @@ fn is_port(text: &str) -> bool {
     mapped || (text.len() <= 5 && is_number(text))
 }
 
-fn words(text: &str) -> Vec<Range<usize>> {
-    let mut end = 0;
-    let words = text.split_inclusive(char::is_whitespace).map(|piece| {
-        let start = end;
-        end += piece.len();
-        start..start + piece.trim_end().len()
-    });
-    words.filter(|word| !word.is_empty()).collect()
+fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let words = parts(text, char::is_whitespace).filter(|(_, word)| !word.is_empty());
+    words.map(|(start, word)| start..start + word.len())
 }

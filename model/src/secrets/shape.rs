@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::Reach;
+use crate::text::parts;
 
 /// Nothing but a token begins so. Blanks separate the beginnings.
 const TOKEN_STARTS: &str = "\
@@ -69,23 +70,15 @@ pub(super) fn private_keys(text: &str) -> Vec<Range<usize>> {
 pub(super) fn encoded_logins(text: &str) -> Vec<Range<usize>> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "+/-_".contains(c);
     let mut found = Vec::new();
-    let mut start = 0;
-    for piece in text.split_inclusive(|c| !is_part(c)) {
-        let word = run(piece, is_part);
+    for (start, word) in parts(text, |c| !is_part(c)) {
         if is_login(word) {
             let padding = run(text.get(start + word.len()..).unwrap_or_default(), |c| c == '=');
             found.push(start..start + word.len() + padding.len());
         } else {
             // A slash may be a part of it, or of a path.
-            let mut at = start;
-            for segment in word.split('/') {
-                if is_login(segment) {
-                    found.push(at..at + segment.len());
-                }
-                at += segment.len() + 1;
-            }
+            let logins = parts(word, |c| c == '/').filter(|(_, segment)| is_login(segment));
+            found.extend(logins.map(|(at, segment)| start + at..start + at + segment.len()));
         }
-        start += piece.len();
     }
     found
 }

@@ -2,6 +2,7 @@
 
 use super::scan::Scan;
 use super::{MASK, key, shape};
+use crate::text::parts;
 
 const SHORTEST_USER: usize = 16;
 
@@ -51,9 +52,9 @@ impl Scan<'_> {
         let Some((host, path)) = url.split_once('/') else { return };
         let is_hook = |name: &str| ["hook", "hooks", "webhook", "webhooks", "webhookb2"].contains(&name);
         let end = start + url.len();
-        let mut at = start + host.len() + 1;
         let mut before = "";
-        for (index, segment) in path.split('/').enumerate() {
+        for (index, (offset, segment)) in parts(path, |c| c == '/').enumerate() {
+            let at = start + host.len() + 1 + offset;
             let has_digit = |text: &str| text.len() >= 8 && text.bytes().any(|b| b.is_ascii_digit());
             let is_hooks = host.starts_with("hooks.") && index == 1;
             if is_hooks || (is_hook(before) && has_digit(self.text.get(at..end).unwrap_or_default())) {
@@ -67,7 +68,6 @@ impl Scan<'_> {
                 self.push(at..at + segment.len(), "url");
             }
             before = segment;
-            at += segment.len() + 1;
         }
     }
 }

@@ -4,24 +4,25 @@ use std::path::{Path, PathBuf};
 
 use super::{Isolation, Transport, may_be_url};
 use crate::config::ServerConfig;
+use crate::setters::setters;
+
+setters! {
+    ServerConfig {
+        /// Sets the folder that relative paths in `command`, `cwd`, `isolation`, `ca` and `client_cert` are relative to; by
+        /// default the working directory. [`Config::load`](crate::Config::load) sets the folder of the file.
+        ///
+        /// ```
+        /// use mcp_bindgen_model::{ServerConfig, Transport};
+        ///
+        /// let server = ServerConfig::stdio("files", "./bin/server").in_folder("/app").expand(|_| None)?;
+        /// assert!(matches!(server.transport, Transport::Stdio { command, .. } if command == "/app/bin/server"));
+        /// # Ok::<(), mcp_bindgen_model::FileError>(())
+        /// ```
+        in_folder(folder: impl Into<PathBuf>) { folder = Some(folder.into()) }
+    }
+}
 
 impl ServerConfig {
-    /// Sets the folder that relative paths in `command`, `cwd`, `isolation`, `ca` and `client_cert` are relative to; by
-    /// default the working directory. [`Config::load`](crate::Config::load) sets the folder of the file.
-    ///
-    /// ```
-    /// use mcp_bindgen_model::{ServerConfig, Transport};
-    ///
-    /// let server = ServerConfig::stdio("files", "./bin/server").in_folder("/app").expand(|_| None)?;
-    /// assert!(matches!(server.transport, Transport::Stdio { command, .. } if command == "/app/bin/server"));
-    /// # Ok::<(), mcp_bindgen_model::FileError>(())
-    /// ```
-    #[must_use]
-    pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.folder = Some(folder.into());
-        self
-    }
-
     /// Returns `true` if the configuration depends on a folder: `command` is a relative path rather than a program's
     /// name, or `cwd`, a folder of `isolation`, `ca` or `client_cert` is relative. A leading placeholder of `command`
     /// counts as relative.
