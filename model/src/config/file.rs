@@ -146,8 +146,9 @@ impl Config {
     pub fn from_env_json(text: &str) -> Result<Self, FileError> {
         let reader = Reader::new(Some(text), Some(Path::new("MCP_SERVERS")), false);
         let root = reader.json(text)?;
-        reader.table(&root, "`MCP_SERVERS`")?;
-        Self::default().read_json(reader, root.get("mcpServers").unwrap_or(&root), |name| !is_server_name(name))
+        let members = reader.table(&root, "`MCP_SERVERS`")?;
+        let servers = members.iter().find(|member| member.key == "mcpServers").unwrap_or(&root);
+        Self::default().read_json(reader, servers, |name| !is_server_name(name))
     }
 
     /// Reads the servers of a JSON file. The invalid ones are rejected if `rejects` says so of their names.

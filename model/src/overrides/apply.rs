@@ -13,10 +13,11 @@ pub(super) fn apply(overrides: &Overrides, snapshot: &Snapshot) -> (Snapshot, Ve
     let mut misfits = Vec::new();
     for (name, said) in &overrides.tools {
         let target = Target { overrides, name };
-        match target.find(&mut mended.tools) {
-            Ok(tool) => {
+        match target.find(&snapshot.tools) {
+            Ok(place) => {
+                let Some(Value::Object(tool)) = mended.tools.get_mut(place) else { continue };
                 let declared = tool.clone();
-                misfits.extend(target.mend(tool, said));
+                misfits.extend(target.mend(tool, &declared, said));
                 let overridden = Overridden { declared: declared.into(), learned_from: said.learned_from };
                 mended.overridden.insert(name.clone(), overridden);
             }
@@ -40,37 +41,41 @@ impl Target<'_> {
         FileError { path: self.overrides.path.clone(), ..error }
     }
 
-    /// Finds the tool among those of the snapshot.
-    fn find<'s>(&self, tools: &'s mut [Value]) -> Result<&'s mut Map<String, Value>, FileError> {
-        fn name(tool: &Value) -> Option<&str> {
-            tool.get("name")?.as_str()
-        }
+    /// Returns the place of the tool among those of the snapshot.
+    fn find(&self, tools: &[Value]) -> Result<usize, FileError> {
+        let names = || (0..).zip(tools).filter_map(|(place, tool)| Some((place, tool.get("name")?.as_str()?)));
+        let mut found = names().filter(|(_, name)| *name == self.name);
         let shown = printable(self.name);
-        let is_named = |tool: &Value| name(tool) == Some(self.name);
-        if tools.iter().filter(|tool| is_named(tool)).count() > 1 {
-            let message = format!("the server has several tools named `{shown}`, so an override is ambiguous");
-            return Err(self.error("", message).with_help("remove it"));
+        match (found.next(), found.next()) {
+            (Some((place, _)), None) => Ok(place),
+            (Some(_), Some(_)) => {
+                let message = format!("the server has several tools named `{shown}`, so an override is ambiguous");
+                Err(self.error("", message).with_help("remove it"))
+            }
+            (None, _) => {
+                let near = nearest(self.name, names().map(|(_, name)| name));
+                let near: Vec<String> = near.into_iter().map(printable).collect();
+                let help = match near.as_slice() {
+                    [] => "remove it; `mcp-bindgen list` shows the tools of a snapshot".to_owned(),
+                    near => format!("did you mean `{}`?", near.join("`, `")),
+                };
+                Err(self.error("", format!("unknown tool `{shown}` in the overrides")).with_help(help))
+            }
         }
-        let near: Vec<String> = nearest(self.name, tools.iter().filter_map(name)).into_iter().map(printable).collect();
-        tools.iter_mut().find(|tool| is_named(tool)).and_then(Value::as_object_mut).ok_or_else(|| {
-            let help = match near.as_slice() {
-                [] => "remove it; `mcp-bindgen list` shows the tools of a snapshot".to_owned(),
-                near => format!("did you mean `{}`?", near.join("`, `")),
-            };
-            self.error("", format!("unknown tool `{shown}` in the overrides")).with_help(help)
-        })
     }
 
-    fn mend(&self, tool: &mut Map<String, Value>, said: &ToolOverride) -> Vec<FileError> {
-        let declared = tool.clone();
-        let mut misfits = Vec::new();
-        for (key, patch) in &said.patch {
-            misfits.extend(self.patch(tool, key, patch));
-        }
+    fn mend(
+        &self,
+        tool: &mut Map<String, Value>,
+        declared: &Map<String, Value>,
+        said: &ToolOverride,
+    ) -> Vec<FileError> {
+        let patches = said.patch.iter();
+        let mut misfits: Vec<FileError> = patches.flat_map(|(key, patch)| self.patch(tool, key, patch)).collect();
         if let Some(schema) = &said.output_schema {
             tool.insert("outputSchema".to_owned(), schema.clone());
         }
-        if misfits.is_empty() && *tool == declared {
+        if misfits.is_empty() && tool == declared {
             let message =
                 format!("the override of tool `{}` has no effect: the server declares the same", printable(self.name));
             misfits.push(self.error("", message).with_help("remove it"));

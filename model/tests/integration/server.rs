@@ -58,6 +58,13 @@ fn server_json_round_trips() {
 }
 
 #[test]
+fn texts_of_every_kind_of_character_round_trip() {
+    let text = "\u{1}\u{8}\u{c}\n\r\t\u{1f}\u{7f}\"\\/'\u{85}\u{2028}\u{feff}\u{fffd}é課\u{1f600}\u{10ffff}";
+    let server = ServerConfig::stdio("a", "x").args([text]).env(text, text).description(text);
+    assert_eq!(ServerConfig::from_json("a", &server.to_json()).unwrap(), server);
+}
+
+#[test]
 fn placeholders_are_expanded_everywhere_but_never_shown() {
     let server = ServerConfig::stdio("a", "${CMD}")
         .args(["--key=${KEY}", "plain"])
