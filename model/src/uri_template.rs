@@ -27,6 +27,8 @@ use crate::text::parts;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UriTemplate {
     parts: Vec<Part>,
+    /// The literal text behind the last expression.
+    end: String,
 }
 
 /// A variable of a template.
@@ -77,11 +79,12 @@ impl fmt::Display for TemplateError {
 
 impl std::error::Error for TemplateError {}
 
+/// An expression, with the literal text before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
-    /// Literal text of the URI.
-    Literal(String),
-    Expression(Operator, Vec<Spec>),
+struct Part {
+    literal: String,
+    operator: Operator,
+    specs: Vec<Spec>,
 }
 
 /// A variable in an expression.
@@ -138,23 +141,17 @@ impl UriTemplate {
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let mut parts = Vec::new();
         let mut rest = text;
-        while !rest.is_empty() {
-            let Some((before, after)) = rest.split_once('{') else {
-                parts.push(Part::Literal(literal(rest)?));
-                break;
-            };
-            if !before.is_empty() {
-                parts.push(Part::Literal(literal(before)?));
-            }
+        while let Some((before, after)) = rest.split_once('{') {
+            let literal = literal(before)?;
             let Some((expression, after)) = after.split_once('}') else {
                 return Err(TemplateError::new("a `{` is not closed".to_owned()));
             };
             let (operator, variables) = Operator::of(expression)?;
             let specs = variables.split(',').map(|spec| Spec::parse(spec, expression)).collect::<Result<_, _>>()?;
-            parts.push(Part::Expression(operator, specs));
+            parts.push(Part { literal, operator, specs });
             rest = after;
         }
-        let template = Self { parts };
+        let template = Self { parts, end: literal(rest)? };
         let cut = template.specs().find(|(_, spec)| spec.prefix.is_some() && template.is_list(&spec.name));
         if let Some((_, spec)) = cut {
             return Err(TemplateError::new(format!("`{}` is a list, and cannot have a prefix length", spec.name)));
@@ -191,16 +188,13 @@ impl UriTemplate {
     pub fn expand<'v>(&self, value: impl Fn(&str) -> Option<TemplateValue<'v>>) -> Result<String, TemplateError> {
         let mut uri = String::new();
         let mut filled: Vec<(Range<usize>, &str)> = Vec::new();
-        for part in &self.parts {
-            match part {
-                Part::Literal(text) => uri.push_str(text),
-                Part::Expression(operator, specs) => {
-                    let start = uri.len();
-                    fill(*operator, specs, &value, &mut uri)?;
-                    filled.push((start..uri.len(), specs.first().map_or("", |spec| &spec.name)));
-                }
-            }
+        for Part { literal, operator, specs } in &self.parts {
+            uri.push_str(literal);
+            let start = uri.len();
+            fill(*operator, specs, &value, &mut uri)?;
+            filled.push((start..uri.len(), specs.first().map_or("", |spec| &spec.name)));
         }
+        uri.push_str(&self.end);
         match leading_elsewhere(&uri, &filled) {
             Some((variable, segment)) => Err(TemplateError {
                 variable: variable.to_owned(),
@@ -211,13 +205,7 @@ impl UriTemplate {
     }
 
     fn specs(&self) -> impl Iterator<Item = (&Operator, &Spec)> {
-        self.parts.iter().flat_map(|part| {
-            let (operator, specs) = match part {
-                Part::Literal(_) => (&SIMPLE, [].as_slice()),
-                Part::Expression(operator, specs) => (operator, specs.as_slice()),
-            };
-            specs.iter().map(move |spec| (operator, spec))
-        })
+        self.parts.iter().flat_map(|part| part.specs.iter().map(|spec| (&part.operator, spec)))
     }
 
     fn is_list(&self, name: &str) -> bool {
