@@ -9,49 +9,30 @@ impl Shapes {
     /// Returns the pairs of shapes on a cycle of directly nested values; the first must box the second.
     #[must_use]
     pub fn boxed(&self) -> HashSet<(ShapeId, ShapeId)> {
-        // Nearly always each shape holds later ones alone.
-        if self.ids().all(|id| self.get(id).inline().into_iter().all(|held| id < held)) {
-            return HashSet::new();
-        }
-        let mut group: HashMap<ShapeId, usize> = HashMap::new();
-        let mut order = Vec::new();
-        let mut seen = HashSet::new();
-        for start in self.ids() {
-            let mut stack = vec![(start, false)];
-            while let Some((id, done)) = stack.pop() {
-                if done {
-                    order.push(id);
-                } else if seen.insert(id) {
-                    stack.push((id, true));
-                    stack.extend(self.get(id).inline().into_iter().map(|held| (held, false)));
-                }
-            }
-        }
+        let held = |id: ShapeId| self.get(id).inline().into_iter();
+        let pairs: Vec<(ShapeId, ShapeId)> = self.ids().flat_map(|id| held(id).map(move |held| (id, held))).collect();
         let mut holders: HashMap<ShapeId, Vec<ShapeId>> = HashMap::new();
-        for id in self.ids() {
-            for held in self.get(id).inline() {
-                holders.entry(held).or_default().push(id);
+        pairs.iter().for_each(|(id, held)| holders.entry(*held).or_default().push(*id));
+        // Shapes that reach each other are a group, by Kosaraju's algorithm.
+        let (mut order, mut seen) = (Vec::new(), HashSet::new());
+        let mut stack: Vec<(ShapeId, bool)> = self.ids().map(|id| (id, false)).collect();
+        while let Some((id, done)) = stack.pop() {
+            if done {
+                order.push((id, id));
+            } else if seen.insert(id) {
+                stack.push((id, true));
+                stack.extend(held(id).map(|held| (held, false)));
             }
         }
-        for (number, start) in order.into_iter().rev().enumerate() {
-            let mut stack = vec![start];
-            while let Some(id) = stack.pop() {
-                if let Entry::Vacant(vacant) = group.entry(id) {
-                    vacant.insert(number);
-                    stack.extend(holders.get(&id).into_iter().flatten().copied());
-                }
+        let mut groups: HashMap<ShapeId, ShapeId> = HashMap::new();
+        while let Some((id, group)) = order.pop() {
+            if let Entry::Vacant(vacant) = groups.entry(id) {
+                vacant.insert(group);
+                order.extend(holders.get(&id).into_iter().flatten().map(|holder| (*holder, group)));
             }
         }
-        let mut boxed = HashSet::new();
-        for id in self.ids() {
-            for held in self.get(id).inline() {
-                // A union boxes the contents of its branches, if they refer to it.
-                let is_branch = matches!(self.get(id), Shape::Union(_)) && matches!(self.get(held), Shape::Struct(_));
-                if !is_branch && group.get(&id) == group.get(&held) {
-                    boxed.insert((id, held));
-                }
-            }
-        }
-        boxed
+        // A union boxes the contents of its branches, if they refer to it.
+        let is_branch = |id, held| matches!((self.get(id), self.get(held)), (Shape::Union(_), Shape::Struct(_)));
+        pairs.into_iter().filter(|(id, held)| groups.get(id) == groups.get(held) && !is_branch(*id, *held)).collect()
     }
 }

@@ -83,11 +83,9 @@ impl<'a> Document<'a> {
     /// assert!(matches!(object.unknown, Unknown::Keep(_)));
     /// ```
     pub fn keep_unknown(&mut self, is_strict: impl Fn(ShapeId) -> bool) {
-        let ignores = |id: &ShapeId| match self.shapes.get(*id) {
-            Shape::Struct(object) => {
-                object.unknown == Unknown::Ignore || (object.unknown == Unknown::Deny && !is_strict(*id))
-            }
-            _ => false,
+        let ignores = |id: &ShapeId| {
+            matches!(self.shapes.get(*id), Shape::Struct(object)
+                if object.unknown == Unknown::Ignore || (object.unknown == Unknown::Deny && !is_strict(*id)))
         };
         let ignoring: Vec<ShapeId> = self.shapes.ids().filter(ignores).collect();
         self.keep(ignoring);

@@ -8,8 +8,8 @@ use std::hash::{Hash, Hasher};
 use serde_json::{Number, Value};
 
 /// A number as exact decimal digits: `0.DIGITS` times ten to the power of `point`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Decimal {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Decimal {
     negative: bool,
     /// The digits without zeros at either end; empty for zero.
     digits: String,
@@ -17,7 +17,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    fn of(number: &Number) -> Self {
+    pub(crate) fn of(number: &Number) -> Self {
         let text = number.to_string();
         let (negative, text) = text.strip_prefix('-').map_or((false, text.as_str()), |text| (true, text));
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
@@ -36,13 +36,9 @@ impl Decimal {
         Self { negative, digits, point: exponent + shift }
     }
 
-    fn size(&self, other: &Self) -> Ordering {
-        match (self.digits.is_empty(), other.digits.is_empty()) {
-            (true, true) => Ordering::Equal,
-            (true, false) => Ordering::Less,
-            (false, true) => Ordering::Greater,
-            _ => self.point.cmp(&other.point).then_with(|| self.digits.cmp(&other.digits)),
-        }
+    /// Returns the size without the sign, in an order.
+    fn size(&self) -> (bool, i64, &str) {
+        (!self.digits.is_empty(), self.point, &self.digits)
     }
 
     /// Returns the power of ten of the last digit.
@@ -57,12 +53,8 @@ pub(crate) fn order(left: &Number, right: &Number) -> Ordering {
         return left.cmp(&right);
     }
     let (left, right) = (Decimal::of(left), Decimal::of(right));
-    match (left.negative, right.negative) {
-        (false, false) => left.size(&right),
-        (true, true) => right.size(&left),
-        (true, false) => Ordering::Less,
-        (false, true) => Ordering::Greater,
-    }
+    let sizes = left.size().cmp(&right.size());
+    right.negative.cmp(&left.negative).then(if left.negative { sizes.reverse() } else { sizes })
 }
 
 /// Returns `true` if a number has no fraction.
@@ -117,7 +109,7 @@ pub(crate) fn is_multiple(number: &Number, step: &Number) -> Option<bool> {
 #[must_use]
 pub fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
-        (Value::Number(left), Value::Number(right)) => Exact(left) == Exact(right),
+        (Value::Number(left), Value::Number(right)) => left == right || order(left, right).is_eq(),
         (Value::Array(left), Value::Array(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
         }
@@ -126,25 +118,6 @@ pub fn same(left: &Value, right: &Value) -> bool {
                 && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| same(value, other)))
         }
         _ => left == right,
-    }
-}
-
-/// A number that is found by its value.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Exact<'a>(pub(crate) &'a Number);
-
-impl PartialEq for Exact<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0 || order(self.0, other.0).is_eq()
-    }
-}
-
-impl Eq for Exact<'_> {}
-
-impl Hash for Exact<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        // Equal numbers have the same nearest double; zero has two.
-        (self.0.as_f64().unwrap_or_default() + 0.0).to_bits().hash(state);
     }
 }
 
@@ -165,7 +138,7 @@ impl Hash for ByValue<'_> {
         match self.0 {
             Value::Null => 0_u8.hash(state),
             Value::Bool(value) => value.hash(state),
-            Value::Number(number) => Exact(number).hash(state),
+            Value::Number(number) => Decimal::of(number).hash(state),
             Value::String(text) => text.hash(state),
             Value::Array(items) => {
                 items.len().hash(state);

@@ -133,10 +133,7 @@ impl Unknown {
     /// Returns the slot of the values that are kept.
     #[must_use]
     pub fn kept(self) -> Option<Slot> {
-        match self {
-            Self::Keep(slot) => Some(slot),
-            Self::Ignore | Self::Deny => None,
-        }
+        if let Self::Keep(slot) = self { Some(slot) } else { None }
     }
 }
 
@@ -234,44 +231,36 @@ impl Shapes {
         self.origins.get(id.0).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the shapes of possible values: names are resolved, unions are split, and each shape occurs once.
-    pub fn leaves(&self, shapes: impl IntoIterator<Item = ShapeId>) -> impl Iterator<Item = ShapeId> {
+    /// Returns shapes and all that `next` leads to from there, each once.
+    pub(crate) fn reached(
+        &self,
+        shapes: impl IntoIterator<Item = ShapeId>,
+        next: fn(&Shape) -> Vec<ShapeId>,
+    ) -> impl Iterator<Item = ShapeId> {
         let mut pending: Vec<ShapeId> = shapes.into_iter().collect();
         pending.reverse();
         let mut seen = HashSet::new();
         std::iter::from_fn(move || {
-            while let Some(id) = pending.pop() {
-                if !seen.insert(id) {
-                    continue;
-                }
-                match self.get(id) {
-                    Shape::Union(union) => pending.extend(union.branches.iter().rev().map(|branch| branch.shape)),
-                    Shape::Named(inner) => pending.push(inner.shape),
-                    _ => return Some(id),
-                }
-            }
-            None
+            let id = std::iter::from_fn(|| pending.pop()).find(|id| seen.insert(*id))?;
+            pending.extend(next(self.get(id)).into_iter().rev());
+            Some(id)
         })
+    }
+
+    /// Returns the shapes of possible values: names are resolved, unions are split, and each shape occurs once.
+    pub fn leaves(&self, shapes: impl IntoIterator<Item = ShapeId>) -> impl Iterator<Item = ShapeId> {
+        self.reached(shapes, Shape::parts).filter(|id| !matches!(self.get(*id), Shape::Union(_) | Shape::Named(_)))
     }
 
     /// Returns `true` if a value in this place may be `null`.
     #[must_use]
     pub fn takes_null(&self, slot: Slot) -> bool {
-        let mut pending = vec![slot];
-        let mut seen = HashSet::new();
-        while let Some(slot) = pending.pop() {
-            match self.get(slot.shape) {
-                _ if slot.nullable => return true,
-                Shape::Named(_) | Shape::Union(_) if !seen.insert(slot.shape) => {}
-                Shape::Named(inner) => pending.push(*inner),
-                Shape::Union(union) => {
-                    pending.extend(union.branches.iter().map(|branch| Slot { shape: branch.shape, nullable: false }));
-                }
-                shape if shape.kinds().has(Kinds::NULL) => return true,
-                _ => {}
-            }
-        }
-        false
+        let takes_null = |id: ShapeId| match self.get(id) {
+            Shape::Named(inner) => inner.nullable,
+            Shape::Union(_) => false,
+            shape => shape.kinds().has(Kinds::NULL),
+        };
+        slot.nullable || self.reached([slot.shape], Shape::parts).any(takes_null)
     }
 
     /// Returns all shapes.
@@ -341,6 +330,11 @@ impl Shape {
             Self::Named(inner) => vec![inner.shape],
             _ => Vec::new(),
         }
+    }
+
+    /// Returns the shapes whose values are those of a name or a choice.
+    fn parts(&self) -> Vec<ShapeId> {
+        if matches!(self, Self::Union(_) | Self::Named(_)) { self.inline() } else { Vec::new() }
     }
 
     /// Returns every shape that this one refers to.

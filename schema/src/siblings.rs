@@ -12,7 +12,6 @@ const COST_OF_SHAPE: usize = 500;
 pub(crate) fn losing_structs(shapes: &Shapes) -> BTreeSet<ShapeId> {
     let mut walk = Walk {
         shapes,
-        keys: HashMap::new(),
         seen: HashSet::new(),
         pending: Vec::new(),
         losing: BTreeSet::new(),
@@ -35,8 +34,6 @@ pub(crate) fn losing_structs(shapes: &Shapes) -> BTreeSet<ShapeId> {
 
 struct Walk<'s> {
     shapes: &'s Shapes,
-    /// The shapes of a struct's properties; the tag has none.
-    keys: HashMap<ShapeId, HashMap<&'s str, Option<ShapeId>>>,
     seen: HashSet<(ShapeId, ShapeId)>,
     /// Pairs of shapes of one place.
     pending: Vec<(ShapeId, ShapeId)>,
@@ -44,7 +41,7 @@ struct Walk<'s> {
     left: usize,
 }
 
-impl<'s> Walk<'s> {
+impl Walk<'_> {
     fn beside(&mut self, left: ShapeId, right: ShapeId) {
         let has_more = |id| {
             let shape = self.shapes.get(id);
@@ -72,10 +69,12 @@ impl<'s> Walk<'s> {
     fn compare(&mut self, left: ShapeId, right: ShapeId) {
         let shapes = self.shapes;
         match (shapes.get(left), shapes.get(right)) {
-            (Shape::Named(slot), _) => self.beside(slot.shape, right),
-            (_, Shape::Named(slot)) => self.beside(left, slot.shape),
-            (Shape::Union(union), _) => union.branches.iter().for_each(|branch| self.beside(branch.shape, right)),
-            (_, Shape::Union(union)) => union.branches.iter().for_each(|branch| self.beside(left, branch.shape)),
+            (one @ (Shape::Named(_) | Shape::Union(_)), _) => {
+                one.inline().into_iter().for_each(|part| self.beside(part, right));
+            }
+            (_, other @ (Shape::Named(_) | Shape::Union(_))) => {
+                other.inline().into_iter().for_each(|part| self.beside(left, part));
+            }
             (one, other) if one.is_array() && other.is_array() => {
                 for index in 0..=one.inline().len().max(other.inline().len()) {
                     if let (Some(one), Some(other)) = (one.item(index), other.item(index)) {
@@ -84,46 +83,35 @@ impl<'s> Walk<'s> {
                 }
             }
             (Shape::Map(value), Shape::Map(other)) => self.beside(value.shape, other.shape),
-            (Shape::Map(value), Shape::Struct(_)) => {
-                shapes.get(right).children().into_iter().for_each(|child| self.beside(value.shape, child));
-            }
-            (Shape::Struct(_), Shape::Map(value)) => {
-                shapes.get(left).children().into_iter().for_each(|child| self.beside(value.shape, child));
+            (Shape::Map(value), object @ Shape::Struct(_)) | (object @ Shape::Struct(_), Shape::Map(value)) => {
+                object.children().into_iter().for_each(|child| self.beside(value.shape, child));
             }
             (Shape::Struct(one), Shape::Struct(other)) => {
-                self.declared((left, one), (right, other));
-                self.declared((right, other), (left, one));
+                self.declared(left, one, other);
+                self.declared(right, other, one);
             }
             _ => {}
         }
     }
 
     /// Adds to a struct the properties that another one declares.
-    fn declared(&mut self, own: (ShapeId, &'s StructShape), other: (ShapeId, &'s StructShape)) {
-        let keys = |object: &'s StructShape| {
-            let fields = object.fields.iter().map(|field| (field.wire.as_str(), Some(field.slot.shape)));
-            fields.chain(object.tag.iter().map(|tag| (tag.as_str(), None))).collect()
-        };
-        let known = self.keys.entry(own.0).or_insert_with(|| keys(own.1));
-        let mut below = Vec::new();
-        for field in &other.1.fields {
-            match (known.get(field.wire.as_str()), own.1.unknown) {
-                (Some(Some(shape)), _) => below.push((*shape, field.slot.shape)),
-                (None, Unknown::Keep(slot)) => below.push((slot.shape, field.slot.shape)),
-                (None, Unknown::Ignore) => drop(self.losing.insert(own.0)),
-                (None, Unknown::Deny) | (Some(None), _) => {}
+    fn declared(&mut self, id: ShapeId, own: &StructShape, other: &StructShape) {
+        let known: HashMap<&str, Option<ShapeId>> = keys(own).collect();
+        for (key, shape) in keys(other) {
+            match (known.get(key), own.unknown, shape) {
+                (Some(Some(own)), _, Some(other)) => self.beside(*own, other),
+                (None, Unknown::Keep(slot), Some(other)) => self.beside(slot.shape, other),
+                (None, Unknown::Ignore, _) => drop(self.losing.insert(id)),
+                _ => {}
             }
         }
-        if let Some(tag) = other.1.tag.as_deref()
-            && own.1.unknown == Unknown::Ignore
-            && !known.contains_key(tag)
-        {
-            self.losing.insert(own.0);
-        }
-        for (one, other) in below {
-            self.beside(one, other);
-        }
     }
+}
+
+/// Returns the shapes of a struct's properties; the tag has none.
+fn keys(object: &StructShape) -> impl Iterator<Item = (&str, Option<ShapeId>)> {
+    let fields = object.fields.iter().map(|field| (field.wire.as_str(), Some(field.slot.shape)));
+    fields.chain(object.tag.iter().map(|tag| (tag.as_str(), None)))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The texts for people in a schema.
 
 use mcp_bindgen_model::visible;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::bundle::NAMED_SCHEMAS;
 use crate::normalize::WORDING;
@@ -35,26 +35,31 @@ pub fn listed(names: impl IntoIterator<Item = String>, most: usize) -> String {
     if more > 0 { format!("{names} and {more} more") } else { names }
 }
 
-/// Returns the schema without descriptive keywords.
-pub(crate) fn without_wording(schema: &Value) -> Value {
+/// Changes the keywords of a schema, and of the schemas inside it.
+fn change(schema: &mut Value, each: &mut dyn FnMut(&mut Map<String, Value>)) {
     match schema {
         Value::Object(keywords) => {
-            let kept = keywords.iter().filter(|(keyword, _)| !WORDING.contains(&keyword.as_str()));
-            let kept = kept.map(|(keyword, value)| {
-                let value = match value {
+            each(keywords);
+            for (keyword, value) in keywords {
+                match value {
                     Value::Object(named) if NAMED_SCHEMAS.contains(&keyword.as_str()) => {
-                        named.iter().map(|(name, schema)| (name.clone(), without_wording(schema))).collect()
+                        named.values_mut().for_each(|schema| change(schema, each));
                     }
-                    value if DATA.contains(&keyword.as_str()) => value.clone(),
-                    value => without_wording(value),
-                };
-                (keyword.clone(), value)
-            });
-            Value::Object(kept.collect())
+                    value if !DATA.contains(&keyword.as_str()) => change(value, each),
+                    _ => {}
+                }
+            }
         }
-        Value::Array(schemas) => schemas.iter().map(without_wording).collect(),
-        other => other.clone(),
+        Value::Array(schemas) => schemas.iter_mut().for_each(|schema| change(schema, each)),
+        _ => {}
     }
+}
+
+/// Returns the schema without descriptive keywords.
+pub(crate) fn without_wording(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    change(&mut schema, &mut |keywords| keywords.retain(|keyword, _| !WORDING.contains(&keyword.as_str())));
+    schema
 }
 
 /// Removes invisible characters from the titles and descriptions of a schema. Names and values stay.
@@ -65,45 +70,26 @@ pub(crate) fn without_wording(schema: &Value) -> Value {
 /// assert_eq!(schema, serde_json::json!({ "description": "Reads.", "enum": ["a\u{200b}"] }));
 /// ```
 pub fn visible_texts(schema: &mut Value) {
-    match schema {
-        Value::Object(keywords) => {
-            for (keyword, value) in keywords {
-                match (keyword.as_str(), value) {
-                    ("title" | "description", Value::String(text)) => *text = visible(text).trim().to_owned(),
-                    (keyword, Value::Object(members)) if NAMED_SCHEMAS.contains(&keyword) => {
-                        members.values_mut().for_each(visible_texts);
-                    }
-                    (keyword, value) if !DATA.contains(&keyword) => visible_texts(value),
-                    _ => {}
-                }
+    change(schema, &mut |keywords| {
+        for keyword in ["title", "description"] {
+            if let Some(Value::String(text)) = keywords.get_mut(keyword) {
+                *text = visible(text).trim().to_owned();
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(visible_texts),
-        _ => {}
-    }
+    });
 }
 
-/// Returns the descriptions in a schema, in its order.
+/// Returns the descriptions in a schema, outermost first.
 ///
 /// ```
 /// let schema = serde_json::json!({ "description": "a", "properties": { "n": { "description": "b" } } });
 /// assert_eq!(mcp_bindgen_schema::descriptions(&schema), ["a", "b"]);
 /// ```
 #[must_use]
-pub fn descriptions(schema: &Value) -> Vec<&str> {
-    match schema {
-        Value::Object(keywords) => keywords
-            .iter()
-            .flat_map(|(keyword, value)| match (keyword.as_str(), value) {
-                ("description", Value::String(text)) => vec![text.as_str()],
-                (keyword, Value::Object(members)) if NAMED_SCHEMAS.contains(&keyword) => {
-                    members.values().flat_map(descriptions).collect()
-                }
-                (keyword, value) if !DATA.contains(&keyword) => descriptions(value),
-                _ => Vec::new(),
-            })
-            .collect(),
-        Value::Array(schemas) => schemas.iter().flat_map(descriptions).collect(),
-        _ => Vec::new(),
-    }
+pub fn descriptions(schema: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    change(&mut schema.clone(), &mut |keywords| {
+        found.extend(keywords.get("description").and_then(Value::as_str).map(str::to_owned));
+    });
+    found
 }

@@ -1,11 +1,9 @@
 //! The wrapper that servers add to results that are not objects, because structured content must be one.
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 
 use crate::diagnostics::Reporter;
-use crate::{Document, Field, Presence, Role, Shape, ShapeId};
+use crate::{Document, Field, Presence, Role, Shape};
 
 /// The only field of the wrapper.
 pub const WRAPPER_FIELD: &str = "result";
@@ -38,20 +36,8 @@ pub fn wrapped_field<'d>(output_schema: &Value, document: &'d Document) -> Optio
     let Shape::Struct(object) = document.shapes.get(document.root) else { return None };
     let [field] = object.fields.as_slice() else { return None };
     let is_wrapper = field.wire == WRAPPER_FIELD && field.presence == Presence::Required && says_so(output_schema);
-    (is_wrapper && !leads_to(document, field.slot.shape)).then_some(field)
-}
-
-/// Returns `true` if values of a shape can hold one of the root.
-fn leads_to(document: &Document, from: ShapeId) -> bool {
-    let mut seen = HashSet::from([from]);
-    let mut pending = vec![from];
-    while let Some(shape) = pending.pop() {
-        if shape == document.root {
-            return true;
-        }
-        pending.extend(document.shapes.get(shape).inline().into_iter().filter(|inner| seen.insert(*inner)));
-    }
-    false
+    let mut below = document.shapes.reached([field.slot.shape], Shape::inline);
+    (is_wrapper && !below.any(|shape| shape == document.root)).then_some(field)
 }
 
 /// Returns `true` if an outputSchema says that it is of a wrapper.

@@ -86,14 +86,9 @@ impl Draft {
         self <= Self::D7
     }
 
-    /// Returns the keyword by which a schema names itself.
-    fn id(self) -> &'static str {
-        if self == Self::D4 { "id" } else { "$id" }
-    }
-
-    /// Returns `true` if `exclusiveMinimum: true` belongs to `minimum`.
-    pub(crate) fn has_exclusive_flags(self) -> bool {
-        matches!(self, Self::D4 | Self::Unsaid)
+    /// Returns `true` if a schema has a `$ref` that hides its other keywords.
+    pub(crate) fn hides_siblings(self, schema: &Map<String, Value>) -> bool {
+        self.ref_stands_alone() && lookup(schema, "$ref").is_some_and(Value::is_string)
     }
 
     /// Returns `true` if a keyword is a reference.
@@ -190,16 +185,8 @@ impl<'a> Bundle<'a> {
     /// Returns the base URI of the schema at a pointer.
     #[must_use]
     pub fn base_of(&self, pointer: &str) -> &str {
-        let mut place = pointer;
-        loop {
-            if let Some(base) = self.bases.get(place) {
-                return base;
-            }
-            match place.rsplit_once('/') {
-                Some((parent, _)) => place = parent,
-                None => return "",
-            }
-        }
+        let parents = std::iter::successors(Some(pointer), |place| Some(place.rsplit_once('/')?.0));
+        parents.filter_map(|place| self.bases.get(place)).next().map_or("", |base| base)
     }
 
     fn index(&mut self, schema: &'a Value, pointer: &mut String, base: &Arc<str>, depth: usize) {
@@ -220,8 +207,8 @@ impl<'a> Bundle<'a> {
         if pointer.len() > LONGEST {
             return base;
         }
-        if let Some(id) = text(self.draft.id()).filter(|_| !(self.draft.ref_stands_alone() && map.contains_key("$ref")))
-        {
+        let id = text(if self.draft == Draft::D4 { "id" } else { "$id" });
+        if let Some(id) = id.filter(|_| !self.draft.hides_siblings(map)) {
             let (document, fragment) = uri::split(id);
             if !document.is_empty() && base.len() + document.len() <= LONGEST_URI {
                 base = Arc::from(uri::resolve(&base, document));
@@ -253,33 +240,22 @@ pub fn subschemas<'a>(
     visit: &mut dyn FnMut(&'a str, &'a Value, &mut String),
 ) {
     for (key, value) in map {
-        let outside = pointer.len();
+        let mut enter = |steps: &[&str], schema| {
+            let outside = pointer.len();
+            steps.iter().for_each(|step| push(pointer, step));
+            visit(key, schema, pointer);
+            pointer.truncate(outside);
+        };
         match value {
-            Value::Object(_) | Value::Bool(_) if SCHEMA.contains(&key.as_str()) => {
-                push(pointer, key);
-                visit(key, value, pointer);
-            }
+            Value::Object(_) | Value::Bool(_) if SCHEMA.contains(&key.as_str()) => enter(&[key], value),
             Value::Array(items) if SCHEMA_LIST.contains(&key.as_str()) => {
-                push(pointer, key);
-                let list = pointer.len();
-                for (position, item) in items.iter().enumerate() {
-                    push(pointer, &position.to_string());
-                    visit(key, item, pointer);
-                    pointer.truncate(list);
-                }
+                items.iter().enumerate().for_each(|(index, item)| enter(&[key, &index.to_string()], item));
             }
             Value::Object(named) if NAMED_SCHEMAS.contains(&key.as_str()) => {
-                push(pointer, key);
-                let table = pointer.len();
-                for (name, item) in named {
-                    push(pointer, name);
-                    visit(key, item, pointer);
-                    pointer.truncate(table);
-                }
+                named.iter().for_each(|(name, item)| enter(&[key, name], item));
             }
             _ => {}
         }
-        pointer.truncate(outside);
     }
 }
 

@@ -67,8 +67,8 @@ impl<'v> Equality<'v> {
             && lengths(asserted) == lengths(other_asserted)
             && limits(&asserted.minimum, &other_asserted.minimum)
             && limits(&asserted.maximum, &other_asserted.maximum)
-            && asserted.multiple_of.as_ref().map(number::Exact)
-                == other_asserted.multiple_of.as_ref().map(number::Exact)
+            && asserted.multiple_of.as_ref().map(number::Decimal::of)
+                == other_asserted.multiple_of.as_ref().map(number::Decimal::of)
             && (&asserted.pattern, &asserted.format) == (&other_asserted.pattern, &other_asserted.format)
             && asserted.unique_items == other_asserted.unique_items
             && asserted.unevaluated == other_asserted.unevaluated

@@ -1,7 +1,6 @@
 //! The values that a schema allows, kind by kind: a set that can be united and intersected.
 
-use std::collections::HashSet;
-use std::hash::Hash;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
 
@@ -10,6 +9,7 @@ use super::numbers::Numbers;
 use super::objects::ObjectAlternative;
 use crate::normalize::Kinds;
 use crate::number::{ByValue, distinct};
+use crate::shape::Shape;
 
 /// From this many kinds on, those that allow everything are one branch.
 const MANY_KINDS: usize = 4;
@@ -19,60 +19,16 @@ pub(super) const MOST_ALTERNATIVES: usize = 300;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Alternatives {
     pub(super) null: bool,
-    pub(super) booleans: Choice<bool>,
+    pub(super) booleans: BTreeSet<bool>,
     pub(super) numbers: Numbers,
-    pub(super) strings: Choice<String>,
+    /// The strings; any, if they are not listed.
+    pub(super) strings: Option<Vec<String>>,
     pub(super) arrays: Vec<ArrayAlternative>,
     pub(super) objects: Vec<ObjectAlternative>,
     /// Arrays and objects given as they are, by `enum` or `const`.
     pub(super) literals: Vec<Value>,
     /// `true` if there were too many alternatives to distinguish.
     pub(super) overflowed: bool,
-}
-
-/// Values of a kind: any of them, or a list.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Choice<T> {
-    Any,
-    Only(Vec<T>),
-}
-
-impl<T: Clone + Eq + Hash> Choice<T> {
-    const NONE: Self = Self::Only(Vec::new());
-
-    pub(super) fn is_none(&self) -> bool {
-        matches!(self, Self::Only(values) if values.is_empty())
-    }
-
-    fn unite(&mut self, other: &Self) {
-        match (&mut *self, other) {
-            (_, Self::Only(right)) if right.is_empty() => {}
-            (Self::Only(left), Self::Only(right)) => {
-                let known: HashSet<&T> = left.iter().collect();
-                let mut new: Vec<T> = right.iter().filter(|value| !known.contains(value)).cloned().collect();
-                left.append(&mut new);
-            }
-            _ => *self = Self::Any,
-        }
-    }
-
-    fn intersect(&mut self, other: &Self) {
-        match (&mut *self, other) {
-            (_, Self::Any) => {}
-            (Self::Any, other) => *self = other.clone(),
-            (Self::Only(left), Self::Only(right)) => {
-                let known: HashSet<&T> = right.iter().collect();
-                left.retain(|value| known.contains(value));
-            }
-        }
-    }
-}
-
-impl Choice<bool> {
-    /// Widens a choice to any value if it contains several values.
-    fn or_both(self) -> Self {
-        if matches!(&self, Self::Only(values) if values.len() > 1) { Self::Any } else { self }
-    }
 }
 
 impl Alternatives {
@@ -87,15 +43,13 @@ impl Alternatives {
     pub(super) fn of_kinds(kinds: Kinds) -> Self {
         Self {
             null: kinds.has(Kinds::NULL),
-            booleans: if kinds.has(Kinds::BOOLEAN) { Choice::Any } else { Choice::NONE },
-            numbers: if kinds.has(Kinds::NUMBER) {
-                Numbers::ANY
-            } else if kinds.has(Kinds::INTEGER) {
-                Numbers::INTEGERS
-            } else {
-                Numbers::NONE
+            booleans: [false, true].into_iter().filter(|_| kinds.has(Kinds::BOOLEAN)).collect(),
+            numbers: match kinds {
+                kinds if kinds.has(Kinds::NUMBER) => Numbers::ANY,
+                kinds if kinds.has(Kinds::INTEGER) => Numbers::INTEGERS,
+                _ => Numbers::NONE,
             },
-            strings: if kinds.has(Kinds::STRING) { Choice::Any } else { Choice::NONE },
+            strings: (!kinds.has(Kinds::STRING)).then(Vec::new),
             arrays: kinds.has(Kinds::ARRAY).then(ArrayAlternative::default).into_iter().collect(),
             objects: kinds.has(Kinds::OBJECT).then(ObjectAlternative::default).into_iter().collect(),
             literals: Vec::new(),
@@ -105,19 +59,18 @@ impl Alternatives {
 
     pub(super) fn of_values(values: &[Value]) -> Self {
         let mut all = Self::nothing();
-        let (mut booleans, mut numbers, mut strings) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut numbers, mut strings) = (Vec::new(), Vec::new());
         for value in values {
             match value {
                 Value::Null => all.null = true,
-                Value::Bool(value) => booleans.push(*value),
+                Value::Bool(value) => drop(all.booleans.insert(*value)),
                 Value::Number(number) => numbers.push(number.clone()),
                 Value::String(text) => strings.push(text.clone()),
                 Value::Array(_) | Value::Object(_) => all.literals.push(value.clone()),
             }
         }
-        all.booleans = Choice::Only(distinct(&booleans, |value| value)).or_both();
         all.numbers = Numbers::listed(&numbers);
-        all.strings = Choice::Only(distinct(&strings, |text| text));
+        all.strings = Some(distinct(&strings, |text| text));
         all.literals = distinct(&all.literals, ByValue);
         all
     }
@@ -125,16 +78,12 @@ impl Alternatives {
     /// Creates the values of all of them.
     pub(super) fn union<'u>(all: impl IntoIterator<Item = &'u Self>) -> Self {
         let mut union = Self::nothing();
-        let mut strings = Some(Vec::new());
-        let mut numbers = Vec::new();
+        let (mut strings, mut is_any_string, mut numbers) = (Vec::new(), false, Vec::new());
         for one in all {
             union.null |= one.null;
-            union.booleans.unite(&one.booleans);
-            union.booleans = union.booleans.or_both();
-            match (&one.strings, &mut strings) {
-                (Choice::Only(more), Some(strings)) => strings.extend_from_slice(more),
-                (Choice::Any, _) | (_, None) => strings = None,
-            }
+            union.booleans.extend(&one.booleans);
+            strings.extend(one.strings.iter().flatten().cloned());
+            is_any_string |= one.strings.is_none();
             numbers.push(&one.numbers);
             add_new(&mut union.arrays, &one.arrays);
             add_new(&mut union.objects, &one.objects);
@@ -142,7 +91,7 @@ impl Alternatives {
             union.overflowed |= one.overflowed;
             union.bound();
         }
-        union.strings = strings.map_or(Choice::Any, |strings| Choice::Only(distinct(&strings, |text| text)));
+        union.strings = (!is_any_string).then(|| distinct(&strings, |text| text));
         union.numbers = Numbers::union(&numbers);
         union.literals = distinct(&union.literals, ByValue);
         union
@@ -151,9 +100,14 @@ impl Alternatives {
     pub(super) fn intersect(&mut self, other: &Self) {
         self.intersect_literals(other);
         self.null &= other.null;
-        self.booleans.intersect(&other.booleans);
+        self.booleans.retain(|value| other.booleans.contains(value));
         self.numbers.intersect(&other.numbers);
-        self.strings.intersect(&other.strings);
+        if let (Some(strings), Some(others)) = (&mut self.strings, &other.strings) {
+            let others: HashSet<&String> = others.iter().collect();
+            strings.retain(|text| others.contains(text));
+        } else if self.strings.is_none() {
+            self.strings.clone_from(&other.strings);
+        }
         self.arrays = pairs(&self.arrays, &other.arrays, ArrayAlternative::intersection);
         self.objects = pairs(&self.objects, &other.objects, ObjectAlternative::intersection);
         self.overflowed |= other.overflowed;
@@ -183,22 +137,41 @@ impl Alternatives {
     pub(super) fn weight(&self) -> usize {
         // Listed values are many, and quickly hashed.
         const VALUES: usize = 8;
-        let strings = if let Choice::Only(strings) = &self.strings { strings.len() } else { 0 };
-        1 + (strings + self.numbers.weight() + self.literals.len()) / VALUES
+        1 + (self.strings.as_ref().map_or(0, Vec::len) + self.numbers.weight() + self.literals.len()) / VALUES
             + self.arrays.iter().map(ArrayAlternative::weight).sum::<usize>()
             + self.objects.iter().map(ObjectAlternative::weight).sum::<usize>()
     }
 
+    /// Returns how many ways there are to be of one kind.
+    pub(super) fn ways(&self) -> usize {
+        self.arrays.len().max(self.objects.len())
+    }
+
     /// Returns the kinds of which every value is allowed, leaving out `null`.
-    pub(super) fn open_kinds(&self) -> Vec<Kinds> {
+    fn open_kinds(&self) -> Vec<Kinds> {
         let kinds = [
-            (Kinds::BOOLEAN, self.booleans == Choice::Any),
+            (Kinds::BOOLEAN, self.booleans.len() == 2),
             (Kinds::NUMBER, self.numbers.is_any()),
-            (Kinds::STRING, self.strings == Choice::Any),
+            (Kinds::STRING, self.strings.is_none()),
             (Kinds::ARRAY, self.arrays.iter().any(ArrayAlternative::is_open)),
             (Kinds::OBJECT, self.objects.iter().any(ObjectAlternative::is_open)),
         ];
         kinds.into_iter().filter_map(|(kind, open)| open.then_some(kind)).collect()
+    }
+
+    /// Takes the kinds out of which everything is allowed, and `null`.
+    pub(super) fn take_open_kinds(&mut self) -> Kinds {
+        let kinds = self.open_kinds();
+        for kind in &kinds {
+            match *kind {
+                Kinds::BOOLEAN => self.booleans.clear(),
+                Kinds::NUMBER => self.numbers = Numbers::NONE,
+                Kinds::STRING => self.strings = Some(Vec::new()),
+                Kinds::ARRAY => self.arrays.clear(),
+                _ => self.objects.clear(),
+            }
+        }
+        kinds.into_iter().fold(Kinds::NULL, |all, kind| all | kind)
     }
 
     pub(super) fn is_anything(&self) -> bool {
@@ -210,10 +183,39 @@ impl Alternatives {
         self.null && self.open_kinds().len() >= MANY_KINDS
     }
 
+    pub(super) fn has_strings(&self) -> bool {
+        self.strings.as_ref().is_none_or(|listed| !listed.is_empty())
+    }
+
     /// Returns how many ways there are, leaving out `null` and literals.
     pub(super) fn count(&self) -> usize {
-        let of_one_way = [!self.booleans.is_none(), !self.numbers.is_none(), !self.strings.is_none()];
-        of_one_way.into_iter().map(usize::from).sum::<usize>() + self.arrays.len() + self.objects.len()
+        let scalars = [!self.booleans.is_empty(), !self.numbers.is_none(), self.has_strings()];
+        scalars.into_iter().filter(|has| *has).count() + self.arrays.len() + self.objects.len()
+    }
+
+    /// Returns `true` if nothing is allowed, leaving out `null`.
+    pub(super) fn is_empty(&self) -> bool {
+        self.count() == 0 && self.literals.is_empty()
+    }
+
+    /// Returns the values, if all are listed.
+    pub(super) fn listed(&self) -> Option<impl Iterator<Item = Value>> {
+        let (Some(texts), Numbers::Only(numbers)) = (&self.strings, &self.numbers) else { return None };
+        let is_open = self.null || self.booleans.len() == 2 || !self.arrays.is_empty() || !self.objects.is_empty();
+        let texts = texts.iter().cloned().map(Value::from);
+        let numbers = numbers.iter().cloned().map(Value::from);
+        let booleans = self.booleans.iter().copied().map(Value::from);
+        (!is_open).then(|| texts.chain(numbers).chain(booleans).chain(self.literals.iter().cloned()))
+    }
+
+    /// Returns the shape of listed values.
+    pub(super) fn enumeration(&self) -> Option<Shape> {
+        let values: Vec<Value> = self.listed()?.collect();
+        let texts: Option<Vec<String>> = values.iter().map(|value| value.as_str().map(str::to_owned)).collect();
+        match texts {
+            Some(texts) => (!texts.is_empty()).then_some(Shape::TextEnum(texts)),
+            None => Some(Shape::LiteralEnum(values)),
+        }
     }
 
     /// Returns `true` if every array and every object is allowed.

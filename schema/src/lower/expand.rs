@@ -1,79 +1,49 @@
 //! Expands a schema to its alternatives: references, `allOf`, `anyOf` and `oneOf` are resolved on one level; nested
 //! schemas stay lists.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::Conjunction;
-use super::alternatives::Alternatives;
-use super::arrays::{ArrayAlternative, Rest};
-use super::index;
-use super::numbers::{Numbers, Range};
-use super::objects::{Additional, ObjectAlternative, merge_requirements};
-use crate::diagnostics::{CIRCULAR_REF, LIMIT, Reporter};
+use super::alternatives::{Alternatives, MOST_ALTERNATIVES};
+use super::arrays::ArrayAlternative;
+use super::numbers::Numbers;
+use super::objects::{Additional, ObjectAlternative, extend, merge_requirements};
+use super::{Conjunction, Lowering};
+use crate::diagnostics::{CIRCULAR_REF, LIMIT};
 use crate::normalize::{Node, SchemaId, Schemas, WORDING, Wraps};
 
 /// References and combinations nest at most this deep on one level.
 const DEEPEST: usize = 100;
 /// The budget for combining schemas, plus a part for each schema of the document: the cost of comparing and copying.
 /// Real documents use less than a tenth.
-const COST: usize = 10_000;
-const COST_OF_SCHEMA: usize = 150;
+pub(super) const COST: usize = 10_000;
+pub(super) const COST_OF_SCHEMA: usize = 150;
 
-#[derive(Debug)]
-pub(super) struct Expander {
-    known: HashMap<SchemaId, Rc<Alternatives>>,
-    /// The schemas being expanded, outermost first.
-    open: Vec<SchemaId>,
-    /// The outermost index in `open` that a cycle has reached since the last read.
-    cycle: Option<usize>,
-    names: HashMap<SchemaId, Rc<Vec<String>>>,
-    /// The rest of the budget.
-    left: usize,
-    anything: Rc<Alternatives>,
-}
-
-impl Expander {
-    pub(super) fn new(schemas: &Schemas<'_>) -> Self {
-        Self {
-            known: HashMap::new(),
-            open: Vec::new(),
-            cycle: None,
-            names: HashMap::new(),
-            left: COST + COST_OF_SCHEMA * schemas.len(),
-            anything: Rc::new(Alternatives::anything()),
-        }
-    }
-
-    pub(super) fn all(
-        &mut self,
-        schemas: &Schemas<'_>,
-        conjunction: &[SchemaId],
-        reporter: &mut Reporter,
-    ) -> Rc<Alternatives> {
+impl Lowering<'_, '_> {
+    /// Returns the values that schemas allow.
+    pub(super) fn allowed(&mut self, schemas: &[SchemaId]) -> Rc<Alternatives> {
         let mut all: Option<Rc<Alternatives>> = None;
-        for id in conjunction {
-            if let Some(part) = self.one(schemas, *id, reporter) {
+        for id in schemas {
+            if let Some(part) = self.one(*id) {
                 all = Some(match all {
                     None => part,
                     Some(all) => Rc::new(self.narrowed(Rc::unwrap_or_clone(all), &part)),
                 });
             }
         }
-        all.unwrap_or_else(|| Rc::clone(&self.anything))
+        all.unwrap_or_else(|| Rc::new(Alternatives::anything()))
     }
 
     /// Counts a cost; says whether it can be afforded.
     pub(super) fn affords(&mut self, cost: usize) -> bool {
-        let affords = cost <= self.left;
-        self.left = if affords { self.left - cost } else { 0 };
+        let affords = cost <= self.cost_left;
+        self.cost_left = if affords { self.cost_left - cost } else { 0 };
         affords
     }
 
     /// Returns the intersection, or `alternatives` if the intersection is too expensive.
     fn narrowed(&mut self, mut alternatives: Alternatives, other: &Alternatives) -> Alternatives {
-        let ways = |one: &Alternatives| 1 + one.arrays.len().max(one.objects.len());
-        let cost = alternatives.weight() * ways(other) + other.weight() * ways(&alternatives);
+        let cost = alternatives.weight() * (1 + other.ways()) + other.weight() * (1 + alternatives.ways());
         if self.affords(cost) {
             alternatives.intersect(other);
         }
@@ -81,80 +51,77 @@ impl Expander {
     }
 
     /// Expands a schema, or returns `None` if it only refers to itself.
-    fn one(&mut self, schemas: &Schemas<'_>, id: SchemaId, reporter: &mut Reporter) -> Option<Rc<Alternatives>> {
-        if let Some(known) = self.known.get(&id) {
+    fn one(&mut self, id: SchemaId) -> Option<Rc<Alternatives>> {
+        if let Some(known) = self.expanded.get(&id) {
             return Some(Rc::clone(known));
         }
-        let node = schemas.get(id);
         if let Some(place) = self.open.iter().position(|open| *open == id) {
-            self.cycle = Some(self.cycle.map_or(place, |cycle| cycle.min(place)));
+            self.cycle = self.cycle.into_iter().chain([place]).min();
             return None;
         }
         if self.open.len() >= DEEPEST || !self.affords(1) {
-            let message = if self.left == 0 {
+            let message = if self.cost_left == 0 {
                 "the schemas combine in too many ways"
             } else {
                 "too many levels of references and combinations"
             };
-            reporter.say(LIMIT, &node.pointer, message);
-            return Some(Rc::clone(&self.anything));
+            self.say(LIMIT, &[id], message);
+            return Some(Rc::new(Alternatives::anything()));
         }
         let outer_cycle = self.cycle.take();
         self.open.push(id);
-        let alternatives = match node.wraps() {
-            Wraps::One(target) => self.one(schemas, target, reporter).unwrap_or_else(|| {
-                if node.reference.is_some() {
-                    reporter.say(CIRCULAR_REF, &node.pointer, "");
+        let node = self.schemas.get(id);
+        let alternatives = if let Wraps::One(target) = node.wraps() {
+            let is_reference = node.reference.is_some();
+            self.one(target).unwrap_or_else(|| {
+                if is_reference {
+                    self.say(CIRCULAR_REF, &[id], "");
                 }
-                Rc::clone(&self.anything)
-            }),
-            Wraps::Any(_) | Wraps::Nothing => Rc::new(self.expand(schemas, id, node, reporter)),
+                Rc::new(Alternatives::anything())
+            })
+        } else {
+            Rc::new(self.expand(id))
         };
         self.open.pop();
         let depends_on_outer = self.cycle.is_some_and(|cycle| cycle < self.open.len());
-        self.cycle = match (self.cycle.filter(|_| depends_on_outer), outer_cycle) {
-            (Some(left), Some(right)) => Some(left.min(right)),
-            (left, right) => left.or(right),
-        };
+        self.cycle = self.cycle.filter(|_| depends_on_outer).into_iter().chain(outer_cycle).min();
         if alternatives.overflowed {
-            reporter.say(LIMIT, &node.pointer, "too many alternatives to tell apart");
+            self.say(LIMIT, &[id], "too many alternatives to tell apart");
         }
         if !depends_on_outer {
-            self.known.insert(id, Rc::clone(&alternatives));
+            self.expanded.insert(id, Rc::clone(&alternatives));
         }
         Some(alternatives)
     }
 
-    fn expand(&mut self, schemas: &Schemas<'_>, id: SchemaId, node: &Node, reporter: &mut Reporter) -> Alternatives {
+    fn expand(&mut self, id: SchemaId) -> Alternatives {
+        let node = self.schemas.get(id);
         if node.never {
             return Alternatives::nothing();
         }
-        let mut all = own(schemas, id, node);
-        if let Some(reference) = node.reference
-            && let Some(target) = self.one(schemas, reference, reporter)
-        {
-            all = self.narrowed(all, &target);
-        }
-        for part in &node.all_of {
-            if let Some(part) = self.one(schemas, *part, reporter) {
+        let parts: Vec<SchemaId> = node.reference.iter().chain(&node.all_of).copied().collect();
+        let choices: Vec<Vec<SchemaId>> = node.any_of.iter().chain(&node.one_of).cloned().collect();
+        let is_choice = matches!(node.wraps(), Wraps::Any(_));
+        let mut all = own(self.schemas, id);
+        for part in parts {
+            if let Some(part) = self.one(part) {
                 all = self.narrowed(all, &part);
             }
         }
-        for branches in node.any_of.iter().chain(&node.one_of) {
-            let branches: Vec<_> = branches.iter().filter_map(|branch| self.one(schemas, *branch, reporter)).collect();
+        for branches in choices {
+            let branches: Vec<_> = branches.into_iter().filter_map(|branch| self.one(branch)).collect();
             let any = self.any(&branches);
-            all = if matches!(node.wraps(), Wraps::Any(_)) { any } else { self.narrowed(all, &any) };
+            all = if is_choice { any } else { self.narrowed(all, &any) };
         }
-        self.name_conditional_properties(schemas, node, &mut all);
+        self.name_conditional_properties(id, &mut all);
         all
     }
 
     fn any(&mut self, branches: &[Rc<Alternatives>]) -> Alternatives {
-        let ways = |one: &Rc<Alternatives>| one.arrays.len().max(one.objects.len());
-        let (ways, weight) =
-            branches.iter().fold((1, 0), |(all, weight), one| (all + ways(one), weight + one.weight()));
+        let ways = 1 + branches.iter().map(|one| one.ways()).sum::<usize>();
+        let weight: usize = branches.iter().map(|one| one.weight()).sum();
         // Each way is compared with those before it; most differ at the first look.
-        if !self.affords(weight + ways.min(super::alternatives::MOST_ALTERNATIVES) * ways) {
+        if !self.affords(weight + ways.min(MOST_ALTERNATIVES) * ways) {
             return Alternatives::anything();
         }
         let mut any = Alternatives::union(branches.iter().map(Rc::as_ref));
@@ -163,82 +130,70 @@ impl Expander {
     }
 
     /// Names conditional properties, which may have any value if their condition is false.
-    fn name_conditional_properties(&mut self, schemas: &Schemas<'_>, node: &Node, all: &mut Alternatives) {
-        if node.conditional.is_empty() || all.objects.is_empty() {
+    fn name_conditional_properties(&mut self, id: SchemaId, all: &mut Alternatives) {
+        if self.schemas.get(id).conditional.is_empty() || all.objects.is_empty() {
             return;
         }
-        let below: Vec<_> = node.conditional.iter().map(|id| self.names_below(schemas, *id)).collect();
-        let count: usize = below.iter().flatten().map(|names| names.len()).sum();
-        let is_whole = below.iter().all(Option::is_some) && self.affords(count * all.objects.len());
-        let mut known = HashSet::new();
-        let names: Vec<String> =
-            below.iter().flatten().flat_map(|names| names.iter()).filter(|name| known.insert(*name)).cloned().collect();
+        let names = self.conditional_names(id).filter(|names| self.affords(names.len() * all.objects.len()));
         for object in &mut all.objects {
-            if is_whole {
-                index::extend(&mut object.named, &names);
-            } else if object.additional == Additional::Unsaid {
-                object.additional = Additional::Of(Conjunction::new());
+            match &names {
+                Some(names) => extend(&mut object.named, names),
+                None if object.additional == Additional::Unsaid => {
+                    object.additional = Additional::Of(Conjunction::new());
+                }
+                None => {}
             }
         }
     }
 
-    /// Returns the keys that a schema declares, requires or names for its object; `None` if there are too many.
-    fn names_below(&mut self, schemas: &Schemas<'_>, id: SchemaId) -> Option<Rc<Vec<String>>> {
-        if let Some(known) = self.names.get(&id).cloned() {
-            return Some(known);
-        }
-        let (mut names, mut known) = (Vec::new(), HashSet::new());
-        let (mut below, mut seen) = (vec![id], HashSet::from([id]));
-        while let Some(id) = below.pop() {
-            let node = schemas.get(id);
-            let branches = node.any_of.iter().chain(&node.one_of).flatten();
-            let parts = node.all_of.iter().chain(&node.conditional).chain(&node.reference).chain(branches);
-            below.extend(parts.copied().filter(|part| seen.insert(*part)).collect::<Vec<_>>().into_iter().rev());
-            let properties = node.properties.iter().map(|(name, _)| name);
-            let found = properties.chain(&node.required).chain(&node.named);
-            names.extend(found.filter(|name| known.insert(*name)).cloned());
-            let cost = 1 + node.properties.len() + node.required.len() + node.named.len() + below.len();
-            if !self.affords(cost) {
-                return None;
+    /// Returns the keys that the conditional schemas of a schema declare, require or name for its object; `None` if
+    /// there are too many.
+    fn conditional_names(&mut self, id: SchemaId) -> Option<Vec<String>> {
+        let (mut names, mut known, mut seen, mut cost) = (Vec::new(), HashSet::new(), HashSet::new(), 0);
+        for root in &self.schemas.get(id).conditional {
+            let mut below: Vec<SchemaId> = seen.insert(*root).then_some(*root).into_iter().collect();
+            while let Some(id) = below.pop() {
+                let node = self.schemas.get(id);
+                let branches = node.any_of.iter().chain(&node.one_of).flatten();
+                let parts = node.all_of.iter().chain(&node.conditional).chain(&node.reference).chain(branches);
+                below.extend(parts.copied().filter(|part| seen.insert(*part)).collect::<Vec<_>>().into_iter().rev());
+                let properties = node.properties.iter().map(|(name, _)| name);
+                let found = properties.chain(&node.required).chain(&node.named);
+                names.extend(found.filter(|name| known.insert(*name)).cloned());
+                cost += 1 + node.properties.len() + node.required.len() + node.named.len() + below.len();
+                if cost > self.cost_left {
+                    self.cost_left = 0;
+                    return None;
+                }
             }
         }
-        let names = Rc::new(names);
-        self.names.insert(id, Rc::clone(&names));
-        Some(names)
+        self.affords(cost).then_some(names)
     }
 }
 
 /// Returns the values that the schema's own keywords allow, leaving out the ones that combine other schemas.
-fn own(schemas: &Schemas<'_>, id: SchemaId, node: &Node) -> Alternatives {
+fn own(schemas: &Schemas<'_>, id: SchemaId) -> Alternatives {
+    let node = schemas.get(id);
     let mut own = node.kinds.map_or_else(Alternatives::anything, Alternatives::of_kinds);
     if let Some(values) = &node.allowed {
         own.intersect(&Alternatives::of_values(values));
     }
-    if let Numbers::Within(Range { least, greatest, .. }) = &mut own.numbers {
-        *least = node.least;
-        *greatest = node.greatest;
+    if let Numbers::Within(range) = &mut own.numbers {
+        (range.least, range.greatest) = (node.least, node.greatest);
     }
-    for array in &mut own.arrays {
-        *array = array_of(schemas, node);
-    }
-    for object in &mut own.objects {
-        *object = object_of(id, node, schemas);
-    }
+    own.arrays.fill_with(|| array_of(schemas, node));
+    own.objects.fill_with(|| object_of(id, node, schemas));
     own
 }
 
 fn array_of(schemas: &Schemas<'_>, node: &Node) -> ArrayAlternative {
     let rest = match node.items {
-        Some(items) if schemas.get(items).never => Rest::Closed,
-        items => Rest::Of(items.into_iter().collect()),
+        Some(items) if schemas.get(items).never => None,
+        items => Some(items.into_iter().collect()),
     };
-    let longest = if rest == Rest::Closed { u64::try_from(node.prefix_items.len()).ok() } else { None };
-    ArrayAlternative {
-        prefix: node.prefix_items.iter().map(|item| vec![*item]).collect(),
-        rest,
-        least: node.min_items,
-        most: node.max_items.into_iter().chain(longest).min(),
-    }
+    let prefix = node.prefix_items.iter().map(|item| vec![*item]).collect();
+    let array = ArrayAlternative { prefix, rest, least: node.min_items, most: node.max_items };
+    ArrayAlternative { most: array.longest(), ..array }
 }
 
 fn object_of(id: SchemaId, node: &Node, schemas: &Schemas<'_>) -> ObjectAlternative {

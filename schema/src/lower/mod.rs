@@ -6,34 +6,28 @@
 mod alternatives;
 mod arrays;
 mod expand;
-mod index;
 mod nesting;
 mod numbers;
 mod objects;
-mod tags;
 mod unions;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
-use alternatives::{Alternatives, Choice};
+use alternatives::Alternatives;
 use arrays::ArrayAlternative;
-use expand::Expander;
 use numbers::{Numbers, Range};
 use objects::{Additional, ObjectAlternative, Property};
 
 use crate::Role;
-use crate::diagnostics::{LIMIT, NEVER_VALID, Reporter, WIDE_INTEGER};
+use crate::diagnostics::{Code, LIMIT, NEVER_VALID, Reporter, WIDE_INTEGER};
 use crate::normalize::{SchemaId, Schemas, Wraps};
 use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
 
-/// Schemas that all apply, in their order; an empty list allows anything.
+/// Schemas that all apply, sorted; an empty list allows anything.
 type Conjunction = Vec<SchemaId>;
 
 fn both(left: &[SchemaId], right: &[SchemaId]) -> Conjunction {
-    if left.is_empty() || right.is_empty() {
-        return [left, right].concat();
-    }
     let mut all = [left, right].concat();
     all.sort_unstable();
     all.dedup();
@@ -62,15 +56,18 @@ pub(crate) fn lower(
     reporter: &mut Reporter,
 ) -> (Shapes, ShapeId) {
     let mut lowering = Lowering {
-        expander: Expander::new(schemas),
+        cost_left: expand::COST + expand::COST_OF_SCHEMA * schemas.len(),
         places_left: MOST_PLACES + PLACES_OF_SCHEMA * schemas.len(),
-        untyped: None,
         opaque,
         schemas,
         reporter,
+        expanded: HashMap::new(),
+        open: Vec::new(),
+        cycle: None,
         shapes: Shapes::default(),
         known: HashMap::new(),
         structs: HashMap::new(),
+        untyped: None,
         pending: VecDeque::new(),
     };
     let root = lowering.root(root, role);
@@ -92,7 +89,13 @@ pub(crate) fn lower(
 struct Lowering<'l, 'a> {
     schemas: &'l mut Schemas<'a>,
     reporter: &'l mut Reporter,
-    expander: Expander,
+    expanded: HashMap<SchemaId, Rc<Alternatives>>,
+    /// The schemas being expanded, outermost first.
+    open: Vec<SchemaId>,
+    /// The outermost index in `open` that a cycle has reached since the last read.
+    cycle: Option<usize>,
+    /// The rest of the budget for combining schemas.
+    cost_left: usize,
     shapes: Shapes,
     known: HashMap<Conjunction, Slot>,
     /// By the schema that they come from.
@@ -114,7 +117,7 @@ struct Job {
 
 enum Work {
     /// The alternatives of a place, and whether `null` is left out.
-    Place(Conjunction, Rc<Alternatives>, bool),
+    Place(Rc<Alternatives>, bool),
     Struct(ObjectAlternative, StructMode),
     List(ArrayAlternative),
 }
@@ -139,29 +142,27 @@ impl Lowering<'_, '_> {
         if self.is_opaque(&self.followed(&conjunction).0) {
             return self.slot(&conjunction, 0);
         }
-        let mut alternatives = Rc::unwrap_or_clone(self.allowed(&conjunction));
-        if role == Role::Input {
-            let objects = std::mem::take(&mut alternatives.objects);
-            alternatives = Alternatives { objects, ..Alternatives::nothing() };
-            match alternatives.objects.as_slice() {
-                [] => {
-                    self.reporter.say(NEVER_VALID, "", "arguments are an object");
-                    alternatives.objects =
-                        vec![ObjectAlternative { origin: Some(root), ..ObjectAlternative::default() }];
-                }
-                [_, _, ..] => return self.place_of(conjunction, &Rc::new(alternatives), 0),
-                [_] => {}
-            }
-            let mut only = alternatives.objects.swap_remove(0);
-            let says_properties = self.schemas.source(root).is_some_and(|source| source.contains_key("properties"));
-            if only.is_open() && !says_properties {
-                only.additional = Additional::Of(Conjunction::new());
-            }
-            let shape = self.structure(only, StructMode::Arguments, 0, conjunction.clone());
-            self.known.insert(conjunction, Slot { shape, nullable: false });
-            return Slot { shape, nullable: false };
+        let alternatives = self.allowed(&conjunction);
+        if role == Role::Output {
+            return self.place_of(conjunction, alternatives, 0);
         }
-        self.place_of(conjunction, &Rc::new(alternatives), 0)
+        let mut objects = alternatives.objects.clone();
+        if objects.is_empty() {
+            self.reporter.say(NEVER_VALID, "", "arguments are an object");
+            objects.push(ObjectAlternative { origin: Some(root), ..ObjectAlternative::default() });
+        }
+        let [only] = objects.as_mut_slice() else {
+            let alternatives = Alternatives { objects, ..Alternatives::nothing() };
+            return self.place_of(conjunction, Rc::new(alternatives), 0);
+        };
+        let says_properties = self.schemas.source(root).is_some_and(|source| source.contains_key("properties"));
+        if only.is_open() && !says_properties {
+            only.additional = Additional::Of(Conjunction::new());
+        }
+        let shape = self.structure(only.clone(), StructMode::Arguments, 0, conjunction.clone());
+        let slot = Slot { shape, nullable: false };
+        self.known.insert(conjunction, slot);
+        slot
     }
 
     /// Returns the shape of a place, to be made later.
@@ -171,27 +172,17 @@ impl Lowering<'_, '_> {
             Some(slot) => slot,
             None if self.has_place(&conjunction, 1) => {
                 let alternatives = self.allowed(&conjunction);
-                self.place_of(conjunction.clone(), &alternatives, depth)
+                self.place_of(conjunction.clone(), alternatives, depth)
             }
             None => return Slot { shape: self.untyped(), nullable: false },
         };
-        if or_null && !slot.nullable {
-            let alternatives = self.allowed(&conjunction);
-            return Slot { nullable: !alternatives.null, ..slot };
-        }
-        slot
-    }
-
-    /// Returns the values that schemas allow.
-    fn allowed(&mut self, schemas: &[SchemaId]) -> Rc<Alternatives> {
-        self.expander.all(self.schemas, schemas, self.reporter)
+        Slot { nullable: slot.nullable || or_null && !self.allowed(&conjunction).null, ..slot }
     }
 
     /// Returns `true` if `count` more types or fields are within the limit.
     fn has_place(&mut self, conjunction: &Conjunction, count: usize) -> bool {
         if self.places_left < count {
-            let place = self.place(conjunction);
-            self.reporter.say(LIMIT, &place, "the schemas combine to too many types");
+            self.say(LIMIT, conjunction, "the schemas combine to too many types");
             return false;
         }
         self.places_left -= count;
@@ -203,20 +194,23 @@ impl Lowering<'_, '_> {
         *self.untyped.get_or_insert_with(|| shapes.add(Shape::Anything, Vec::new()))
     }
 
-    fn place_of(&mut self, conjunction: Conjunction, alternatives: &Rc<Alternatives>, depth: usize) -> Slot {
-        let only_null = **alternatives == Alternatives { null: true, ..Alternatives::nothing() };
-        let nullable = alternatives.null && !only_null && !alternatives.takes_null();
-        if self.is_opaque(&conjunction) {
-            let slot = Slot { shape: self.shapes.add(Shape::Opaque, conjunction.clone()), nullable };
-            self.known.insert(conjunction, slot);
-            return slot;
-        }
-        let id = self.shapes.add(Shape::Anything, conjunction.clone());
-        let slot = Slot { shape: id, nullable };
-        self.known.insert(conjunction.clone(), slot);
-        let work = Work::Place(conjunction, Rc::clone(alternatives), nullable);
-        self.pending.push_back(Job { id, depth, work });
+    fn place_of(&mut self, conjunction: Conjunction, alternatives: Rc<Alternatives>, depth: usize) -> Slot {
+        let nullable = alternatives.null && !alternatives.is_empty() && !alternatives.takes_null();
+        let shape = if self.is_opaque(&conjunction) {
+            self.shapes.add(Shape::Opaque, conjunction.clone())
+        } else {
+            self.later(Work::Place(alternatives, nullable), conjunction.clone(), depth)
+        };
+        let slot = Slot { shape, nullable };
+        self.known.insert(conjunction, slot);
         slot
+    }
+
+    /// Returns a shape that is made later.
+    fn later(&mut self, work: Work, origin: Conjunction, depth: usize) -> ShapeId {
+        let id = self.shapes.add(Shape::Anything, origin);
+        self.pending.push_back(Job { id, depth, work });
+        id
     }
 
     /// Returns `true` if schemas are one definition that is not looked into, and nothing else.
@@ -243,34 +237,28 @@ impl Lowering<'_, '_> {
             for _ in 0..LONGEST_CHAIN {
                 match self.schemas.get(id).wraps() {
                     Wraps::One(target) => id = target,
-                    Wraps::Any([left, right]) if only && self.schemas.get(*right).is_null() => {
-                        (id, or_null) = (*left, true);
-                    }
-                    Wraps::Any([left, right]) if only && self.schemas.get(*left).is_null() => {
-                        (id, or_null) = (*right, true);
+                    Wraps::Any([target, null] | [null, target]) if only && self.schemas.get(*null).is_null() => {
+                        (id, or_null) = (*target, true);
                     }
                     Wraps::Any(_) | Wraps::Nothing => break,
                 }
             }
             followed.push(id);
         }
-        followed.sort_unstable();
-        followed.dedup();
-        (followed, or_null)
+        (both(&followed, &[]), or_null)
     }
 
-    fn finish(&mut self, job: Job) {
-        let Job { id, depth, work } = job;
+    fn finish(&mut self, Job { id, depth, work }: Job) {
+        let origin = self.shapes.origin(id).to_vec();
         if depth > DEEPEST {
-            let place = self.shapes.origin(id).first().map(|schema| self.schemas.get(*schema).pointer.clone());
-            self.reporter.say(LIMIT, &place.unwrap_or_default(), "too many levels of types");
+            self.say(LIMIT, &origin, "too many levels of types");
             return;
         }
         let shape = match work {
-            Work::Place(conjunction, alternatives, without_null) => {
+            Work::Place(alternatives, without_null) => {
                 let mut alternatives = Rc::unwrap_or_clone(alternatives);
                 alternatives.null &= !without_null;
-                self.shape_of(&conjunction, alternatives, depth)
+                self.shape_of(&origin, alternatives, depth)
             }
             Work::Struct(object, mode) => self.object(&object, &mode, depth),
             Work::List(array) => self.array(&array, depth),
@@ -278,46 +266,43 @@ impl Lowering<'_, '_> {
         self.shapes.set(id, shape);
     }
 
-    fn shape_of(&mut self, conjunction: &Conjunction, alternatives: Alternatives, depth: usize) -> Shape {
+    fn shape_of(&mut self, conjunction: &Conjunction, mut alternatives: Alternatives, depth: usize) -> Shape {
         if alternatives.is_anything() {
             return Shape::Anything;
         }
-        if let Some(shape) = enumeration(&alternatives) {
+        if let Some(shape) = alternatives.enumeration() {
             return shape;
         }
-        if alternatives.literals.is_empty() && alternatives.count() == 1 && !alternatives.takes_null() {
-            let Alternatives { booleans, numbers, strings, mut arrays, mut objects, .. } = alternatives;
-            if let Some(object) = objects.pop() {
-                return self.object(&object, &StructMode::Plain, depth);
+        if alternatives.is_empty() {
+            if alternatives.null {
+                return Shape::Null;
             }
-            if let Some(array) = arrays.pop() {
-                return self.array(&array, depth);
-            }
-            return if !booleans.is_none() {
-                Shape::Boolean
-            } else if !strings.is_none() {
-                Shape::Text
-            } else {
-                self.number(&numbers, conjunction)
-            };
-        }
-        if alternatives == (Alternatives { null: true, ..Alternatives::nothing() }) {
-            return Shape::Null;
-        }
-        if alternatives.count() == 0 && alternatives.literals.is_empty() {
-            let place = self.place(conjunction);
-            self.reporter.say(NEVER_VALID, &place, "");
+            self.say(NEVER_VALID, conjunction, "");
             return Shape::Anything;
         }
-        self.union_shape(alternatives, conjunction, depth)
+        if alternatives.count() != 1 || !alternatives.literals.is_empty() {
+            return self.union_shape(alternatives, conjunction, depth);
+        }
+        match (alternatives.objects.pop(), alternatives.arrays.pop()) {
+            (Some(object), _) => self.object(&object, &StructMode::Plain, depth),
+            (_, Some(array)) => self.array(&array, depth),
+            _ if !alternatives.booleans.is_empty() => Shape::Boolean,
+            _ if alternatives.has_strings() => Shape::Text,
+            _ => self.number(&alternatives.numbers, conjunction),
+        }
     }
 
-    fn place(&self, conjunction: &Conjunction) -> String {
-        conjunction.first().map(|id| self.schemas.get(*id).pointer.clone()).unwrap_or_default()
+    fn place(&self, conjunction: &[SchemaId]) -> String {
+        conjunction.first().map(|id| self.schemas.pointer(*id).to_owned()).unwrap_or_default()
+    }
+
+    /// Reports a diagnostic at the first of some schemas.
+    fn say(&mut self, code: Code, conjunction: &[SchemaId], message: &str) {
+        self.reporter.say(code, &self.place(conjunction), message);
     }
 
     fn number(&mut self, numbers: &Numbers, conjunction: &Conjunction) -> Shape {
-        let Numbers::Within(Range { whole: true, least, greatest }) = numbers else {
+        let Numbers::Within(Range { whole: true, least, greatest: most }) = numbers else {
             return Shape::Number;
         };
         // JavaScript writes the bounds of 64 bits as the doubles next to them, which lie outside.
@@ -325,9 +310,8 @@ impl Lowering<'_, '_> {
         let is_bound = |value: i128, bits: i32| value as f64 == 2f64.powi(bits);
         // Bounds below `i64::MIN` do not ask for integers of more than 64 bits.
         let least = least.unwrap_or(i64::MIN.into());
-        let greatest = greatest.filter(|greatest| *greatest <= u64::MAX.into());
-        let is_wide = matches!(numbers, Numbers::Within(Range { greatest: Some(most), .. })
-            if *most > u64::MAX.into() && !is_bound(*most, 64));
+        let greatest = most.filter(|most| *most <= u64::MAX.into());
+        let is_wide = greatest.is_none() && most.is_some_and(|most| !is_bound(most, 64));
         let shape = match greatest {
             _ if least > u64::MAX.into() => Shape::Anything,
             Some(greatest) if greatest <= i64::MAX.into() => Shape::I64,
@@ -335,9 +319,8 @@ impl Lowering<'_, '_> {
             Some(greatest) if !is_bound(greatest, 63) => Shape::Anything,
             _ => Shape::I64,
         };
-        if is_wide || matches!(shape, Shape::Anything) {
-            let place = self.place(conjunction);
-            self.reporter.say(WIDE_INTEGER, &place, "");
+        if is_wide || shape == Shape::Anything {
+            self.say(WIDE_INTEGER, conjunction, "");
         }
         shape
     }
@@ -349,12 +332,11 @@ impl Lowering<'_, '_> {
         if let Some((.., id)) = known.iter().find(|(known, how, _)| *how == mode && *known == object) {
             return *id;
         }
-        if !self.expander.affords(cost) || !self.has_place(&origin, 1) {
+        if !self.affords(cost) || !self.has_place(&origin, 1) {
             return self.untyped();
         }
-        let id = self.shapes.add(Shape::Anything, origin);
-        self.structs.entry(object.origin).or_default().push((object.clone(), mode.clone(), id));
-        self.pending.push_back(Job { id, depth, work: Work::Struct(object, mode) });
+        let id = self.later(Work::Struct(object.clone(), mode.clone()), origin, depth);
+        self.structs.entry(object.origin).or_default().push((object, mode, id));
         id
     }
 
@@ -375,34 +357,28 @@ impl Lowering<'_, '_> {
             }
             Additional::Unsaid => Unknown::Ignore,
         };
+        let tag = if let StructMode::Tagged(tag) = mode { Some(tag.clone()) } else { None };
         let mut properties: Vec<Property> = object.properties.clone();
         properties.extend(object.undeclared());
-        properties.retain(|(key, _)| !matches!(mode, StructMode::Tagged(tag) if tag == key));
+        properties.retain(|(key, _)| tag.as_ref() != Some(key));
         let origin: Conjunction = object.origin.into_iter().collect();
         if *mode != StructMode::Arguments && !self.has_place(&origin, properties.len()) {
             return Shape::FreeMap;
         }
-        let required: HashSet<&String> = object.required.iter().collect();
-        let fields = properties
-            .into_iter()
-            .filter_map(|(key, schemas)| {
-                let is_required = required.contains(&key);
-                self.field(key, is_required, schemas, depth)
-            })
-            .collect();
-        let tag = match mode {
-            StructMode::Tagged(tag) => Some(tag.clone()),
-            StructMode::Plain | StructMode::Arguments | StructMode::Untagged => None,
-        };
-        let required = object.required.clone();
-        Shape::Struct(StructShape { fields, required, tag, unknown, require_any: object.require_any.clone() })
+        let (required, require_any) = (object.required.clone(), object.require_any.clone());
+        let is_required: HashSet<&String> = required.iter().collect();
+        let mut fields = Vec::new();
+        for (key, schemas) in properties {
+            let is_required = is_required.contains(&key);
+            fields.extend(self.field(key, is_required, schemas, depth));
+        }
+        Shape::Struct(StructShape { fields, required, tag, unknown, require_any })
     }
 
     fn field(&mut self, key: String, is_required: bool, schemas: Conjunction, depth: usize) -> Option<Field> {
         let alternatives = self.allowed(&schemas);
-        if !is_required && *alternatives == Alternatives::nothing() {
-            let place = self.place(&schemas);
-            self.reporter.say(NEVER_VALID, &place, "");
+        if !is_required && !alternatives.null && alternatives.is_empty() {
+            self.say(NEVER_VALID, &schemas, "");
             return None;
         }
         let slot = self.slot(&schemas, depth + LAYER);
@@ -415,25 +391,4 @@ impl Lowering<'_, '_> {
         };
         Some(Field { wire: key, slot, presence, schemas })
     }
-}
-
-/// Returns an enumeration, if only listed values are allowed.
-fn enumeration(alternatives: &Alternatives) -> Option<Shape> {
-    if !alternatives.arrays.is_empty() || !alternatives.objects.is_empty() || alternatives.null {
-        return None;
-    }
-    let (Choice::Only(booleans), Numbers::Only(numbers), Choice::Only(strings)) =
-        (&alternatives.booleans, &alternatives.numbers, &alternatives.strings)
-    else {
-        return None;
-    };
-    if numbers.is_empty() && booleans.is_empty() && alternatives.literals.is_empty() {
-        return (!strings.is_empty()).then(|| Shape::TextEnum(strings.clone()));
-    }
-    let texts = strings.iter().map(|text| text.clone().into());
-    let numbers = numbers.iter().map(|number| number.clone().into());
-    let booleans = booleans.iter().map(|value| (*value).into());
-    Some(Shape::LiteralEnum(
-        texts.chain(numbers).chain(booleans).chain(alternatives.literals.iter().cloned()).collect(),
-    ))
 }

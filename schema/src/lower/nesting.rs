@@ -20,26 +20,22 @@ pub(super) fn name_deep_types(shapes: &mut Shapes, root: ShapeId) {
     let mut seen = HashSet::from([root]);
     let mut roots = vec![root];
     // The depth restarts at every named type, including types that are named here.
-    while let Some(id) = roots.pop() {
-        let mut below: Vec<(ShapeId, Vec<ShapeId>)> =
-            ordered_children(shapes.get(id)).into_iter().map(|child| (child, vec![id])).collect();
-        while let Some((child, path)) = below.pop() {
-            let shape = shapes.get(child);
-            let starts_anew = shape.is_named() || deep.contains(&child);
-            if !starts_anew && (path.contains(&child) || path.len() > DEEPEST) && !shape.children().is_empty() {
-                deep.insert(child);
-            }
-            if starts_anew || deep.contains(&child) {
-                if seen.insert(child) {
-                    roots.push(child);
+    while let Some(root) = roots.pop() {
+        let mut below = vec![(root, Vec::new())];
+        while let Some((id, mut path)) = below.pop() {
+            let shape = shapes.get(id);
+            if !path.is_empty() {
+                let is_deep = path.contains(&id) || path.len() > DEEPEST;
+                if !shape.is_named() && is_deep && !shape.children().is_empty() {
+                    deep.insert(id);
                 }
-                continue;
+                if shape.is_named() || deep.contains(&id) {
+                    roots.extend(seen.insert(id).then_some(id));
+                    continue;
+                }
             }
-            for grandchild in shape.children() {
-                let mut path = path.clone();
-                path.push(child);
-                below.push((grandchild, path));
-            }
+            path.push(id);
+            below.extend(ordered_children(shape).into_iter().map(|child| (child, path.clone())));
         }
     }
     for id in shapes.ids().filter(|id| deep.contains(id)) {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Number;
 
-use crate::number::{Exact, distinct, floor, is_integral};
+use crate::number::{Decimal, distinct, floor, is_integral};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Numbers {
@@ -28,7 +28,7 @@ impl Numbers {
 
     /// Creates a choice of the listed numbers.
     pub(super) fn listed(numbers: &[Number]) -> Self {
-        Self::Only(distinct(numbers, Exact))
+        Self::Only(distinct(numbers, Decimal::of))
     }
 
     pub(super) fn is_none(&self) -> bool {
@@ -45,30 +45,30 @@ impl Numbers {
     }
 
     pub(super) fn union(all: &[&Self]) -> Self {
-        let listed: Vec<Number> = all
-            .iter()
-            .flat_map(|numbers| if let Self::Only(listed) = numbers { listed.as_slice() } else { &[] })
-            .cloned()
-            .collect();
-        let ranges =
-            all.iter().filter_map(|numbers| if let Self::Within(range) = numbers { Some(*range) } else { None });
-        let Some(united) = ranges.reduce(Range::union) else { return Self::listed(&listed) };
-        Self::Within(listed.iter().map(Range::of).fold(united, Range::union))
+        let (mut listed, mut ranges) = (Vec::new(), Vec::new());
+        for numbers in all {
+            match numbers {
+                Self::Only(numbers) => listed.extend_from_slice(numbers),
+                Self::Within(range) => ranges.push(*range),
+            }
+        }
+        match ranges.into_iter().reduce(Range::union) {
+            Some(united) => Self::Within(listed.iter().map(Range::of).fold(united, Range::union)),
+            None => Self::listed(&listed),
+        }
     }
 
     pub(super) fn intersect(&mut self, other: &Self) {
-        match (&mut *self, other) {
-            (Self::Within(left), Self::Within(right)) => *left = left.intersection(*right),
-            (Self::Within(range), Self::Only(listed)) => {
-                let whole = range.whole;
-                *self = Self::Only(listed.iter().filter(|number| !whole || is_integral(number)).cloned().collect());
+        *self = match (&*self, other) {
+            (Self::Within(left), Self::Within(right)) => Self::Within(left.intersection(*right)),
+            (Self::Within(range), Self::Only(listed)) | (Self::Only(listed), Self::Within(range)) => {
+                Self::Only(listed.iter().filter(|number| !range.whole || is_integral(number)).cloned().collect())
             }
-            (Self::Only(listed), Self::Within(range)) => listed.retain(|number| !range.whole || is_integral(number)),
             (Self::Only(listed), Self::Only(others)) => {
-                let known: HashSet<Exact<'_>> = others.iter().map(Exact).collect();
-                listed.retain(|number| known.contains(&Exact(number)));
+                let known: HashSet<Decimal> = others.iter().map(Decimal::of).collect();
+                Self::Only(listed.iter().filter(|number| known.contains(&Decimal::of(number))).cloned().collect())
             }
-        }
+        };
     }
 }
 

@@ -1,4 +1,7 @@
-use super::index::{Index, extend, keys};
+//! The ways to be an object.
+
+use std::collections::{HashMap, HashSet};
+
 use super::{Conjunction, both};
 use crate::normalize::SchemaId;
 
@@ -45,21 +48,19 @@ impl ObjectAlternative {
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.properties.is_empty()
-            && self.required.is_empty()
-            && self.additional == Additional::Unsaid
-            && self.require_any.is_empty()
+        self.required.is_empty() && self.same_properties(&Self::default())
     }
 
     /// Returns the properties by their keys.
-    pub(super) fn index(&self) -> Index<'_, Property> {
-        Index::new(&self.properties, |(key, _)| key)
+    pub(super) fn index(&self) -> HashMap<&str, &Conjunction> {
+        self.properties.iter().map(|(key, schemas)| (key.as_str(), schemas)).collect()
     }
 
     /// Returns the schemas of a property that is declared as `declared`, if any; `None` if the property is forbidden.
-    fn asked_of<'s>(&'s self, declared: Option<&'s Property>) -> Option<&'s [SchemaId]> {
+    fn asked_of<'s>(&'s self, declared: Option<&&'s Conjunction>) -> Option<&'s [SchemaId]> {
         match (declared, &self.additional) {
-            (Some((_, schemas)), _) | (None, Additional::Of(schemas)) => Some(schemas),
+            (Some(schemas), _) => Some(schemas),
+            (None, Additional::Of(schemas)) => Some(schemas),
             (None, Additional::Unsaid) => Some(&[]),
             (None, Additional::Denied) => None,
         }
@@ -70,17 +71,13 @@ impl ObjectAlternative {
         let mut required = self.required.clone();
         extend(&mut required, &other.required);
         let (left, right) = (self.index(), other.index());
-        if required.iter().any(|key| self.asked_of(left.get(key)).is_none() || other.asked_of(right.get(key)).is_none())
-        {
+        let asked = |key: &str| Some(both(self.asked_of(left.get(key))?, other.asked_of(right.get(key))?));
+        if required.iter().any(|key| asked(key).is_none()) {
             return None;
         }
-        let mut properties = Vec::with_capacity(self.properties.len() + other.properties.len());
-        let keys = self.properties.iter().chain(other.properties.iter().filter(|(key, _)| !left.has(key)));
-        for (key, _) in keys {
-            if let (Some(left), Some(right)) = (self.asked_of(left.get(key)), other.asked_of(right.get(key))) {
-                properties.push((key.clone(), both(left, right)));
-            }
-        }
+        let new = other.properties.iter().filter(|(key, _)| !left.contains_key(key.as_str()));
+        let keys = self.properties.iter().chain(new).map(|(key, _)| key);
+        let properties = keys.filter_map(|key| Some((key.clone(), asked(key)?))).collect();
         let additional = match (&self.additional, &other.additional) {
             (Additional::Denied, _) | (_, Additional::Denied) => Additional::Denied,
             (Additional::Unsaid, said) | (said, Additional::Unsaid) => said.clone(),
@@ -97,15 +94,12 @@ impl ObjectAlternative {
 
     /// Removes sets that contain forbidden properties. Returns `None` if a requirement has no set left.
     fn without_denied_sets(mut self) -> Option<Self> {
-        if self.additional != Additional::Denied || self.require_any.is_empty() {
+        if self.additional != Additional::Denied {
             return Some(self);
         }
-        let mut demands = std::mem::take(&mut self.require_any);
-        let declared = Index::new(&self.properties, |(key, _)| key);
-        for sets in &mut demands {
-            sets.retain(|set| set.iter().all(|key| declared.has(key)));
-        }
-        for sets in demands {
+        let declared: HashSet<&String> = self.properties.iter().map(|(key, _)| key).collect();
+        for mut sets in std::mem::take(&mut self.require_any) {
+            sets.retain(|set| set.iter().all(|key| declared.contains(key)));
             match sets.as_slice() {
                 [] => return None,
                 [only] => extend(&mut self.required, only),
@@ -118,16 +112,12 @@ impl ObjectAlternative {
     /// Returns allowed but undeclared keys, the required ones first, with the schemas of their values.
     pub(super) fn undeclared(&self) -> Vec<Property> {
         let declared = self.index();
-        let mut undeclared: Vec<String> = self.required.iter().filter(|key| !declared.has(key)).cloned().collect();
-        if self.additional != Additional::Denied {
-            let named: Vec<String> = self.named.iter().filter(|key| !declared.has(key)).cloned().collect();
-            extend(&mut undeclared, &named);
-        }
-        let asked = match &self.additional {
-            Additional::Of(schemas) => schemas.clone(),
-            Additional::Unsaid | Additional::Denied => Conjunction::new(),
-        };
-        undeclared.into_iter().map(|key| (key, asked.clone())).collect()
+        let named = if self.additional == Additional::Denied { &[] } else { self.named.as_slice() };
+        let asked = self.asked_of(None).unwrap_or_default();
+        let mut seen = HashSet::new();
+        let keys = self.required.iter().chain(named).filter(|key| !declared.contains_key(key.as_str()));
+        let keys = keys.filter(|key| seen.insert(*key));
+        keys.map(|key| (key.clone(), asked.to_vec())).collect()
     }
 
     /// Estimates the cost of comparing or copying.
@@ -140,9 +130,6 @@ impl ObjectAlternative {
 
 /// Merges alternatives that only differ in their required properties into one that requires any of the sets.
 pub(super) fn merge_requirements(alternatives: Vec<ObjectAlternative>) -> Vec<ObjectAlternative> {
-    if alternatives.len() < 2 {
-        return alternatives;
-    }
     let mut groups: Vec<Vec<ObjectAlternative>> = Vec::new();
     for alternative in alternatives {
         match groups.iter_mut().find(|group| group.first().is_some_and(|first| first.same_properties(&alternative))) {
@@ -150,23 +137,18 @@ pub(super) fn merge_requirements(alternatives: Vec<ObjectAlternative>) -> Vec<Ob
             None => groups.push(vec![alternative]),
         }
     }
-    groups.into_iter().filter_map(merge_group).collect()
+    groups.iter().filter_map(|group| merge_group(group)).collect()
 }
 
-fn merge_group(mut group: Vec<ObjectAlternative>) -> Option<ObjectAlternative> {
-    if group.len() < 2 {
-        return group.pop();
-    }
+fn merge_group(group: &[ObjectAlternative]) -> Option<ObjectAlternative> {
     let mut merged = group.first()?.clone();
-    for alternative in &group {
-        let required = keys(&alternative.required);
-        merged.required.retain(|key| required.has(key));
+    for alternative in group {
+        let required: HashSet<&String> = alternative.required.iter().collect();
+        merged.required.retain(|key| required.contains(key));
     }
-    let common = keys(&merged.required);
-    let sets: Vec<Vec<String>> = group
-        .iter()
-        .map(|alternative| alternative.required.iter().filter(|key| !common.has(key)).cloned().collect())
-        .collect();
+    let common: HashSet<&String> = merged.required.iter().collect();
+    let own = |one: &ObjectAlternative| one.required.iter().filter(|key| !common.contains(key)).cloned().collect();
+    let sets: Vec<Vec<String>> = group.iter().map(own).collect();
     for (alternative, set) in group.iter().zip(&sets) {
         extend(&mut merged.named, &alternative.named);
         extend(&mut merged.named, set);
@@ -175,4 +157,11 @@ fn merge_group(mut group: Vec<ObjectAlternative>) -> Option<ObjectAlternative> {
         merged.require_any.push(sets);
     }
     Some(merged)
+}
+
+/// Appends the keys that are not there yet.
+pub(super) fn extend(list: &mut Vec<String>, more: &[String]) {
+    let known: HashSet<&String> = list.iter().collect();
+    let new: Vec<String> = more.iter().filter(|key| !known.contains(key)).cloned().collect();
+    list.extend(new);
 }

@@ -1,23 +1,19 @@
 //! Values of several kinds, or of one kind in several ways.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::Conjunction;
-use super::alternatives::{Alternatives, Choice};
-use super::arrays::{ArrayAlternative, Rest};
+use super::alternatives::Alternatives;
+use super::arrays::ArrayAlternative;
 use super::numbers::Numbers;
-use super::objects::{Additional, ObjectAlternative};
-use super::tags::{Tag, share_names};
-use super::{Job, LAYER, Lowering, StructMode, Work, enumeration};
+use super::objects::{Additional, ObjectAlternative, extend};
+use super::{Conjunction, LAYER, Lowering, StructMode, Work};
 use crate::normalize::{Kinds, SchemaId};
-use crate::shape::{Branch, Shape, ShapeId, Shapes, UnionShape};
+use crate::number::ByValue;
+use crate::shape::{Branch, Shape, ShapeId, Shapes, TagKey, UnionShape};
 use crate::texts::text_or_json;
-
-/// A branch, and the value of a property that has only one there.
-type Constant<'c> = (usize, &'c Value);
 
 /// The sort key that puts the most specific branch first. Branches that accept any value come last, or they would take
 /// the values of others. Equal branches are sorted by their position in the document.
@@ -27,155 +23,150 @@ type Specificity = (bool, Reverse<usize>, Reverse<usize>, u8, Reverse<usize>, Re
 pub(super) fn try_untyped_branches_last(shapes: &mut Shapes) {
     for id in shapes.ids() {
         let Shape::Union(union @ UnionShape { tag: None, .. }) = shapes.get(id) else { continue };
-        let is_untyped = |branch: &Branch| matches!(shapes.get(branch.shape), Shape::Anything | Shape::AnyOf(_));
-        if union.branches.iter().any(is_untyped) {
-            let mut sorted = union.clone();
-            let (untyped, mut typed): (Vec<_>, Vec<_>) = sorted.branches.into_iter().partition(is_untyped);
-            typed.extend(untyped);
-            sorted.branches = typed;
-            shapes.set(id, Shape::Union(sorted));
-        }
+        let mut union = union.clone();
+        union.branches.sort_by_key(|branch| matches!(shapes.get(branch.shape), Shape::Anything | Shape::AnyOf(_)));
+        shapes.set(id, Shape::Union(union));
     }
 }
 
 impl Lowering<'_, '_> {
     pub(super) fn union_shape(&mut self, mut alternatives: Alternatives, place: &Conjunction, depth: usize) -> Shape {
-        let mut branches = Vec::new();
-        let mut rest = if alternatives.takes_null() { take_open_kinds(&mut alternatives) } else { None };
+        let mut rest = if alternatives.takes_null() { alternatives.take_open_kinds() } else { Kinds::NONE };
         let mut arrays = std::mem::take(&mut alternatives.arrays);
         arrays.sort_by_cached_key(|array| self.untyped_items(array));
+        let mut others = Vec::new();
         for array in arrays {
             let name = self.name_of_array(&array);
-            let shape = self.later(Work::List(array), place.clone(), depth);
-            branches.push(Branch { tag: None, name, shape });
+            let shape = if self.has_place(place, 1) {
+                self.later(Work::List(array), place.clone(), depth + LAYER)
+            } else {
+                self.shapes.add(Shape::Anything, place.clone())
+            };
+            others.push(branch(name, shape));
         }
-        let mut objects = std::mem::take(&mut alternatives.objects);
-        let name_of_object = match objects.as_slice() {
-            [only] => self.named_by_constants(&[only]).pop().flatten(),
-            _ => None,
+        let objects = std::mem::take(&mut alternatives.objects);
+        others.extend(self.scalars(alternatives, place, &mut rest));
+        let mut branches = match objects.as_slice() {
+            [] => Vec::new(),
+            [only] => {
+                let opaque = self.opaque_branch(only);
+                let name = self.named_by_constants(&objects).pop().flatten().filter(|_| opaque.is_none());
+                let shape = opaque.unwrap_or_else(|| {
+                    let shape = self.object(only, &StructMode::Plain, depth);
+                    self.shapes.add(shape, place.clone())
+                });
+                vec![branch(name.as_deref().unwrap_or("Object"), shape)]
+            }
+            _ => {
+                let union = self.objects(objects, place, depth);
+                if others.is_empty() && rest == Kinds::NONE {
+                    return Shape::Union(union);
+                }
+                if union.tag.is_none() {
+                    union.branches
+                } else {
+                    vec![branch("Object", self.shapes.add(Shape::Union(union), place.clone()))]
+                }
+            }
         };
-        let scalars = self.scalars(&alternatives, place, &mut rest);
-        if let [only] = objects.as_slice()
-            && let Some(shape) = self.opaque_branch(only)
-        {
-            branches.insert(0, Branch { tag: None, name: "Object".to_owned(), shape });
-            objects.clear();
-        }
-        match self.objects(objects, place, depth) {
-            Shape::Union(union) if branches.is_empty() && scalars.is_empty() && rest.is_none() => {
-                return Shape::Union(union);
-            }
-            Shape::Union(union) if union.tag.is_none() => branches.splice(0..0, union.branches).for_each(drop),
-            Shape::Anything => {}
-            shape => {
-                let shape = self.shapes.add(shape, place.clone());
-                let name = name_of_object.unwrap_or_else(|| "Object".to_owned());
-                branches.insert(0, Branch { tag: None, name, shape });
-            }
-        }
-        branches.extend(scalars);
-        if let Some(kinds) = rest {
-            let shape = self.shapes.add(Shape::AnyOf(kinds), Vec::new());
-            branches.push(Branch { tag: None, name: "Other".to_owned(), shape });
+        branches.extend(others);
+        if rest != Kinds::NONE {
+            branches.push(branch("Other", self.shapes.add(Shape::AnyOf(rest), Vec::new())));
         }
         Shape::Union(UnionShape { tag: None, branches })
     }
 
-    fn scalars(&mut self, alternatives: &Alternatives, place: &Conjunction, rest: &mut Option<Kinds>) -> Vec<Branch> {
-        let mut listed = alternatives.clone();
-        listed.null = false;
+    /// Returns the branches of booleans, numbers, strings and listed values. A number without a type is added to `rest`.
+    fn scalars(&mut self, mut alternatives: Alternatives, place: &Conjunction, rest: &mut Kinds) -> Vec<Branch> {
+        alternatives.null = false;
         let mut shapes = Vec::new();
-        if alternatives.booleans == Choice::Any {
+        if alternatives.booleans.len() == 2 {
             shapes.push(("Boolean", Shape::Boolean));
-            listed.booleans = Choice::Only(Vec::new());
+            alternatives.booleans.clear();
         }
         if !matches!(alternatives.numbers, Numbers::Only(_)) {
             match self.number(&alternatives.numbers, place) {
-                Shape::Anything => *rest = Some(rest.map_or(Kinds::NUMBER, |rest| rest | Kinds::NUMBER)),
+                Shape::Anything => *rest = *rest | Kinds::NUMBER,
                 Shape::Number => shapes.push(("Number", Shape::Number)),
                 shape => shapes.push(("Integer", shape)),
             }
-            listed.numbers = Numbers::Only(Vec::new());
+            alternatives.numbers = Numbers::NONE;
         }
-        if alternatives.strings == Choice::Any {
+        if alternatives.strings.is_none() {
             shapes.push(("String", Shape::Text));
-            listed.strings = Choice::Only(Vec::new());
+            alternatives.strings = Some(Vec::new());
         }
-        if let Some(shape) = enumeration(&listed) {
+        if let Some(shape) = alternatives.enumeration() {
             shapes.insert(0, ("Keyword", shape));
         }
-        shapes
-            .into_iter()
-            .map(|(name, shape)| {
-                let shape = self.shapes.add(shape, place.clone());
-                Branch { tag: None, name: name.to_owned(), shape }
-            })
-            .collect()
+        shapes.into_iter().map(|(name, shape)| branch(name, self.shapes.add(shape, place.clone()))).collect()
     }
 
-    /// Returns the branches that are objects: nothing, one shape, or a union of their own.
-    fn objects(&mut self, mut objects: Vec<ObjectAlternative>, place: &Conjunction, depth: usize) -> Shape {
-        if objects.len() < 2 {
-            return match objects.pop() {
-                Some(object) => self.object(&object, &StructMode::Plain, depth),
-                None => Shape::Anything,
-            };
-        }
+    /// Returns a union of objects.
+    fn objects(&mut self, mut objects: Vec<ObjectAlternative>, place: &Conjunction, depth: usize) -> UnionShape {
         let has_opaque = objects.iter().any(|object| self.opaque_branch(object).is_some());
         // An opaque branch cannot be distinguished by a tag.
         let tag = if has_opaque { None } else { self.tag(&objects) };
-        if let Some(Tag { key, values }) = tag {
+        let (mode, names, tags): (_, Vec<Option<String>>, Vec<Option<String>>);
+        if let Some((key, values)) = &tag {
             share_names(&mut objects);
-            let siblings = Siblings::of(&objects);
-            let branches = objects
-                .into_iter()
-                .zip(values)
-                .map(|(object, value)| {
-                    let name = self.name_by_constant(&object, &key.name, &value);
-                    let name = name.unwrap_or_else(|| self.name_of_object(&object, &siblings));
-                    let value = text_or_json(&value);
-                    let origin = origin_of(&object, place);
-                    let shape = self.structure(object, StructMode::Tagged(key.name.clone()), depth + LAYER, origin);
-                    Branch { name, tag: Some(value), shape }
-                })
-                .collect();
-            return Shape::Union(UnionShape { tag: Some(key), branches });
+            mode = StructMode::Tagged(key.name.clone());
+            let branches = objects.iter().zip(values);
+            names = branches.map(|(object, value)| self.name_by_constant(object, &key.name, value)).collect();
+            tags = values.iter().map(|value| Some(text_or_json(value))).collect();
+        } else {
+            objects.sort_by_cached_key(|object| self.specificity(object));
+            mode = StructMode::Untagged;
+            names = self.named_by_constants(&objects);
+            tags = vec![None; objects.len()];
         }
-        let mut ranked: Vec<(Specificity, ObjectAlternative)> =
-            objects.into_iter().map(|object| (self.specificity(&object), object)).collect();
-        ranked.sort_by(|(left, _), (right, _)| left.cmp(right));
-        let siblings = Siblings::of(ranked.iter().map(|(_, object)| object));
-        let names = self.named_by_constants(&ranked.iter().map(|(_, object)| object).collect::<Vec<_>>());
-        let branches = ranked
-            .into_iter()
-            .zip(names)
-            .map(|((_, object), name)| {
-                let name = name.unwrap_or_else(|| self.name_of_object(&object, &siblings));
-                let origin = origin_of(&object, place);
-                let shape = self.opaque_branch(&object);
-                let shape =
-                    shape.unwrap_or_else(|| self.structure(object, StructMode::Untagged, depth + LAYER, origin));
-                Branch { tag: None, name, shape }
-            })
-            .collect();
-        Shape::Union(UnionShape { tag: None, branches })
+        let own = own_keys(&objects);
+        let mut branches = Vec::new();
+        for ((object, name), tag) in objects.into_iter().zip(names).zip(tags) {
+            let name = name.unwrap_or_else(|| self.name_of_object(&object, &own));
+            let origin = object.origin.map_or_else(|| place.clone(), |id| vec![id]);
+            let shape = self.opaque_branch(&object);
+            let shape = shape.unwrap_or_else(|| self.structure(object, mode.clone(), depth + LAYER, origin));
+            branches.push(Branch { tag, name, shape });
+        }
+        UnionShape { tag: tag.map(|(key, _)| key), branches }
     }
 
-    fn later(&mut self, work: Work, origin: Conjunction, depth: usize) -> ShapeId {
-        let has_place = self.has_place(&origin, 1);
-        let id = self.shapes.add(Shape::Anything, origin);
-        if has_place {
-            self.pending.push_back(Job { id, depth: depth + LAYER, work });
+    /// Returns the first property that every branch requires and gives a constant of its own, with these constants.
+    fn tag(&mut self, branches: &[ObjectAlternative]) -> Option<(TagKey, Vec<Value>)> {
+        let properties: Vec<_> = branches.iter().map(ObjectAlternative::index).collect();
+        let required: Vec<HashSet<&String>> = branches.iter().map(|branch| branch.required.iter().collect()).collect();
+        for key in &branches.first()?.required {
+            if !self.affords(branches.len()) {
+                return None;
+            }
+            let constants = properties.iter().zip(&required).map(|(properties, required)| {
+                self.constant(properties.get(key.as_str()).filter(|_| required.contains(key))?)
+            });
+            let Some(constants) = constants.collect::<Option<Vec<Value>>>() else { continue };
+            let is_text = constants.iter().all(Value::is_string);
+            let are_alike = is_text || !constants.iter().any(Value::is_string);
+            if are_alike && constants.iter().map(ByValue).collect::<HashSet<_>>().len() == constants.len() {
+                return Some((TagKey { name: key.clone(), is_text }, constants));
+            }
         }
-        id
+        None
+    }
+
+    /// Returns the only value that schemas allow.
+    fn constant(&mut self, schemas: &[SchemaId]) -> Option<Value> {
+        let allowed = self.allowed(schemas);
+        let mut listed = allowed.listed()?;
+        let only = listed.next().filter(|only| !only.is_array() && !only.is_object() && !only.is_f64())?;
+        listed.next().is_none().then_some(only)
     }
 
     /// Returns a definition's name, a title, or the properties that only this branch has.
-    fn name_of_object(&self, object: &ObjectAlternative, siblings: &Siblings) -> String {
+    fn name_of_object(&self, object: &ObjectAlternative, own: &HashSet<String>) -> String {
         if let Some(name) = object.origin.and_then(|id| self.given_name(id)) {
             return name;
         }
-        let is_own = |key: &&String| siblings.one_has(key);
+        let is_own = |key: &&String| own.contains(*key);
         // The order of `required` says something, that of properties does not.
         let required = object.required.iter().find(is_own);
         match required.or_else(|| object.properties.iter().map(|(key, _)| key).filter(is_own).min()) {
@@ -192,29 +183,23 @@ impl Lowering<'_, '_> {
         })
     }
 
-    fn name_of_array(&mut self, array: &ArrayAlternative) -> String {
+    fn name_of_array(&mut self, array: &ArrayAlternative) -> &'static str {
         let item = match (&array.rest, array.prefix.as_slice()) {
-            (Rest::Of(item), []) => self.allowed(item),
-            _ => return "Tuple".to_owned(),
+            (Some(item), []) => self.allowed(item),
+            _ => return "Tuple",
         };
-        if item.is_anything() || item.count() != 1 {
-            "Array"
-        } else if !item.strings.is_none() {
-            "Strings"
-        } else if !item.numbers.is_none() {
-            "Numbers"
-        } else if !item.objects.is_empty() {
-            "Objects"
-        } else {
-            "Array"
+        match item.count() {
+            1 if item.has_strings() => "Strings",
+            1 if !item.numbers.is_none() => "Numbers",
+            1 if !item.objects.is_empty() => "Objects",
+            _ => "Array",
         }
-        .to_owned()
     }
 
     /// Names each branch after a constant that no other branch has. All branches use one property: the one that names
     /// most branches, then the first required one, then the smallest.
-    fn named_by_constants(&self, branches: &[&ObjectAlternative]) -> Vec<Option<String>> {
-        let mut constants: HashMap<&str, Vec<Constant<'_>>> = HashMap::new();
+    fn named_by_constants(&self, branches: &[ObjectAlternative]) -> Vec<Option<String>> {
+        let mut constants: HashMap<&str, Vec<(usize, &Value)>> = HashMap::new();
         for (place, branch) in branches.iter().enumerate() {
             for (key, schemas) in &branch.properties {
                 let mut listed = schemas.iter().filter_map(|id| self.schemas.get(*id).allowed.as_deref());
@@ -227,17 +212,20 @@ impl Lowering<'_, '_> {
                 }
             }
         }
+        for values in constants.values_mut() {
+            let mut counts: HashMap<String, usize> = HashMap::new();
+            values.iter().for_each(|(_, value)| *counts.entry(value.to_string()).or_default() += 1);
+            values.retain(|(_, value)| counts.get(&value.to_string()) == Some(&1));
+        }
         let place_in_required = |key: &str| {
-            let places =
-                branches.iter().filter_map(|branch| branch.required.iter().position(|required| required == key));
+            let places = branches.iter().filter_map(|branch| branch.required.iter().position(|name| name == key));
             places.min().unwrap_or(usize::MAX)
         };
-        let own = constants.into_iter().map(|(key, constants)| (key, without_twins(constants)));
-        let best = own.max_by_key(|(key, own)| (own.len(), Reverse(place_in_required(key)), Reverse(*key)));
+        let best = constants.into_iter();
+        let best = best.max_by_key(|(key, own)| (own.len(), Reverse(place_in_required(key)), Reverse(*key)));
         let mut names = vec![None; branches.len()];
-        for (key, place, value) in
-            best.into_iter().flat_map(|(key, own)| own.into_iter().map(move |(p, v)| (key, p, v)))
-        {
+        let (key, own) = best.unwrap_or_default();
+        for (place, value) in own {
             if let (Some(name), Some(branch)) = (names.get_mut(place), branches.get(place)) {
                 *name = self.name_by_constant(branch, key, value);
             }
@@ -258,7 +246,7 @@ impl Lowering<'_, '_> {
         let (mut listed, mut typed) = (0, 0);
         for (_, schemas) in &object.properties {
             let allowed = self.allowed(schemas);
-            let is_listed = matches!(&allowed.strings, Choice::Only(values) if !values.is_empty())
+            let is_listed = allowed.strings.as_ref().is_some_and(|values| !values.is_empty())
                 || matches!(&allowed.numbers, Numbers::Only(values) if !values.is_empty());
             listed += usize::from(is_listed);
             typed += usize::from(!allowed.is_anything());
@@ -269,7 +257,6 @@ impl Lowering<'_, '_> {
             Additional::Unsaid => 2,
             Additional::Of(_) => 3,
         };
-        let place = object.origin.map(|id| self.schemas.get(id).pointer.clone()).unwrap_or_default();
         (
             typed == 0 && openness > 1,
             Reverse(object.required.len()),
@@ -277,16 +264,13 @@ impl Lowering<'_, '_> {
             openness,
             Reverse(typed),
             Reverse(object.properties.len()),
-            place,
+            self.place(object.origin.as_slice()),
         )
     }
 
     /// Returns how many items, by how many schemas, are untyped: fewer are more specific.
     fn untyped_items(&mut self, array: &ArrayAlternative) -> (bool, usize) {
-        let rest = match &array.rest {
-            Rest::Of(rest) => self.is_untyped(rest),
-            Rest::Closed => false,
-        };
+        let rest = array.rest.as_ref().is_some_and(|rest| self.is_untyped(rest));
         (rest, array.prefix.iter().filter(|item| self.is_untyped(item)).count())
     }
 
@@ -295,54 +279,32 @@ impl Lowering<'_, '_> {
     }
 }
 
-/// Returns the constants that one branch alone has.
-fn without_twins(constants: Vec<Constant<'_>>) -> Vec<Constant<'_>> {
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    for (_, value) in &constants {
-        *counts.entry(value.to_string()).or_default() += 1;
-    }
-    constants.into_iter().filter(|(_, value)| counts.get(&value.to_string()) == Some(&1)).collect()
+fn branch(name: &str, shape: ShapeId) -> Branch {
+    Branch { tag: None, name: name.to_owned(), shape }
 }
 
-/// How many branches require a key, and how many declare it.
-struct Siblings(HashMap<String, (usize, usize)>);
-
-impl Siblings {
-    fn of<'o>(objects: impl IntoIterator<Item = &'o ObjectAlternative>) -> Self {
-        let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
-        for object in objects {
-            for key in &object.required {
-                counts.entry(key.clone()).or_default().0 += 1;
-            }
-            for (key, _) in &object.properties {
-                counts.entry(key.clone()).or_default().1 += 1;
-            }
-        }
-        Self(counts)
+/// Returns the keys that one branch alone requires or declares.
+fn own_keys(objects: &[ObjectAlternative]) -> HashSet<String> {
+    let mut counts: HashMap<(&str, bool), usize> = HashMap::new();
+    for object in objects {
+        object.required.iter().for_each(|key| *counts.entry((key, true)).or_default() += 1);
+        object.properties.iter().for_each(|(key, _)| *counts.entry((key, false)).or_default() += 1);
     }
-
-    /// Returns `true` if the key belongs to one branch alone.
-    fn one_has(&self, key: &str) -> bool {
-        self.0.get(key).is_some_and(|(required, declared)| *required == 1 || *declared == 1)
-    }
+    counts.into_iter().filter(|(_, count)| *count == 1).map(|((key, _), _)| key.to_owned()).collect()
 }
 
-fn origin_of(object: &ObjectAlternative, place: &Conjunction) -> Conjunction {
-    object.origin.map_or_else(|| place.clone(), |id| vec![id])
-}
-
-/// Takes the kinds out of which everything is allowed, and `null`.
-fn take_open_kinds(alternatives: &mut Alternatives) -> Option<Kinds> {
-    let kinds = alternatives.open_kinds();
-    for kind in &kinds {
-        let nothing = Alternatives::nothing();
-        match *kind {
-            Kinds::BOOLEAN => alternatives.booleans = nothing.booleans,
-            Kinds::NUMBER => alternatives.numbers = nothing.numbers,
-            Kinds::STRING => alternatives.strings = nothing.strings,
-            Kinds::ARRAY => alternatives.arrays = nothing.arrays,
-            _ => alternatives.objects = nothing.objects,
-        }
+/// Keys that only some branch names are no property of another's; still they may be there.
+fn share_names(branches: &mut [ObjectAlternative]) {
+    let declared: HashSet<&str> =
+        branches.iter().flat_map(|branch| &branch.properties).map(|(key, _)| key.as_str()).collect();
+    let mut named = HashSet::new();
+    let shared: Vec<String> = branches
+        .iter()
+        .flat_map(|branch| branch.required.iter().chain(&branch.named))
+        .filter(|key| !declared.contains(key.as_str()) && named.insert(*key))
+        .cloned()
+        .collect();
+    for branch in branches {
+        extend(&mut branch.named, &shared);
     }
-    kinds.into_iter().reduce(|all, kind| all | kind).map(|kinds| kinds | Kinds::NULL)
 }

@@ -4,8 +4,8 @@
 use serde_json::{Map, Value};
 
 use super::scalars::{Scalars, whole};
-use super::{SchemaId, Schemas};
-use crate::bundle::{Draft, below, lookup};
+use super::{Reading, SchemaId, Schemas};
+use crate::bundle::{Draft, lookup};
 use crate::diagnostics::Reporter;
 
 /// The assertions of one schema.
@@ -48,92 +48,73 @@ pub(crate) struct Condition {
     pub(crate) otherwise: Option<SchemaId>,
 }
 
-impl<'a> Schemas<'a> {
+impl Schemas<'_> {
     /// Returns the assertions of every schema, in the order of their numbers. Schemas that only assertions hold get
     /// their numbers now.
     pub(crate) fn assertions(&mut self) -> Vec<Assertions> {
+        // Errors in the document were already reported.
+        let mut unheard = Reporter::new("", 0, "");
         let mut all = Vec::new();
         while let Some(node) = self.nodes.get(all.len()) {
-            let pointer = node.pointer.clone();
-            let id = SchemaId(all.len());
-            let assertions = match self.source(id) {
-                Some(map) => self.assertions_of(id, map, &pointer),
+            let (id, pointer) = (SchemaId(all.len()), node.pointer.clone());
+            all.push(match self.source(id) {
+                Some(map) => Reading { schemas: self, map, pointer: &pointer, reporter: &mut unheard }.assertions(id),
                 None => Assertions::default(),
-            };
-            all.push(assertions);
+            });
+            self.normalize_pending(&mut unheard);
         }
         all
     }
+}
 
-    fn assertions_of(&mut self, id: SchemaId, map: &'a Map<String, Value>, pointer: &str) -> Assertions {
-        let mut found = Assertions::default();
-        let draft = self.bundle.draft;
+impl Reading<'_, '_> {
+    fn assertions(mut self, id: SchemaId) -> Assertions {
+        let (map, draft) = (self.map, self.draft());
         let mut references = ["$ref", "$dynamicRef", "$recursiveRef"].iter().filter(|key| draft.refers_by(key));
-        let is_reference = references.find_map(|key| lookup(map, key));
-        if let (Some(reference), None) = (is_reference, self.get(id).reference) {
-            found.unresolved = Some(reference.to_string());
-        }
-        if draft.ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string) {
-            return found;
+        let reference = references.find_map(|key| lookup(map, key));
+        let unresolved = reference.filter(|_| self.schemas.get(id).reference.is_none()).map(Value::to_string);
+        if draft.hides_siblings(map) {
+            return Assertions { unresolved, ..Assertions::default() };
         }
         let count = |key: &str| lookup(map, key).and_then(whole);
-        found.scalars = Scalars::of(map, draft);
-        (found.min_properties, found.max_properties) = (count("minProperties"), count("maxProperties"));
-        let text = |key: &str| lookup(map, key).and_then(Value::as_str).map(str::to_owned);
-        found.format = text("format").filter(|_| draft.ref_stands_alone());
-        found.unique_items = lookup(map, "uniqueItems") == Some(&Value::Bool(true));
         // Validators of older dialects do not know the keywords that came after draft 7.
         let is_newer = !draft.ref_stands_alone();
-        found.dependent_required = dependent_required(map, is_newer);
-        if draft >= Draft::D6 {
-            found.contains = self.child(map, pointer, "contains").map(|schema| Contains {
+        let mut found = Assertions {
+            scalars: Scalars::of(map, draft),
+            format: lookup(map, "format").and_then(Value::as_str).filter(|_| !is_newer).map(str::to_owned),
+            unique_items: lookup(map, "uniqueItems") == Some(&Value::Bool(true)),
+            contains: self.since(Draft::D6, "contains").map(|schema| Contains {
                 schema,
                 least: count("minContains").filter(|_| is_newer).unwrap_or(1),
                 most: count("maxContains").filter(|_| is_newer),
-            });
-            found.property_names = self.child(map, pointer, "propertyNames");
+            }),
+            min_properties: count("minProperties"),
+            max_properties: count("maxProperties"),
+            property_names: self.since(Draft::D6, "propertyNames"),
+            condition: self.since(Draft::D7, "if").map(|test| Condition {
+                test,
+                then: self.one("then"),
+                otherwise: self.one("else"),
+            }),
+            patterns: self.named("patternProperties"),
+            // Draft 2019-09 split `dependencies` into `dependentSchemas` and `dependentRequired`.
+            dependent_schemas: self.named(if is_newer { "dependentSchemas" } else { "dependencies" }),
+            dependent_required: dependent_required(map, is_newer),
+            not: self.one("not"),
+            others: None,
+            unevaluated: None,
+            unresolved,
+        };
+        let keywords = ["unevaluatedProperties", "unevaluatedItems"].into_iter().filter(|_| is_newer);
+        let unevaluated: Map<String, Value> =
+            keywords.filter_map(|key| Some((key.to_owned(), lookup(map, key)?.clone()))).collect();
+        if unevaluated.len() == 1 && self.schemas.get(id).stands_alone() {
+            found.others = self.one("unevaluatedProperties");
         }
-        if let Some(test) = self.child(map, pointer, "if").filter(|_| draft >= Draft::D7) {
-            let (then, otherwise) = (self.child(map, pointer, "then"), self.child(map, pointer, "else"));
-            found.condition = Some(Condition { test, then, otherwise });
+        if found.others.is_none() && !unevaluated.is_empty() {
+            found.unevaluated = Some(Value::Object(unevaluated).to_string());
         }
-        found.patterns = self.children_named(map, pointer, "patternProperties");
-        // Draft 2019-09 split `dependencies` into `dependentSchemas` and `dependentRequired`.
-        let dependent = if is_newer { "dependentSchemas" } else { "dependencies" };
-        found.dependent_schemas = self.children_named(map, pointer, dependent);
-        found.not = self.child(map, pointer, "not");
-        let unevaluated: Map<String, Value> = ["unevaluatedProperties", "unevaluatedItems"]
-            .into_iter()
-            .filter(|_| is_newer)
-            .filter_map(|key| Some((key.to_owned(), lookup(map, key)?.clone())))
-            .collect();
-        if unevaluated.len() == 1 && self.get(id).stands_alone() {
-            found.others = self.child(map, pointer, "unevaluatedProperties");
-        }
-        let unevaluated = if found.others.is_some() { Map::new() } else { unevaluated };
-        found.unevaluated = (!unevaluated.is_empty()).then(|| Value::Object(unevaluated).to_string());
         found
-    }
-
-    fn child(&mut self, map: &'a Map<String, Value>, pointer: &str, keyword: &str) -> Option<SchemaId> {
-        let value = lookup(map, keyword).filter(|value| value.is_object() || value.is_boolean())?;
-        Some(self.at(format!("{pointer}/{keyword}"), value))
-    }
-
-    fn children_named(&mut self, map: &'a Map<String, Value>, pointer: &str, keyword: &str) -> Vec<(String, SchemaId)> {
-        let Some(Value::Object(entries)) = lookup(map, keyword) else { return Vec::new() };
-        let schemas = entries.iter().filter(|(_, schema)| schema.is_object() || schema.is_boolean());
-        let place = below(pointer, keyword);
-        schemas.map(|(name, schema)| (name.clone(), self.at(below(&place, name), schema))).collect()
-    }
-
-    /// Normalizes the schema at a pointer, and all schemas below it.
-    fn at(&mut self, pointer: String, value: &'a Value) -> SchemaId {
-        // Errors in the document were already reported.
-        let mut unheard = Reporter::new("", 0, "");
-        let id = self.reserve(pointer, value, &mut unheard);
-        self.normalize_pending(&mut unheard);
-        id
     }
 }
 

@@ -1,16 +1,17 @@
-//! The keywords whose values are not schemas.
+//! Reads the keywords of a schema into a [`Node`].
 
 use std::collections::HashSet;
-use std::ops::BitOr;
 
 use mcp_bindgen_model::{TOO_DEEP, is_beyond_doubles};
 use serde_json::{Map, Number, Value};
 
-use super::Node;
 use super::scalars::{Limit, limits, whole};
-use crate::bundle::{Draft, below, lookup};
-use crate::diagnostics::{LIMIT, MALFORMED_KEYWORD, Reporter, UNKNOWN_TYPE};
-use crate::number::{is_integral, same};
+use super::{Kinds, Node, SchemaId, Schemas};
+use crate::bundle::{Draft, Target, below, lookup};
+use crate::diagnostics::{
+    CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter, UNKNOWN_TYPE,
+};
+use crate::number::same;
 
 /// Keywords that describe a schema without restricting values.
 pub(crate) const WORDING: [&str; 10] = [
@@ -26,138 +27,16 @@ pub(crate) const WORDING: [&str; 10] = [
     "writeOnly",
 ];
 
-/// A set of JSON types.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Kinds(u8);
-
-impl Kinds {
-    /// `null`.
-    pub const NULL: Self = Self(1);
-    /// `true` and `false`.
-    pub const BOOLEAN: Self = Self(2);
-    /// Integral numbers.
-    pub const INTEGER: Self = Self(4);
-    /// Numbers that are not integral.
-    pub(crate) const FRACTION: Self = Self(8);
-    /// Every number, integers too.
-    pub const NUMBER: Self = Self(4 | 8);
-    /// Strings.
-    pub const STRING: Self = Self(16);
-    /// Arrays.
-    pub const ARRAY: Self = Self(32);
-    /// Objects.
-    pub const OBJECT: Self = Self(64);
-
-    pub(crate) const NONE: Self = Self(0);
-    pub(crate) const ALL: Self = Self(127);
-
-    /// Returns the type of a value: an integer for every number without a fraction.
-    #[must_use]
-    pub fn of(value: &Value) -> Self {
-        match value {
-            Value::Null => Self::NULL,
-            Value::Bool(_) => Self::BOOLEAN,
-            Value::Number(number) if is_integral(number) => Self::INTEGER,
-            Value::Number(_) => Self::FRACTION,
-            Value::String(_) => Self::STRING,
-            Value::Array(_) => Self::ARRAY,
-            Value::Object(_) => Self::OBJECT,
-        }
-    }
-
-    /// Returns each kind separately.
-    #[cfg(feature = "drift")]
-    pub(crate) fn each(self) -> impl Iterator<Item = Self> {
-        (0..7).map(|bit| Self(1 << bit)).filter(move |kind| self.has(*kind))
-    }
-
-    /// Returns `true` if both have a kind in common.
-    #[cfg(any(feature = "drift", feature = "flags"))]
-    pub(crate) fn intersects(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    /// Returns the kinds that are in both sets.
-    #[cfg(feature = "drift")]
-    pub(crate) fn intersection(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
-    /// Returns the kinds of this set that are not in the other.
-    #[cfg(feature = "drift")]
-    pub(crate) fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
-    /// Returns `true` if all of `kinds` are in the set.
-    #[must_use]
-    pub fn has(self, kinds: Self) -> bool {
-        self.0 & kinds.0 == kinds.0
-    }
-
-    /// Returns the names of the types, as in `type`.
-    #[must_use]
-    pub fn names(self) -> Vec<&'static str> {
-        let number = if self.0 & Self::FRACTION.0 == 0 { "integer" } else { "number" };
-        let kinds = ["null", "boolean", number, "string", "array", "object"];
-        kinds.into_iter().filter(|name| Self::named(name).is_some_and(|kind| self.0 & kind.0 != 0)).collect()
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "null" => Self::NULL,
-            "boolean" => Self::BOOLEAN,
-            "integer" => Self::INTEGER,
-            "number" => Self::NUMBER,
-            "string" => Self::STRING,
-            "array" => Self::ARRAY,
-            "object" => Self::OBJECT,
-            _ => return None,
-        })
-    }
-}
-
-impl BitOr for Kinds {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
-
 fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let mut seen = HashSet::new();
     names.filter(|name| seen.insert(*name)).map(str::to_owned).collect()
 }
 
 /// Returns the keys that a schema declares beside a `$ref` that hides its siblings: they may be there, and be anything.
-pub(super) fn declared(map: &Map<String, Value>) -> Vec<String> {
+fn declared(map: &Map<String, Value>) -> Vec<String> {
     let properties = lookup(map, "properties").and_then(Value::as_object).into_iter().flatten();
     let required = lookup(map, "required").and_then(Value::as_array).into_iter().flatten();
     distinct(properties.map(|(key, _)| key.as_str()).chain(required.filter_map(Value::as_str)))
-}
-
-/// Reports the parts that could not be read and were replaced, by [`mcp_bindgen_model::parse_leniently`].
-pub(super) fn say_what_was_unreadable(map: &Map<String, Value>, pointer: &str, reporter: &mut Reporter) {
-    for (keyword, value) in map {
-        let message = match value {
-            Value::Number(_) if is_beyond_doubles(value) => "no double holds the number",
-            Value::Array(values)
-                if matches!(keyword.as_str(), "enum" | "examples") && values.iter().any(holds_beyond) =>
-            {
-                "no double holds a number in the list"
-            }
-            Value::Object(_) if matches!(keyword.as_str(), "const" | "default") && holds_beyond(value) => {
-                "no double holds a number in the value"
-            }
-            Value::String(text) if keyword == "$comment" && text == TOO_DEEP => {
-                reporter.say(LIMIT, pointer, TOO_DEEP);
-                continue;
-            }
-            _ => continue,
-        };
-        reporter.say(LIMIT, &below(pointer, keyword), message);
-    }
 }
 
 fn holds_beyond(value: &Value) -> bool {
@@ -170,7 +49,7 @@ fn holds_beyond(value: &Value) -> bool {
 }
 
 /// Returns `true` if a schema may say something of an object's properties, so that it is worth reading for their names.
-pub(super) fn may_name_properties(schema: &Value) -> bool {
+fn may_name_properties(schema: &Value) -> bool {
     const NAMING: [&str; 12] = [
         "properties",
         "required",
@@ -188,41 +67,104 @@ pub(super) fn may_name_properties(schema: &Value) -> bool {
     schema.as_object().is_some_and(|map| NAMING.iter().any(|keyword| lookup(map, keyword).is_some()))
 }
 
-pub(super) struct Reading<'m, 'r> {
-    pub(super) map: &'m Map<String, Value>,
-    pub(super) pointer: &'r str,
-    pub(super) draft: Draft,
-    pub(super) reporter: &'r mut Reporter,
+/// The keywords of one schema, which are being read.
+pub(super) struct Reading<'s, 'a> {
+    pub(super) schemas: &'s mut Schemas<'a>,
+    pub(super) map: &'a Map<String, Value>,
+    pub(super) pointer: &'s str,
+    pub(super) reporter: &'s mut Reporter,
 }
 
 impl Reading<'_, '_> {
-    pub(super) fn scalars(&mut self, node: &mut Node) {
-        node.kinds = self.kinds();
-        node.allowed = self.allowed();
-        let (map, draft) = (self.map, self.draft);
-        let mut limits = |keyword, exclusive| limits(map, keyword, exclusive, draft, |keyword| self.number(keyword));
-        node.least = limits("minimum", "exclusiveMinimum").iter().map(Limit::least).max();
-        node.greatest = limits("maximum", "exclusiveMaximum").iter().map(Limit::greatest).min();
-        node.required = self.required();
-        node.named = self.dependents();
-        node.min_items = self.count("minItems").unwrap_or(0);
-        node.max_items = self.count("maxItems");
+    /// Reads what types express.
+    pub(super) fn node(mut self) -> Node {
+        let map = self.map;
+        self.say_what_was_unreadable();
+        let mut node = if self.draft().hides_siblings(map) {
+            let named = declared(map);
+            Node { narrows: !named.is_empty(), named, ..Node::default() }
+        } else {
+            self.keywords()
+        };
+        node.default_null = lookup(map, "default") == Some(&Value::Null);
+        node.reference = self.reference();
+        for keyword in
+            ["not", "contains", "propertyNames", "dependentRequired", "unevaluatedProperties", "unevaluatedItems"]
+        {
+            if lookup(map, keyword).is_some() {
+                self.reporter.say(NOT_IN_TYPES, self.pointer, format!("`{keyword}`"));
+            }
+        }
+        node
+    }
+
+    pub(super) fn draft(&self) -> Draft {
+        self.schemas.bundle.draft
+    }
+
+    fn keywords(&mut self) -> Node {
+        let map = self.map;
+        let mut node = Node {
+            kinds: self.kinds(),
+            allowed: self.allowed(),
+            least: self.limits("minimum", "exclusiveMinimum").iter().map(Limit::least).max(),
+            greatest: self.limits("maximum", "exclusiveMaximum").iter().map(Limit::greatest).min(),
+            required: self.required(),
+            named: self.dependents(),
+            min_items: self.count("minItems").unwrap_or(0),
+            max_items: self.count("maxItems"),
+            properties: self.named("properties"),
+            patterns: self.named("patternProperties").into_iter().map(|(_, id)| id).collect(),
+            additional: self.one("additionalProperties"),
+            open_ended: lookup(map, "unevaluatedProperties").is_some_and(|value| *value != Value::Bool(false)),
+            ..Node::default()
+        };
+        let [all_of, any_of, one_of] = ["allOf", "anyOf", "oneOf"].map(|keyword| self.listed(keyword));
+        // Before 2020-12 the list is in `items`, and `prefixItems` is unknown.
+        let is_list = lookup(map, "items").is_some_and(Value::is_array);
+        let (list, rest) = if is_list { ("items", "additionalItems") } else { ("prefixItems", "items") };
+        if is_list || self.draft() >= Draft::D2020 {
+            node.prefix_items = self.listed(list).unwrap_or_default();
+        }
+        node.items = self.one(rest);
+        for keyword in ["if", "then", "else"] {
+            node.conditional.extend(self.since(Draft::D7, keyword));
+        }
+        for keyword in ["dependentSchemas", "dependencies"] {
+            node.conditional.extend(self.named(keyword).into_iter().map(|(_, id)| id));
+        }
+        if lookup(map, "not").is_some_and(may_name_properties) {
+            node.conditional.extend(self.one("not"));
+        }
+        node.narrows = node != Node::default();
+        Node { all_of: all_of.unwrap_or_default(), any_of, one_of, ..node }
+    }
+
+    /// Reports the parts that could not be read and were replaced, by [`mcp_bindgen_model::parse_leniently`].
+    fn say_what_was_unreadable(&mut self) {
+        for (keyword, value) in self.map {
+            let is_lossy = match keyword.as_str() {
+                "enum" | "const" | "examples" | "default" => holds_beyond(value),
+                _ => is_beyond_doubles(value),
+            };
+            if is_lossy {
+                self.reporter.say(LIMIT, &below(self.pointer, keyword), "no double holds a number of the value");
+            } else if keyword == "$comment" && value.as_str() == Some(TOO_DEEP) {
+                self.reporter.say(LIMIT, self.pointer, TOO_DEEP);
+            }
+        }
     }
 
     fn kinds(&mut self) -> Option<Kinds> {
-        let nullable = lookup(self.map, "nullable") == Some(&Value::Bool(true));
         let kinds = match lookup(self.map, "type")? {
-            Value::String(name) => self.kind(name),
-            Value::Array(names) if !names.is_empty() => names
-                .iter()
-                .map(|name| self.kind(name.as_str().unwrap_or_default()))
-                .reduce(|all, kind| Some(all? | kind?))?,
-            other => {
-                let found = other.to_string();
-                self.malformed("type", &format!("expected the name of a type, or several, found {found}"));
-                return None;
+            Value::String(name) => self.kind(name)?,
+            Value::Array(names) if !names.is_empty() => {
+                let kinds = names.iter().map(|name| self.kind(name.as_str().unwrap_or_default()));
+                kinds.reduce(|all, kind| Some(all? | kind?))??
             }
-        }?;
+            other => return self.malformed("type", format!("expected the name of a type, or several, found {other}")),
+        };
+        let nullable = lookup(self.map, "nullable") == Some(&Value::Bool(true));
         Some(if nullable { kinds | Kinds::NULL } else { kinds })
     }
 
@@ -237,57 +179,45 @@ impl Reading<'_, '_> {
     fn allowed(&mut self) -> Option<Vec<Value>> {
         let listed = match lookup(self.map, "enum") {
             None => None,
-            Some(Value::Array(values)) if !values.is_empty() => Some(values.clone()),
-            Some(Value::Array(_)) => {
-                self.malformed("enum", "expected at least one value");
-                None
-            }
-            Some(_) => {
-                self.malformed("enum", "expected an array");
-                None
-            }
+            Some(Value::Array(values)) if values.is_empty() => self.malformed("enum", "expected at least one value"),
+            Some(Value::Array(values)) => Some(values.clone()),
+            Some(_) => self.malformed("enum", "expected an array"),
         };
-        let allowed = match (listed, lookup(self.map, "const").filter(|_| self.draft >= Draft::D6)) {
-            (listed, None) => listed,
-            (None, Some(only)) => Some(vec![only.clone()]),
-            (Some(listed), Some(only)) => Some(listed.into_iter().filter(|value| same(value, only)).collect()),
+        let mut allowed = match (listed, lookup(self.map, "const").filter(|_| self.draft() >= Draft::D6)) {
+            (listed, None) => listed?,
+            (None, Some(only)) => vec![only.clone()],
+            (Some(listed), Some(only)) => listed.into_iter().filter(|value| same(value, only)).collect(),
         };
         // No client can send or receive a number that no double holds.
-        match allowed {
-            Some(mut values) if values.iter().any(holds_beyond) => {
-                values.retain(|value| !holds_beyond(value));
-                (!values.is_empty()).then_some(values)
-            }
-            allowed => allowed,
-        }
+        let count = allowed.len();
+        allowed.retain(|value| !holds_beyond(value));
+        (allowed.len() == count || !allowed.is_empty()).then_some(allowed)
     }
 
     fn number(&mut self, keyword: &str) -> Option<Number> {
         match lookup(self.map, keyword)? {
             value if is_beyond_doubles(value) => None,
             Value::Number(number) => Some(number.clone()),
-            _ => {
-                self.malformed(keyword, "expected a number");
-                None
-            }
+            _ => self.malformed(keyword, "expected a number"),
         }
     }
 
+    fn limits(&mut self, keyword: &str, exclusive: &str) -> Vec<Limit> {
+        limits(self.map, keyword, exclusive, self.draft(), |keyword| self.number(keyword))
+    }
+
     fn required(&mut self) -> Vec<String> {
-        match lookup(self.map, "required") {
+        let required = match lookup(self.map, "required") {
+            Some(Value::Array(names)) if names.iter().all(Value::is_string) => Some(names),
             Some(Value::Array(names)) => {
-                if !names.iter().all(Value::is_string) {
-                    self.malformed("required", "expected names of properties");
-                }
-                distinct(names.iter().filter_map(Value::as_str))
+                self.malformed::<()>("required", "expected names of properties");
+                Some(names)
             }
             // Draft 3 has a boolean on the property itself, which does not affect this object.
-            None | Some(Value::Bool(_)) => Vec::new(),
-            Some(_) => {
-                self.malformed("required", "expected an array of names");
-                Vec::new()
-            }
-        }
+            None | Some(Value::Bool(_)) => None,
+            Some(_) => self.malformed("required", "expected an array of names"),
+        };
+        distinct(required.into_iter().flatten().filter_map(Value::as_str))
     }
 
     /// Returns the keys on both sides of `dependentRequired` and its like.
@@ -304,7 +234,79 @@ impl Reading<'_, '_> {
         self.number(keyword).and_then(|number| whole(&number.into()))
     }
 
-    fn malformed(&mut self, keyword: &str, message: &str) {
+    /// Reads a keyword whose value is a schema.
+    pub(super) fn one(&mut self, keyword: &str) -> Option<SchemaId> {
+        match lookup(self.map, keyword)? {
+            value @ (Value::Object(_) | Value::Bool(_)) => {
+                Some(self.schemas.reserve(below(self.pointer, keyword), value, self.reporter))
+            }
+            _ => self.malformed(keyword, "a schema is an object, `true` or `false`"),
+        }
+    }
+
+    /// Reads a keyword of this dialect and later ones.
+    pub(super) fn since(&mut self, first: Draft, keyword: &str) -> Option<SchemaId> {
+        if self.draft() >= first { self.one(keyword) } else { None }
+    }
+
+    fn listed(&mut self, keyword: &str) -> Option<Vec<SchemaId>> {
+        match lookup(self.map, keyword)? {
+            Value::Array(items) if items.is_empty() && keyword != "items" => {
+                self.malformed(keyword, "expected at least one schema")
+            }
+            Value::Array(items) => {
+                let place = below(self.pointer, keyword);
+                let schemas = items.iter().enumerate();
+                let reserve = |(index, item)| self.schemas.reserve(format!("{place}/{index}"), item, self.reporter);
+                Some(schemas.map(reserve).collect())
+            }
+            _ => self.malformed(keyword, "expected an array of schemas"),
+        }
+    }
+
+    /// Reads a keyword whose value holds schemas by name.
+    pub(super) fn named(&mut self, keyword: &str) -> Vec<(String, SchemaId)> {
+        let Some(value) = lookup(self.map, keyword) else { return Vec::new() };
+        let Value::Object(entries) = value else {
+            return self.malformed(keyword, "expected an object of schemas").unwrap_or_default();
+        };
+        let place = below(self.pointer, keyword);
+        // `dependencies` may also hold lists of names.
+        let schemas = entries.iter().filter(|(_, schema)| !(keyword == "dependencies" && schema.is_array()));
+        let mut reserve = |name: &str, schema| self.schemas.reserve(below(&place, name), schema, self.reporter);
+        schemas.map(|(name, schema)| (name.clone(), reserve(name, schema))).collect()
+    }
+
+    /// Follows `$ref`, or `$dynamicRef` and `$recursiveRef` if their targets are known.
+    fn reference(&mut self) -> Option<SchemaId> {
+        let (bundle, map, pointer) = (&self.schemas.bundle, self.map, self.pointer);
+        let text = |key: &str| lookup(map, key).and_then(Value::as_str).filter(|_| bundle.draft.refers_by(key));
+        let (reference, target) = if let Some(reference) = text("$ref") {
+            (reference, Some(bundle.resolve(pointer, reference)))
+        } else if let Some(reference) = text("$dynamicRef") {
+            (reference, bundle.resolve_dynamic(pointer, reference))
+        } else if text("$recursiveRef").is_some() {
+            ("#", (!bundle.has_dynamic_anchors()).then(|| bundle.resolve(pointer, "#")))
+        } else {
+            let malformed = lookup(map, "$ref")?;
+            return self.malformed("$ref", format!("expected a string, found {malformed}"));
+        };
+        let code = match target? {
+            Target::Here(target) if target == pointer => CIRCULAR_REF,
+            Target::Here(target) => {
+                let value = bundle.at(&target)?;
+                return Some(self.schemas.reserve(target, value, self.reporter));
+            }
+            Target::Nowhere => DANGLING_REF,
+            Target::Elsewhere => EXTERNAL_REF,
+        };
+        self.reporter.say(code, &format!("{pointer}/$ref"), reference);
+        None
+    }
+
+    /// Reports a malformed keyword, and returns `None`.
+    fn malformed<T>(&mut self, keyword: &str, message: impl Into<String>) -> Option<T> {
         self.reporter.say(MALFORMED_KEYWORD, &format!("{}/{keyword}", self.pointer), message);
+        None
     }
 }

@@ -4,6 +4,7 @@
 #[cfg(feature = "drift")]
 mod assertions;
 mod keywords;
+mod kinds;
 mod scalars;
 
 use std::collections::{HashMap, VecDeque};
@@ -11,12 +12,13 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use crate::bundle::{Bundle, Draft, LONGEST, Target, below, lookup};
-use crate::diagnostics::{CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter};
+use crate::bundle::{Bundle, LONGEST, lookup};
+use crate::diagnostics::{LIMIT, MALFORMED_KEYWORD, Reporter};
 #[cfg(feature = "drift")]
 pub(crate) use assertions::{Assertions, Condition};
-pub use keywords::Kinds;
+use keywords::Reading;
 pub(crate) use keywords::WORDING;
+pub use kinds::Kinds;
 #[cfg(feature = "drift")]
 pub(crate) use scalars::Limit;
 pub(crate) use scalars::Scalars;
@@ -70,6 +72,8 @@ pub(crate) struct Node {
     pub(crate) one_of: Option<Vec<SchemaId>>,
     /// Schemas that hold under a condition: `if`, `then`, `else`, `dependentSchemas`, `not`.
     pub(crate) conditional: Vec<SchemaId>,
+    /// `true` if a keyword other than references and combinations restricts or names values.
+    narrows: bool,
     pub(crate) default_null: bool,
 }
 
@@ -114,9 +118,16 @@ impl<'a> Schemas<'a> {
     fn normalize_pending(&mut self, reporter: &mut Reporter) {
         while let Some((id, value)) = self.pending.pop_front() {
             let pointer = self.nodes.get_mut(id.0).map(|node| std::mem::take(&mut node.pointer)).unwrap_or_default();
-            let node = self.normalize(pointer, value, reporter);
+            let node = match value {
+                Value::Object(map) => Reading { schemas: self, map, pointer: &pointer, reporter }.node(),
+                Value::Bool(allowed) => Node { never: !allowed, narrows: !allowed, ..Node::default() },
+                _ => {
+                    reporter.say(MALFORMED_KEYWORD, &pointer, "a schema is an object, `true` or `false`");
+                    Node::default()
+                }
+            };
             if let Some(slot) = self.nodes.get_mut(id.0) {
-                *slot = node;
+                *slot = Node { pointer, ..node };
             }
         }
     }
@@ -158,14 +169,8 @@ impl<'a> Schemas<'a> {
     #[must_use]
     pub fn described_by(&self, id: SchemaId) -> Vec<&'a Map<String, Value>> {
         const MOST_STEPS: usize = 8;
-        let mut sources = Vec::new();
-        let mut next = Some(id);
-        for _ in 0..MOST_STEPS {
-            let Some(id) = next else { break };
-            sources.extend(self.source(id));
-            next = self.get(id).reference;
-        }
-        sources
+        let chain = std::iter::successors(Some(id), |id| self.get(*id).reference);
+        chain.take(MOST_STEPS).filter_map(|id| self.source(id)).collect()
     }
 
     /// Returns schemas with those that apply because of their references and `allOf`, at most `most`.
@@ -236,185 +241,13 @@ impl<'a> Schemas<'a> {
         self.pending.push_back((id, value));
         id
     }
-
-    fn normalize(&mut self, pointer: String, value: &'a Value, reporter: &mut Reporter) -> Node {
-        let map = match value {
-            Value::Object(map) => map,
-            Value::Bool(allowed) => return Node { pointer, never: !allowed, ..Node::default() },
-            _ => {
-                reporter.say(MALFORMED_KEYWORD, &pointer, "a schema is an object, `true` or `false`");
-                return Node { pointer, ..Node::default() };
-            }
-        };
-        keywords::say_what_was_unreadable(map, &pointer, reporter);
-        let mut reading = keywords::Reading { map, pointer: &pointer, draft: self.bundle.draft, reporter };
-        let mut node = Node { default_null: lookup(map, "default") == Some(&Value::Null), ..Node::default() };
-        if !(self.bundle.draft.ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string)) {
-            reading.scalars(&mut node);
-            self.children(&mut node, map, &pointer, reporter);
-        } else {
-            node.named = keywords::declared(map);
-        }
-        node.reference = self.reference(map, &pointer, reporter);
-        for keyword in
-            ["not", "contains", "propertyNames", "dependentRequired", "unevaluatedProperties", "unevaluatedItems"]
-        {
-            if lookup(map, keyword).is_some() {
-                reporter.say(NOT_IN_TYPES, &pointer, format!("`{keyword}`"));
-            }
-        }
-        node.pointer = pointer;
-        node
-    }
-
-    fn children(&mut self, node: &mut Node, map: &'a Map<String, Value>, pointer: &str, reporter: &mut Reporter) {
-        node.properties = self.named(map, "properties", pointer, reporter);
-        node.patterns = self.named(map, "patternProperties", pointer, reporter).into_iter().map(|(_, id)| id).collect();
-        node.additional = self.one(map, "additionalProperties", pointer, reporter);
-        node.all_of = self.listed(map, "allOf", pointer, reporter).unwrap_or_default();
-        node.any_of = self.listed(map, "anyOf", pointer, reporter);
-        node.one_of = self.listed(map, "oneOf", pointer, reporter);
-        // Before 2020-12 the list is in `items`, and `prefixItems` is unknown.
-        if lookup(map, "items").is_some_and(Value::is_array) {
-            node.prefix_items = self.listed(map, "items", pointer, reporter).unwrap_or_default();
-            node.items = self.one(map, "additionalItems", pointer, reporter);
-        } else {
-            if self.bundle.draft >= Draft::D2020 {
-                node.prefix_items = self.listed(map, "prefixItems", pointer, reporter).unwrap_or_default();
-            }
-            node.items = self.one(map, "items", pointer, reporter);
-        }
-        let has_conditions = self.bundle.draft >= Draft::D7;
-        for keyword in ["if", "then", "else"].into_iter().filter(|_| has_conditions) {
-            node.conditional.extend(self.one(map, keyword, pointer, reporter));
-        }
-        for keyword in ["dependentSchemas", "dependencies"] {
-            node.conditional.extend(self.named(map, keyword, pointer, reporter).into_iter().map(|(_, id)| id));
-        }
-        if lookup(map, "not").is_some_and(keywords::may_name_properties) {
-            node.conditional.extend(self.one(map, "not", pointer, reporter));
-        }
-        node.open_ended = lookup(map, "unevaluatedProperties").is_some_and(|value| *value != Value::Bool(false));
-    }
-
-    fn one(
-        &mut self,
-        map: &'a Map<String, Value>,
-        keyword: &str,
-        pointer: &str,
-        reporter: &mut Reporter,
-    ) -> Option<SchemaId> {
-        let value = lookup(map, keyword)?;
-        let place = below(pointer, keyword);
-        if !matches!(value, Value::Object(_) | Value::Bool(_)) {
-            reporter.say(MALFORMED_KEYWORD, &place, "a schema is an object, `true` or `false`");
-            return None;
-        }
-        Some(self.reserve(place, value, reporter))
-    }
-
-    fn listed(
-        &mut self,
-        map: &'a Map<String, Value>,
-        keyword: &str,
-        pointer: &str,
-        reporter: &mut Reporter,
-    ) -> Option<Vec<SchemaId>> {
-        let value = lookup(map, keyword)?;
-        let place = below(pointer, keyword);
-        let Value::Array(items) = value else {
-            reporter.say(MALFORMED_KEYWORD, &place, "expected an array of schemas");
-            return None;
-        };
-        if items.is_empty() && keyword != "items" {
-            reporter.say(MALFORMED_KEYWORD, &place, "expected at least one schema");
-            return None;
-        }
-        let items = items.iter().enumerate();
-        Some(items.map(|(index, item)| self.reserve(format!("{place}/{index}"), item, reporter)).collect())
-    }
-
-    fn named(
-        &mut self,
-        map: &'a Map<String, Value>,
-        keyword: &str,
-        pointer: &str,
-        reporter: &mut Reporter,
-    ) -> Vec<(String, SchemaId)> {
-        let Some(value) = lookup(map, keyword) else { return Vec::new() };
-        let place = below(pointer, keyword);
-        let Value::Object(entries) = value else {
-            reporter.say(MALFORMED_KEYWORD, &place, "expected an object of schemas");
-            return Vec::new();
-        };
-        entries
-            .iter()
-            // `dependencies` may also hold lists of names.
-            .filter(|(_, schema)| !(keyword == "dependencies" && schema.is_array()))
-            .map(|(name, schema)| (name.clone(), self.reserve(below(&place, name), schema, reporter)))
-            .collect()
-    }
-
-    /// Follows `$ref`, or `$dynamicRef` and `$recursiveRef` if their targets are known.
-    fn reference(&mut self, map: &'a Map<String, Value>, pointer: &str, reporter: &mut Reporter) -> Option<SchemaId> {
-        let draft = self.bundle.draft;
-        let text = |keyword: &str| lookup(map, keyword).and_then(Value::as_str).filter(|_| draft.refers_by(keyword));
-        let (reference, target) = if let Some(reference) = text("$ref") {
-            (reference, Some(self.bundle.resolve(pointer, reference)))
-        } else if let Some(reference) = text("$dynamicRef") {
-            (reference, self.bundle.resolve_dynamic(pointer, reference))
-        } else if text("$recursiveRef").is_some() {
-            ("#", (!self.bundle.has_dynamic_anchors()).then(|| self.bundle.resolve(pointer, "#")))
-        } else {
-            if let Some(malformed) = lookup(map, "$ref") {
-                let message = format!("expected a string, found {malformed}");
-                reporter.say(MALFORMED_KEYWORD, &format!("{pointer}/$ref"), message);
-            }
-            return None;
-        };
-        let place = format!("{pointer}/$ref");
-        match target? {
-            Target::Here(target) if target == pointer => {
-                reporter.say(CIRCULAR_REF, &place, reference);
-                None
-            }
-            Target::Here(target) => {
-                let value = self.bundle.at(&target)?;
-                Some(self.reserve(target, value, reporter))
-            }
-            Target::Nowhere => {
-                reporter.say(DANGLING_REF, &place, reference);
-                None
-            }
-            Target::Elsewhere => {
-                reporter.say(EXTERNAL_REF, &place, reference);
-                None
-            }
-        }
-    }
 }
 
 impl Node {
     /// Returns the schema that this one only wraps.
     pub(crate) fn wraps(&self) -> Wraps<'_> {
-        let narrows = self.never
-            || self.kinds.is_some()
-            || self.allowed.is_some()
-            || self.least.is_some()
-            || self.greatest.is_some()
-            || !self.properties.is_empty()
-            || !self.required.is_empty()
-            || !self.named.is_empty()
-            || self.additional.is_some()
-            || !self.patterns.is_empty()
-            || self.open_ended
-            || !self.prefix_items.is_empty()
-            || self.items.is_some()
-            || self.min_items > 0
-            || self.max_items.is_some()
-            || !self.conditional.is_empty();
         match (self.reference, self.all_of.as_slice(), &self.any_of, &self.one_of) {
-            _ if narrows => Wraps::Nothing,
+            _ if self.narrows => Wraps::Nothing,
             (Some(target), [], None, None) => Wraps::One(target),
             (None, [target], None, None) => Wraps::One(*target),
             (None, [], Some(branches), None) | (None, [], None, Some(branches)) => Wraps::Any(branches),
@@ -436,7 +269,7 @@ impl Node {
     /// Returns the required properties of a schema that asks for nothing else.
     #[cfg(feature = "drift")]
     pub(crate) fn required_alone(&self) -> Option<&[String]> {
-        let only = Self { pointer: String::new(), required: Vec::new(), ..self.clone() };
+        let only = Self { pointer: String::new(), required: Vec::new(), narrows: false, ..self.clone() };
         (only == Self::default()).then_some(self.required.as_slice())
     }
 
@@ -445,7 +278,7 @@ impl Node {
     pub(crate) fn kinds_alone(&self, asserted: &Assertions) -> Option<Kinds> {
         let kinds =
             self.kinds.filter(|_| asserted.is_empty() && self.properties.is_empty() && self.allowed.is_none())?;
-        let only = Self { pointer: String::new(), kinds: None, ..self.clone() };
+        let only = Self { pointer: String::new(), kinds: None, narrows: false, ..self.clone() };
         (only == Self::default()).then_some(kinds)
     }
 

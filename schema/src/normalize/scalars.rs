@@ -85,9 +85,8 @@ impl Schemas<'_> {
     /// Returns the schema's own assertions for strings and numbers; empty if a reference hides its siblings.
     pub(crate) fn scalars(&self, id: SchemaId) -> Scalars {
         let draft = self.bundle.draft;
-        let is_hidden =
-            |map: &&Map<String, Value>| draft.ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string);
-        self.source(id).filter(|map| !is_hidden(map)).map(|map| Scalars::of(map, draft)).unwrap_or_default()
+        let map = self.source(id).filter(|map| !draft.hides_siblings(map));
+        map.map(|map| Scalars::of(map, draft)).unwrap_or_default()
     }
 }
 
@@ -101,7 +100,7 @@ pub(super) fn limits(
     mut number: impl FnMut(&str) -> Option<Number>,
 ) -> Vec<Limit> {
     let flag = lookup(map, exclusive).and_then(Value::as_bool);
-    let is_exclusive = flag == Some(true) && draft.has_exclusive_flags();
+    let is_exclusive = flag == Some(true) && matches!(draft, Draft::D4 | Draft::Unsaid);
     let plain = number(keyword).map(|value| Limit { value, exclusive: is_exclusive });
     let strict = if flag.is_none() && draft >= Draft::D6 { number(exclusive) } else { None };
     plain.into_iter().chain(strict.map(|value| Limit { value, exclusive: true })).collect()
@@ -109,7 +108,6 @@ pub(super) fn limits(
 
 /// Returns a count: `2.0` is one too.
 pub(super) fn whole(value: &Value) -> Option<u64> {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // guarded: integral and not negative
-    let integral = |value: f64| (value.fract() == 0.0 && value >= 0.0).then_some(value as u64);
-    value.as_u64().or_else(|| value.as_f64().and_then(integral))
+    let number = value.as_number().filter(|number| is_integral(number))?;
+    u64::try_from(floor(number).min(u64::MAX.into())).ok()
 }
