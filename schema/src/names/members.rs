@@ -37,12 +37,10 @@ const STRUCT_METHODS: &str = "new|builder|build|uri|clone|default|eq|ne|hash|fmt
 #[must_use]
 pub fn setters(fields: &[String]) -> Vec<String> {
     let setter = |field: &String| {
-        let name = if STRUCT_METHODS.split('|').any(|method| method == field) {
-            format!("{field}_property")
-        } else {
+        if !STRUCT_METHODS.split('|').any(|method| method == field) {
             return field.clone();
-        };
-        first_free(&[&name], "set_", |name| fields.iter().any(|field| field == name))
+        }
+        first_free(&[&format!("{field}_property")], "set_", |name| fields.iter().any(|field| field == name))
     };
     fields.iter().map(setter).collect()
 }

@@ -4,8 +4,6 @@
 //! Collisions are resolved by the names themselves, never by their order. The name whose wire form equals the
 //! identifier keeps it; each other name gets a suffix made of its own wire name.
 
-#[cfg(feature = "bindings")]
-mod configured;
 mod members;
 #[cfg(feature = "bindings")]
 mod prefixed;
@@ -39,16 +37,14 @@ impl Style {
     #[must_use]
     pub fn apply(self, wire: &str) -> String {
         let words = words::words(wire);
-        let written = match self {
+        let mut written = match self {
             Self::Snake => words.join("_"),
             Self::Pascal => words.iter().map(|word| capitalized(word)).collect(),
         };
-        let lead = match (self, written.starts_with(|first: char| first.is_ascii_digit())) {
-            (_, false) => "",
-            (Self::Snake, true) => "n",
-            (Self::Pascal, true) => "N",
-        };
-        self.within_limit(format!("{lead}{written}"), wire)
+        if written.starts_with(|first: char| first.is_ascii_digit()) {
+            written.insert(0, if self == Self::Snake { 'n' } else { 'N' });
+        }
+        self.within_limit(written, wire)
     }
 
     /// Shortens an identifier for `whole` to a readable length.

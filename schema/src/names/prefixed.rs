@@ -16,8 +16,10 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
-use mcp_bindgen_model::Prefix;
+use mcp_bindgen_model::{Config, Prefix, ServerConfig, Snapshot};
+use serde_json::Value;
 
 use super::{METHODS, Style, fingerprint, given_or_made};
 
@@ -91,10 +93,55 @@ impl PrefixedNames {
         self.servers.insert(server.to_owned(), added);
     }
 
-    /// Adds the names by which views show tools.
-    pub(super) fn add_viewed<'t>(&mut self, server: &str, names: impl IntoIterator<Item = (&'t str, &'t str)>) {
-        let names = names.into_iter().map(|(tool, name)| (tool.to_owned(), name.to_owned()));
-        self.entry(server).viewed.extend(names);
+    /// Returns the names of all servers of a configuration, from every readable snapshot.
+    #[must_use]
+    pub fn of_config(config: &Config) -> Self {
+        let mut names = Self::default();
+        for server in config.servers.values() {
+            names.add_with_snapshot(server, &config.snapshot_path(&server.name));
+        }
+        names
+    }
+
+    /// Returns the servers of a configuration whose tools could collide with this one's, because the prefix of one
+    /// begins with that of the other; usually none. Also returns the paths of their snapshots, readable or not.
+    #[must_use]
+    pub fn beside(config: &Config, server: &str) -> (Self, Vec<PathBuf>) {
+        let (mut names, mut files) = (Self::default(), Vec::new());
+        let Some(own) = config.servers.get(server) else { return (names, files) };
+        let lead_of = |server: &ServerConfig| lead(&server.name, &server.prefix);
+        let lead = lead_of(own);
+        let is_related = |other: &&ServerConfig| {
+            let other = lead_of(other);
+            lead.starts_with(&other) || other.starts_with(&lead)
+        };
+        for other in config.servers.values().filter(|other| other.name != server).filter(is_related) {
+            let path = config.snapshot_path(&other.name);
+            names.add_with_snapshot(other, &path);
+            files.push(path);
+        }
+        (names, files)
+    }
+
+    fn add_with_snapshot(&mut self, server: &ServerConfig, path: &Path) {
+        self.add_configured(server);
+        if let Ok(snapshot) = Snapshot::load(path) {
+            self.add_listed(server, &snapshot.tools);
+        }
+    }
+
+    /// Adds a server with its configuration, or replaces it.
+    pub fn add_configured(&mut self, server: &ServerConfig) {
+        let renames: Vec<(String, &str)> = server.renamed_tools().collect();
+        self.add(&server.name, &server.prefix, renames.iter().map(|(tool, name)| (tool.as_str(), *name)));
+        let viewed = server.views.iter().filter_map(|(tool, view)| Some((tool.clone(), view.name.clone()?)));
+        self.entry(&server.name).viewed.extend(viewed);
+    }
+
+    /// Adds the tools of a snapshot that the configuration selects.
+    pub fn add_listed(&mut self, server: &ServerConfig, tools: &[Value]) {
+        let names = tools.iter().filter_map(|tool| tool.get("name")?.as_str());
+        self.add_snapshot(&server.name, names.filter(|name| server.selects(name)));
     }
 
     /// Adds the tools that a server's snapshot lists.
@@ -150,30 +197,33 @@ impl PrefixedNames {
     #[must_use]
     pub fn tools_beside(&self, server: &str, listed: &[&str], given: &Given) -> Vec<String> {
         let own = self.server(server);
-        let unknown: BTreeSet<&str> =
-            listed.iter().copied().filter(|tool| !own.known.contains(*tool) && !given.contains_key(*tool)).collect();
+        let is_unknown = |tool: &&str| !own.known.contains(*tool) && !given.contains_key(*tool);
+        let unknown: BTreeSet<&str> = listed.iter().copied().filter(is_unknown).collect();
         let unknown: Vec<&str> = unknown.into_iter().collect();
-        let plain = own.plain_names(&unknown);
-        let mut names = Naming::new(server, given);
         let bound = own.bound.iter().filter(|(_, name)| is_accepted(name));
-        for (tool, name) in bound {
-            names.taken.insert(name.clone());
-            names.made.insert(tool.clone(), name.clone());
-        }
+        let mut made: HashMap<&str, String> = bound.map(|(tool, name)| (tool.as_str(), name.clone())).collect();
+        let mut taken: HashSet<String> = given.values().chain(made.values()).cloned().collect();
+        let live: HashSet<&str> = listed.iter().copied().collect();
         // Live tools change no name of the snapshot.
-        let mut wires: HashSet<&str> = own.known.iter().map(String::as_str).collect();
-        for (tool, whole) in &own.plain {
-            if !names.made.contains_key(tool) {
-                let name = self.name(server, &own, &mut names, (tool, whole), &wires, true);
-                names.made.insert(tool.clone(), name);
+        let known = own.plain.iter().map(|(tool, whole)| (tool.as_str(), whole.clone(), true));
+        let others = unknown.iter().zip(own.plain_names(&unknown)).map(|(tool, whole)| (*tool, whole, false));
+        for (tool, whole, is_known) in known.chain(others) {
+            if made.contains_key(tool) {
+                continue;
             }
+            let plain = cut(&whole, LONGEST);
+            let is_tool = own.known.contains(&plain) || !is_known && live.contains(plain.as_str());
+            let is_marked = whole.len() > LONGEST && own.lead.len() > LONGEST_LEAD
+                || plain != tool && is_tool
+                || SET_CALLS.contains(&plain.as_str())
+                || self.has_mark(&plain, server)
+                || self.others(server).any(|other| other.claims(&plain))
+                || !is_known && self.others(server).any(|other| other.may_claim(&own.lead, &plain));
+            let name = if is_marked { marked(&whole, server) } else { plain };
+            let name = free_name(name, &whole, &whole, server, |name| taken.insert(name.to_owned()));
+            made.insert(tool, name);
         }
-        wires.extend(listed);
-        for (tool, whole) in unknown.iter().zip(plain) {
-            let name = self.name(server, &own, &mut names, (tool, &whole), &wires, false);
-            names.made.insert((*tool).to_owned(), name);
-        }
-        listed.iter().map(|tool| names.of(tool)).collect()
+        listed.iter().map(|tool| given.get(*tool).or_else(|| made.get(tool)).cloned().unwrap_or_default()).collect()
     }
 
     /// Returns the names of a server's prompts, which never equal those of tools in a snapshot.
@@ -202,27 +252,10 @@ impl PrefixedNames {
         self.servers.get(name).map_or_else(|| Cow::Owned(Server::named(name)), Cow::Borrowed)
     }
 
-    fn name(
-        &self,
-        server: &str,
-        own: &Server,
-        names: &mut Naming<'_>,
-        (tool, whole): (&str, &str),
-        wires: &HashSet<&str>,
-        is_known: bool,
-    ) -> String {
-        let plain = cut(whole, LONGEST);
-        let is_other_tool = plain != tool && wires.contains(plain.as_str());
-        let loses_lead = whole.len() > LONGEST && own.lead.len() > LONGEST_LEAD;
-        let is_marked = loses_lead
-            || is_other_tool
-            || SET_CALLS.contains(&plain.as_str())
-            || end_of_mark(&plain)
-                .is_some_and(|end| self.servers.keys().chain([&names.server]).any(|server| end == fingerprint(server)))
-            || self.others(server).any(|other| other.claims(&plain))
-            || (!is_known && self.others(server).any(|other| other.may_claim(&own.lead, &plain)));
-        let name = if is_marked { marked(whole, server) } else { plain };
-        free_name(name, whole, whole, server, |name| names.taken.insert(name.to_owned()))
+    /// Returns `true` if a name ends in the mark of a server.
+    fn has_mark(&self, name: &str, own: &str) -> bool {
+        let Some((_, end)) = name.rsplit_once('_').filter(|(_, end)| end.len() == SUFFIX - 1) else { return false };
+        self.servers.keys().map(String::as_str).chain([own]).any(|server| end == fingerprint(server))
     }
 
     fn others<'s>(&'s self, server: &'s str) -> impl Iterator<Item = &'s Server> {
@@ -277,24 +310,6 @@ impl Server {
     }
 }
 
-/// The names of one server's tools while they are made.
-struct Naming<'g> {
-    server: String,
-    given: &'g Given,
-    taken: HashSet<String>,
-    made: BTreeMap<String, String>,
-}
-
-impl<'g> Naming<'g> {
-    fn new(server: &str, given: &'g Given) -> Self {
-        Self { server: server.to_owned(), given, taken: given.values().cloned().collect(), made: BTreeMap::new() }
-    }
-
-    fn of(&self, tool: &str) -> String {
-        self.given.get(tool).or_else(|| self.made.get(tool)).cloned().unwrap_or_default()
-    }
-}
-
 /// Makes names unique: ambiguous ones get a suffix from their server. Each is given with its server and its tool.
 #[must_use]
 pub fn told_apart(wanted: &[(&str, &str, String)], is_taken: impl Fn(&str) -> bool) -> Vec<String> {
@@ -302,8 +317,7 @@ pub fn told_apart(wanted: &[(&str, &str, String)], is_taken: impl Fn(&str) -> bo
     wanted.iter().for_each(|(.., name)| *count.entry(name).or_default() += 1);
     let is_free = |name: &str| count.get(name) == Some(&1) && !is_taken(name);
     let mut used: HashSet<String> = wanted.iter().map(|(.., name)| name.clone()).collect();
-    let mut open: Vec<(usize, &(&str, &str, String))> =
-        wanted.iter().enumerate().filter(|(_, (.., name))| !is_free(name)).collect();
+    let mut open: Vec<_> = wanted.iter().enumerate().filter(|(_, (.., name))| !is_free(name)).collect();
     open.sort_by_key(|(_, (server, tool, _))| (*server, *tool));
     let mut names: Vec<String> = wanted.iter().map(|(.., name)| name.clone()).collect();
     for (place, (server, tool, name)) in open {
@@ -341,7 +355,7 @@ fn renamed(name: &str) -> String {
 }
 
 /// Returns the beginning of the names of a server's tools.
-pub(super) fn lead(server: &str, prefix: &Prefix) -> String {
+fn lead(server: &str, prefix: &Prefix) -> String {
     let prefix = match prefix {
         Prefix::ServerName => server,
         Prefix::Named(prefix) => prefix,
@@ -360,13 +374,6 @@ fn cut(whole: &str, room: usize) -> String {
 
 fn marked(whole: &str, server: &str) -> String {
     format!("{}_{}", cut(whole, LONGEST - SUFFIX), fingerprint(server))
-}
-
-/// Returns the digits at the end of a name that may be the mark of a server.
-fn end_of_mark(name: &str) -> Option<&str> {
-    let (_, end) = name.rsplit_once('_')?;
-    let is_digit = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
-    (end.len() == SUFFIX - 1 && end.bytes().all(is_digit)).then_some(end)
 }
 
 /// Returns at most `length` bytes of a name, which is ASCII.

@@ -8,42 +8,32 @@ use super::{Style, fingerprint, words};
 /// collides with a reserved one only gets the suffix `kind`.
 #[must_use]
 pub fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind: &str) -> Vec<String> {
-    let written: Vec<String> = wires.iter().map(|wire| style.apply(wire)).collect();
-    let mut seen = HashSet::new();
-    if written.iter().all(|name| seen.insert(name.as_str()) && !reserved.contains(&name.as_str())) {
-        return written;
-    }
     // The map is sorted, so that collisions of fingerprints do not depend on the order of wire names.
-    let mut bases: BTreeMap<&str, String> = BTreeMap::new();
-    bases.extend(wires.iter().copied().zip(written));
+    let bases: BTreeMap<&str, String> = wires.iter().map(|wire| (*wire, style.apply(wire))).collect();
     let mut claims: HashMap<&str, usize> = HashMap::new();
-    for base in bases.values() {
-        *claims.entry(base).or_default() += 1;
-    }
-    let alone = |wire: &str, base: &str| claims.get(base) == Some(&1) || wire == base;
+    bases.values().for_each(|base| *claims.entry(base).or_default() += 1);
+    let mut taken: HashSet<String> =
+        bases.values().cloned().chain(reserved.iter().map(|name| (*name).to_owned())).collect();
     let mut names: HashMap<&str, String> = HashMap::new();
-    let mut readable: Vec<(&str, &str, String)> = Vec::new();
+    let mut readable: HashMap<String, Vec<(&str, &str)>> = HashMap::new();
     for (wire, base) in &bases {
-        if alone(wire, base) && !reserved.contains(&base.as_str()) {
+        let is_alone = wire == base || claims.get(base.as_str()) == Some(&1);
+        if is_alone && !reserved.contains(&base.as_str()) {
             names.insert(wire, base.clone());
         } else {
-            let suffix = if alone(wire, base) { kind.to_owned() } else { difference(wire) };
-            readable.push((wire, base, style.with_suffix(base, &suffix)));
+            let suffix = if is_alone { kind.to_owned() } else { difference(wire) };
+            readable.entry(style.with_suffix(base, &suffix)).or_default().push((wire, base));
         }
     }
-    let mut taken: HashSet<String> =
-        bases.values().cloned().chain(reserved.iter().map(|name| (*name).into())).collect();
-    let mut wanted: HashMap<String, usize> = HashMap::new();
-    for (_, _, name) in &readable {
-        *wanted.entry(name.clone()).or_default() += 1;
+    let mut rest = Vec::new();
+    for (name, wanted) in readable {
+        match wanted.as_slice() {
+            [(wire, _)] if taken.insert(name.clone()) => drop(names.insert(wire, name)),
+            _ => rest.extend(wanted),
+        }
     }
-    let (free, rest): (Vec<_>, Vec<_>) =
-        readable.into_iter().partition(|(_, _, name)| wanted.get(name) == Some(&1) && !taken.contains(name));
-    for (wire, _, name) in free {
-        taken.insert(name.clone());
-        names.insert(wire, name);
-    }
-    for (wire, base, _) in rest {
+    rest.sort_unstable();
+    for (wire, base) in rest {
         names.insert(wire, fallback(style, base, wire, &mut taken));
     }
     wires.iter().map(|wire| names.get(wire).cloned().unwrap_or_default()).collect()
@@ -101,15 +91,12 @@ pub fn renamed_types(
         if claimants.len() == 1 && !is_reserved {
             continue;
         }
-        let is_inner = |place: usize| wanted.get(place).is_some_and(|want| !want.is_root);
+        let is_inner = |place: &usize| wanted.get(*place).is_some_and(|want| !want.is_root);
         let mut ranked: Vec<(bool, Identity, usize)> =
-            claimants.iter().map(|place| (is_inner(*place), identity(*place), *place)).collect();
+            claimants.iter().map(|place| (is_inner(place), identity(*place), *place)).collect();
         ranked.sort();
         let keepers = usize::from(!is_reserved);
         losers.extend(ranked.into_iter().skip(keepers).map(|(_, identity, place)| (identity, place, *name)));
-    }
-    if losers.is_empty() {
-        return Vec::new();
     }
     losers.sort();
     let mut taken: HashSet<String> = claims.keys().chain(reserved).map(|name| (*name).to_owned()).collect();

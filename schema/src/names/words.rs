@@ -1,20 +1,9 @@
 //! Reading a name as words.
 
-/// Symbols that read as words inside a name with letters or digits.
-const OPERATORS: &[(&str, &str)] = &[
-    ("<=", "less or equal"),
-    (">=", "greater or equal"),
-    ("==", "equals"),
-    ("!=", "not equal"),
-    ("<", "less"),
-    (">", "greater"),
-    ("=", "equal"),
-    ("!", "not"),
-    ("+", "plus"),
-    ("*", "star"),
-    ("%", "percent"),
-    ("&", "and"),
-];
+/// Symbols that read as words inside a name with letters or digits: pairs, and single ones by their own names.
+const PAIRS: [(&str, &str); 4] =
+    [("<=", "less or equal"), (">=", "greater or equal"), ("==", "equals"), ("!=", "not equal")];
+const OPERATORS: &str = "<>=!+*%&";
 
 /// Every ASCII symbol by name, for names without letters or digits.
 const SYMBOLS: &[(char, &str)] = &[
@@ -103,14 +92,14 @@ pub(super) fn words(name: &str) -> Vec<String> {
         let before_digit = chars.get(place).is_some_and(char::is_ascii_digit);
         if !speaks && !rest.starts_with(['<', '>', '=', '!']) {
             words.spoken(&symbol(char));
-        } else if let Some((operator, word)) = OPERATORS.iter().find(|(operator, _)| rest.starts_with(operator)) {
-            place += operator.len() - 1;
+        } else if let Some((_, word)) = PAIRS.iter().find(|(pair, _)| *pair == rest) {
+            place += 1;
             words.spoken(word);
         } else if char == '.' && before_digit && chars.get(place.wrapping_sub(2)).is_some_and(char::is_ascii_digit) {
             words.spoken("point");
         } else if char == '-' && before_digit && words.done.is_empty() {
             words.spoken("minus");
-        } else if !speaks || (!char.is_ascii() && !char.is_whitespace()) {
+        } else if !speaks || OPERATORS.contains(char) || (!char.is_ascii() && !char.is_whitespace()) {
             words.spoken(&symbol(char));
         }
     }
