@@ -123,18 +123,6 @@ pub enum Listed {
     ResourceTemplate,
 }
 
-impl Listed {
-    /// Returns the key of the list.
-    #[must_use]
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Tool => "tools",
-            Self::Prompt => "prompts",
-            Self::ResourceTemplate => "resourceTemplates",
-        }
-    }
-}
-
 /// The name of its items.
 impl fmt::Display for Listed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -178,7 +166,12 @@ impl Diagnostic {
     /// Returns the line and column in the text of the snapshot, from 1.
     #[must_use]
     pub fn position(&self, text: &str) -> Option<(usize, usize)> {
-        let places = ["", "/result"].map(|root| format!("{root}/{}/{}", self.listed.key(), self.index));
+        let list = match self.listed {
+            Listed::Tool => "tools",
+            Listed::Prompt => "prompts",
+            Listed::ResourceTemplate => "resourceTemplates",
+        };
+        let places = ["", "/result"].map(|root| format!("{root}/{list}/{}", self.index));
         let exact =
             places.iter().find_map(|place| mcp_bindgen_model::locate(text, &format!("{place}{}", self.pointer)));
         exact.or_else(|| places.iter().find_map(|place| mcp_bindgen_model::locate(text, place)))

@@ -48,10 +48,8 @@ impl JoinedTools {
         for key in ["title", "description"] {
             joined.extend(first.get(key).map(|value| (key.to_owned(), value.clone())));
         }
-        let mut input = match first.get("inputSchema") {
-            Some(Value::Object(input)) => input.clone(),
-            _ => Map::from_iter([("type".to_owned(), "object".into())]),
-        };
+        let input = first.get("inputSchema").and_then(Value::as_object).cloned();
+        let mut input = input.unwrap_or_else(|| Map::from_iter([("type".to_owned(), "object".into())]));
         let properties = input.shift_remove("properties");
         let mut argument = ARGUMENT.to_owned();
         while properties.as_ref().is_some_and(|properties| properties.get(&argument).is_some()) {

@@ -144,18 +144,12 @@ impl<'a> Bundle<'a> {
         let Some((document, resource)) = self.resources.get_key_value(document.as_str()) else {
             return Target::Elsewhere;
         };
-        let Some(fragment) = uri::decode(fragment) else {
-            return Target::Nowhere;
-        };
-        let pointer = if fragment.is_empty() || fragment.starts_with('/') {
-            Some(format!("{resource}{fragment}"))
-        } else {
-            self.anchors.get(&(Arc::clone(document), fragment)).cloned()
-        };
-        match pointer {
-            Some(pointer) if self.at(&pointer).is_some() => Target::Here(pointer),
-            _ => Target::Nowhere,
-        }
+        let pointer = uri::decode(fragment).and_then(|fragment| match fragment.as_str() {
+            "" => Some(resource.clone()),
+            place if place.starts_with('/') => Some(format!("{resource}{place}")),
+            _ => self.anchors.get(&(Arc::clone(document), fragment)).cloned(),
+        });
+        pointer.filter(|pointer| self.at(pointer).is_some()).map_or(Target::Nowhere, Target::Here)
     }
 
     /// Returns the target of a `$dynamicRef` if it is known without evaluation. Returns `None` if it depends on the

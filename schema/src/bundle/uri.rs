@@ -28,26 +28,22 @@ pub(super) fn resolve(base: &str, reference: &str) -> String {
     if scheme(reference).is_some() {
         return reference.to_owned();
     }
-    let scheme_end = scheme(base).map_or(0, |scheme| scheme.len() + 1);
-    let (prefix, rest) = base.split_at(scheme_end);
+    let (prefix, rest) = base.split_at(scheme(base).map_or(0, |scheme| scheme.len() + 1));
     if reference.starts_with("//") {
         return format!("{prefix}{reference}");
     }
-    let authority_end = match rest.strip_prefix("//") {
-        Some(after) => 2 + after.find('/').unwrap_or(after.len()),
-        None => 0,
-    };
-    let (authority, path) = rest.split_at(authority_end);
+    let after = rest.strip_prefix("//");
+    let (authority, path) = rest.split_at(after.map_or(0, |after| 2 + after.find('/').unwrap_or(after.len())));
     let path = path.split('?').next().unwrap_or_default();
     let (wanted, query) = reference.find('?').map_or((reference, ""), |start| reference.split_at(start));
-    let joined = if wanted.is_empty() {
-        path.to_owned()
-    } else if wanted.starts_with('/') {
-        without_dots(wanted)
-    } else {
-        let folder = path.rfind('/').map_or("", |end| path.split_at(end + 1).0);
-        let folder = if folder.is_empty() && !authority.is_empty() { "/" } else { folder };
-        without_dots(&format!("{folder}{wanted}"))
+    let joined = match wanted.chars().next() {
+        None => path.to_owned(),
+        Some('/') => without_dots(wanted),
+        Some(_) => match path.rsplit_once('/') {
+            Some((folder, _)) => without_dots(&format!("{folder}/{wanted}")),
+            None if authority.is_empty() => without_dots(wanted),
+            None => without_dots(&format!("/{wanted}")),
+        },
     };
     format!("{prefix}{authority}{joined}{query}")
 }
@@ -62,20 +58,15 @@ fn scheme(uri: &str) -> Option<&str> {
 fn without_dots(path: &str) -> String {
     let root = usize::from(path.starts_with('/'));
     let mut kept: Vec<&str> = Vec::new();
-    let mut steps = path.split('/').peekable();
-    while let Some(step) = steps.next() {
-        let last = steps.peek().is_none();
+    for step in path.split('/') {
         match step {
-            "." | ".." => {
-                if step == ".." && kept.len() > root {
-                    kept.pop();
-                }
-                if last {
-                    kept.push("");
-                }
-            }
+            "." => {}
+            ".." => kept.truncate(kept.len().saturating_sub(1).max(root.min(kept.len()))),
             step => kept.push(step),
         }
+    }
+    if path.ends_with("/.") || path.ends_with("/..") || path == "." || path == ".." {
+        kept.push("");
     }
     kept.join("/")
 }

@@ -44,11 +44,8 @@ impl Checks {
     #[must_use]
     pub fn parse(json: &str) -> Self {
         let schema: Value = serde_json::from_str(json).unwrap_or_default();
-        let all = match schema.get("allOf") {
-            Some(Value::Array(all)) => all.iter().collect(),
-            _ => vec![&schema],
-        };
-        Self(all.into_iter().filter_map(Value::as_object).map(Checked::new).collect())
+        let all = schema.get("allOf").and_then(Value::as_array).map_or(std::slice::from_ref(&schema), Vec::as_slice);
+        Self(all.iter().filter_map(Value::as_object).map(Checked::new).collect())
     }
 
     /// Checks a string.
@@ -57,16 +54,15 @@ impl Checks {
     /// The demand that the string does not meet: never the string itself, which may be a secret.
     pub fn text(&self, text: &str) -> Result<(), String> {
         let length = text.chars().count() as u64;
-        let characters = |count: u64| if count == 1 { "character" } else { "characters" };
         for checked in &self.0 {
-            within(length, checked.said.min_length, checked.said.max_length, characters)?;
+            within(length, checked.said.min_length, checked.said.max_length, "character")?;
             #[cfg(feature = "drift")]
             if let (Some(pattern), Some(automaton)) = (&checked.said.pattern, &checked.automaton)
                 && !automaton.lock().unwrap_or_else(PoisonError::into_inner).is_match(text)
             {
                 let shown: String = pattern.escape_debug().take(LONGEST_PATTERN).collect();
-                let found = characters(length);
-                return Err(format!("expected a string that matches `{shown}`, found another of {length} {found}"));
+                let found = counted(length, "character");
+                return Err(format!("expected a string that matches `{shown}`, found another of {found}"));
             }
         }
         Ok(())
@@ -77,8 +73,7 @@ impl Checks {
     /// # Errors
     /// How many it must have, and how many it has.
     pub fn length(&self, length: usize) -> Result<(), String> {
-        let items = |count: u64| if count == 1 { "item" } else { "items" };
-        self.0.iter().try_for_each(|checked| within(length as u64, checked.min_items, checked.max_items, items))
+        self.0.iter().try_for_each(|checked| within(length as u64, checked.min_items, checked.max_items, "item"))
     }
 
     /// Checks a number.
@@ -88,18 +83,16 @@ impl Checks {
     pub fn number(&self, number: &Number) -> Result<(), String> {
         let refused = |what: &str, limit: &Number| Err(format!("expected {what} {limit}, found {number}"));
         for checked in &self.0 {
-            for (limits, side, words) in [
-                (&checked.said.minimum, Ordering::Less, ["at least", "more than"]),
-                (&checked.said.maximum, Ordering::Greater, ["at most", "less than"]),
+            for (limits, side, inclusive, exclusive) in [
+                (&checked.said.minimum, Ordering::Less, "at least", "more than"),
+                (&checked.said.maximum, Ordering::Greater, "at most", "less than"),
             ] {
                 if let Some(limit) = limits.iter().find(|limit| limit.refuses(number, side)) {
-                    let [inclusive, exclusive] = words;
                     return refused(if limit.exclusive { exclusive } else { inclusive }, &limit.value);
                 }
             }
-            if let Some(step) =
-                checked.said.multiple_of.as_ref().filter(|step| is_multiple(number, step) == Some(false))
-            {
+            let step = checked.said.multiple_of.as_ref();
+            if let Some(step) = step.filter(|step| is_multiple(number, step) == Some(false)) {
                 return refused("a multiple of", step);
             }
         }
@@ -107,12 +100,18 @@ impl Checks {
     }
 }
 
-fn within(length: u64, least: Option<u64>, most: Option<u64>, noun: fn(u64) -> &'static str) -> Result<(), String> {
+fn within(length: u64, least: Option<u64>, most: Option<u64>, noun: &str) -> Result<(), String> {
     match (least, most) {
-        (Some(least), _) if length < least => Err(format!("expected at least {least} {}, found {length}", noun(least))),
-        (_, Some(most)) if length > most => Err(format!("expected at most {most} {}, found {length}", noun(most))),
+        (Some(least), _) if length < least => {
+            Err(format!("expected at least {}, found {length}", counted(least, noun)))
+        }
+        (_, Some(most)) if length > most => Err(format!("expected at most {}, found {length}", counted(most, noun))),
         _ => Ok(()),
     }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 impl Checked {

@@ -15,6 +15,7 @@ pub(crate) use plain::is_portable;
 use crate::diagnostics::{Reporter, UNCHECKED_PATTERN};
 use crate::document::Document;
 use crate::normalize::SchemaId;
+use crate::number::order;
 use crate::shape::{Shape, ShapeId};
 
 /// Schemas are followed so far through references and `allOf`.
@@ -45,11 +46,7 @@ impl Document<'_> {
             }
             let mut checks: Vec<Value> = Vec::new();
             for schema in self.schemas.holding(self.shapes.origin(id), MOST_SCHEMAS) {
-                let said = match shape {
-                    Shape::Text => self.of_text(schema, &mut unchecked, reporter),
-                    Shape::List(_) => self.of_list(schema),
-                    shape => self.of_number(schema, shape),
-                };
+                let said = self.said(schema, shape, &mut unchecked, reporter);
                 if !said.is_empty() && !checks.contains(&Value::Object(said.clone())) {
                     checks.push(Value::Object(said));
                 }
@@ -63,52 +60,55 @@ impl Document<'_> {
         all
     }
 
-    fn of_text(&self, id: SchemaId, unchecked: &mut HashSet<SchemaId>, reporter: &mut Reporter) -> Map<String, Value> {
-        let mut checks = keywords(self.schemas.scalars(id).of_texts());
-        let is_plain = |pattern: &Value| pattern.as_str().is_some_and(plain::is_plain);
-        if checks.get("pattern").is_some_and(|pattern| !is_plain(pattern)) {
-            checks.shift_remove("pattern");
-            if unchecked.insert(id) {
-                reporter.say(UNCHECKED_PATTERN, &format!("{}/pattern", self.schemas.pointer(id)), "");
+    /// Returns the assertions of one schema that apply to a shape and are not said by its type.
+    fn said(
+        &self,
+        id: SchemaId,
+        shape: &Shape,
+        unchecked: &mut HashSet<SchemaId>,
+        reporter: &mut Reporter,
+    ) -> Map<String, Value> {
+        let (node, scalars) = (self.schemas.get(id), self.schemas.scalars(id));
+        let mut said: Vec<(&str, Value)> = match shape {
+            Shape::Text => scalars.of_texts().collect(),
+            Shape::List(_) => {
+                let least = Some(node.min_items).filter(|least| *least > 0);
+                let counts = [("minItems", least), ("maxItems", node.max_items)];
+                counts.into_iter().filter_map(|(keyword, count)| Some((keyword, count?.into()))).collect()
             }
-        }
-        checks
-    }
-
-    fn of_list(&self, id: SchemaId) -> Map<String, Value> {
-        let node = self.schemas.get(id);
-        let least = Some(node.min_items).filter(|least| *least > 0);
-        let counts = [("minItems", least), ("maxItems", node.max_items)];
-        keywords(counts.into_iter().filter_map(|(keyword, count)| Some((keyword, count?.into()))))
-    }
-
-    fn of_number(&self, id: SchemaId, shape: &Shape) -> Map<String, Value> {
-        let mut checks = keywords(self.schemas.scalars(id).of_numbers());
-        checks.retain(|keyword, value| {
-            let is_step = keyword != "multipleOf" || value.as_f64().is_some_and(|step| step > 0.0);
-            is_step && !value.as_number().is_some_and(|value| is_said_by_type(shape, keyword, value))
+            _ => scalars.of_numbers(),
+        };
+        said.retain(|(keyword, value)| match value {
+            Value::String(pattern) if !plain::is_plain(pattern) => {
+                if unchecked.insert(id) {
+                    reporter.say(UNCHECKED_PATTERN, &format!("{}/pattern", node.pointer), "");
+                }
+                false
+            }
+            Value::Number(value) => !is_said_by_type(shape, keyword, value),
+            _ => true,
         });
-        checks
+        said.into_iter().map(|(keyword, value)| (keyword.to_owned(), value)).collect()
     }
 }
 
-fn keywords(said: impl IntoIterator<Item = (&'static str, Value)>) -> Map<String, Value> {
-    said.into_iter().map(|(keyword, value)| (keyword.to_owned(), value)).collect()
-}
-
-/// Returns `true` if every value of a type keeps to a keyword.
+/// Returns `true` if every value of a type keeps to a keyword, or if no value can.
 fn is_said_by_type(shape: &Shape, keyword: &str, value: &Number) -> bool {
+    let step = value.as_f64().filter(|_| keyword == "multipleOf");
+    if step.is_some_and(|step| step <= 0.0) {
+        return true;
+    }
     let (least, greatest) = match shape {
-        Shape::I64 => (Number::from(i64::MIN), Number::from(i64::MAX)),
-        Shape::U64 => (Number::from(0), Number::from(u64::MAX)),
+        Shape::I64 => (i64::MIN.into(), i64::MAX.into()),
+        Shape::U64 => (0.into(), u64::MAX.into()),
         _ => return false,
     };
     match keyword {
-        "minimum" => crate::number::order(value, &least).is_le(),
-        "exclusiveMinimum" => crate::number::order(value, &least).is_lt(),
-        "maximum" => crate::number::order(value, &greatest).is_ge(),
-        "exclusiveMaximum" => crate::number::order(value, &greatest).is_gt(),
-        _ => value.as_f64().is_some_and(|step| (1.0 / step).fract() == 0.0),
+        "minimum" => order(value, &least).is_le(),
+        "exclusiveMinimum" => order(value, &least).is_lt(),
+        "maximum" => order(value, &greatest).is_ge(),
+        "exclusiveMaximum" => order(value, &greatest).is_gt(),
+        _ => step.is_some_and(|step| (1.0 / step).fract() == 0.0),
     }
 }
 

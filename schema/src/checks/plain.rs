@@ -55,13 +55,11 @@ impl Reading<'_> {
     /// Parts beside each other, with `|` between some.
     fn choice(&mut self) -> Option<usize> {
         let mut size: usize = 0;
-        while let Some(next) = self.characters.peek().filter(|next| **next != ')') {
-            if *next == '|' {
-                self.characters.next();
-                continue;
+        while self.characters.peek().is_some_and(|next| *next != ')') {
+            if !self.takes('|') {
+                let (part, can_repeat) = self.part()?;
+                size = size.checked_add(part.checked_mul(self.repeated(can_repeat)?)?)?;
             }
-            let (part, can_repeat) = self.part()?;
-            size = size.checked_add(part.checked_mul(self.repeated(can_repeat)?)?)?;
         }
         Some(size)
     }
@@ -83,11 +81,8 @@ impl Reading<'_> {
     }
 
     fn group(&mut self) -> Option<usize> {
-        if self.takes('?') {
-            self.takes(':').then_some(())?;
-        }
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.takes('?') && !self.takes(':') || self.depth > DEEPEST {
             return None;
         }
         let size = self.choice()?;
@@ -97,45 +92,37 @@ impl Reading<'_> {
 
     /// Returns how often the previous part is repeated.
     fn repeated(&mut self, can_repeat: bool) -> Option<usize> {
-        let times = match self.characters.peek() {
-            Some('*' | '+' | '?') => {
-                self.characters.next();
-                2
-            }
-            Some('{') => {
-                self.characters.next();
-                let least = self.digits()?;
-                let most = if self.takes(',') { self.digits().unwrap_or(least + 1) } else { least };
-                self.is_portable &= most <= MOST_PORTABLE;
-                (self.takes('}') && least <= most).then_some(most.max(1))?
-            }
-            _ => return Some(1),
+        let times = if self.takes('{') {
+            let least = self.digits()?;
+            let most = if self.takes(',') { self.digits().unwrap_or(least + 1) } else { least };
+            self.is_portable &= most <= MOST_PORTABLE;
+            (self.takes('}') && least <= most).then_some(most.max(1))?
+        } else if self.takes('*') || self.takes('+') || self.takes('?') {
+            2
+        } else {
+            return Some(1);
         };
         self.is_portable &= !self.takes('?');
         can_repeat.then_some(times)
     }
 
+    /// Reads characters of a kind.
+    fn run(&mut self, kind: fn(&char) -> bool) -> String {
+        std::iter::from_fn(|| self.characters.next_if(kind)).collect()
+    }
+
     fn digits(&mut self) -> Option<usize> {
-        let mut digits = String::new();
-        while let Some(digit) = self.characters.next_if(char::is_ascii_digit) {
-            digits.push(digit);
-        }
-        digits.parse().ok().filter(|number| *number <= LARGEST)
+        self.run(char::is_ascii_digit).parse().ok().filter(|number| *number <= LARGEST)
     }
 
     fn class(&mut self) -> Option<usize> {
         let mut size = if self.takes('^') { MANY } else { 1 };
-        let mut members = 0_usize;
-        loop {
-            if self.takes(']') {
-                return (members > 0).then_some(size);
-            }
+        let mut is_empty = true;
+        while !self.takes(']') {
+            is_empty = false;
             let (cost, first) = self.member()?;
-            (members, size) = (members + 1, size + cost);
-            if !self.takes('-') {
-                continue;
-            }
-            if self.characters.peek() == Some(&']') {
+            size += cost;
+            if !self.takes('-') || self.characters.peek() == Some(&']') {
                 continue;
             }
             let ((cost, last), first) = (self.member()?, first?);
@@ -144,6 +131,7 @@ impl Reading<'_> {
                 return None;
             }
         }
+        (!is_empty).then_some(size)
     }
 
     fn member(&mut self) -> Option<Member> {
@@ -186,11 +174,7 @@ impl Reading<'_> {
     /// Returns the categories that every engine knows.
     fn property(&mut self) -> Option<Member> {
         const KNOWN: [&str; 12] = ["L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "Nd", "P", "S", "Z"];
-        self.takes('{').then_some(())?;
-        let mut name = String::new();
-        while let Some(letter) = self.characters.next_if(char::is_ascii_alphabetic) {
-            name.push(letter);
-        }
+        let name = self.takes('{').then(|| self.run(char::is_ascii_alphabetic))?;
         (self.takes('}') && KNOWN.contains(&name.as_str())).then_some((PROPERTY, None))
     }
 }

@@ -56,10 +56,7 @@ pub fn apply_views(snapshot: &Snapshot, server: &ServerConfig) -> Result<Snapsho
             }
             (None, _) => {
                 let known = snapshot.tools.iter().filter_map(|tool| tool.get("name")?.as_str());
-                let help = match nearest(name, known).first() {
-                    Some(near) => format!("did you mean `{}`?", printable(near)),
-                    None => "remove it; `mcp-bindgen list` shows the tools of a snapshot".to_owned(),
-                };
+                let help = near_or(name, known, "remove it; `mcp-bindgen list` shows the tools of a snapshot");
                 faults.push(error(format!("unknown tool `{shown}` in the views")).with_help(help));
             }
         }
@@ -95,6 +92,12 @@ pub fn viewed_tool(tool: &Value, view: &View) -> Result<Value, Vec<FileError>> {
     if faults.is_empty() { Ok(seen) } else { Err(faults) }
 }
 
+/// Suggests the nearest of some names, or else other help.
+fn near_or<'n>(name: &str, known: impl Iterator<Item = &'n str>, help: &str) -> String {
+    let near = nearest(name, known);
+    near.first().map_or_else(|| help.to_owned(), |near| format!("did you mean `{}`?", printable(near)))
+}
+
 /// Returns the place of an argument in a view.
 fn key_of(view: &View, argument: &str) -> String {
     let table = if view.fixed.contains_key(argument) {
@@ -114,11 +117,8 @@ fn arguments(tool: &str, schema: &mut Map<String, Value>, view: &View, faults: &
         let shown = printable(argument);
         let key = key_of(view, argument);
         if !known.contains(argument) {
-            let near = nearest(argument, known.iter().map(String::as_str));
-            let help = match near.first() {
-                Some(near) => format!("did you mean `{}`?", printable(near)),
-                None => "`mcp-bindgen list` shows the arguments of each tool".to_owned(),
-            };
+            let names = known.iter().map(String::as_str);
+            let help = near_or(argument, names, "`mcp-bindgen list` shows the arguments of each tool");
             faults.push(view.error(&key, format!("tool `{tool}` has no argument `{shown}`")).with_help(help));
             continue;
         }
@@ -126,7 +126,7 @@ fn arguments(tool: &str, schema: &mut Map<String, Value>, view: &View, faults: &
         let sent = view.fixed_value(argument);
         let default = view.default.get(argument).filter(|_| sent.is_none());
         let narrowing = Narrowing { whole: &whole, argument, sent: sent.or(default) };
-        let mut outcome = narrowing.take_out(schema);
+        let mut outcome = narrowing.take_out_of(schema, 0);
         if outcome.is_ok() && default.is_some() {
             schema.clone_from(&whole);
             outcome = narrowing.relax(schema, 0);
@@ -141,18 +141,14 @@ fn arguments(tool: &str, schema: &mut Map<String, Value>, view: &View, faults: &
             }
             (Err(why), _) => {
                 schema.clone_from(&whole);
-                let (key, message, help) = match narrowing.sent {
-                    Some(_) => (
-                        // The value is wrong, and not that the argument is hidden.
-                        if view.hides(argument) { format!("default/{argument}") } else { key },
-                        format!("invalid value of argument `{shown}` of tool `{tool}`: {why}"),
-                        "change the value",
-                    ),
-                    None => (
-                        key,
-                        format!("argument `{shown}` of tool `{tool}` cannot be hidden: {why}"),
-                        "set a value for it in `default`",
-                    ),
+                let (key, message, help) = if narrowing.sent.is_some() {
+                    // The value is wrong, and not that the argument is hidden.
+                    let key = if view.hides(argument) { format!("default/{argument}") } else { key };
+                    let message = format!("invalid value of argument `{shown}` of tool `{tool}`: {why}");
+                    (key, message, "change the value")
+                } else {
+                    let message = format!("argument `{shown}` of tool `{tool}` cannot be hidden: {why}");
+                    (key, message, "set a value for it in `default`")
                 };
                 faults.push(view.error(&key, message).with_help(help));
             }
@@ -170,10 +166,10 @@ fn keep_referred(schema: &mut Map<String, Value>, whole: &Map<String, Value>, ar
     }
     let definition = format!("#/$defs/{}", pointer_segment(&name));
     let mut declared = declared.clone();
-    let mut is_referred = false;
-    schema.values_mut().for_each(|value| redirect(value, &pointer, &definition, &mut is_referred));
-    if is_referred {
-        redirect(&mut declared, &pointer, &definition, &mut is_referred);
+    let before = schema.clone();
+    schema.values_mut().for_each(|value| redirect(value, &pointer, &definition));
+    if *schema != before {
+        redirect(&mut declared, &pointer, &definition);
         if let Value::Object(definitions) = schema.entry("$defs").or_insert_with(|| Map::new().into()) {
             definitions.insert(name, declared);
         }
@@ -181,19 +177,15 @@ fn keep_referred(schema: &mut Map<String, Value>, whole: &Map<String, Value>, ar
 }
 
 /// Changes references to a place, or to places below it.
-fn redirect(value: &mut Value, from: &str, to: &str, is_referred: &mut bool) {
+fn redirect(value: &mut Value, from: &str, to: &str) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| redirect(item, from, to, is_referred)),
+        Value::Array(items) => items.iter_mut().for_each(|item| redirect(item, from, to)),
         Value::Object(members) => {
             for (key, value) in members {
-                if let (true, Value::String(target)) = (key == "$ref", &mut *value)
-                    && let Some(rest) =
-                        target.strip_prefix(from).filter(|rest| rest.is_empty() || rest.starts_with('/'))
-                {
-                    *target = format!("{to}{rest}");
-                    *is_referred = true;
-                } else {
-                    redirect(value, from, to, is_referred);
+                let target = value.as_str().filter(|_| key == "$ref").and_then(|target| target.strip_prefix(from));
+                match target.filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+                    Some(rest) => *value = format!("{to}{rest}").into(),
+                    None => redirect(value, from, to),
                 }
             }
         }

@@ -20,15 +20,11 @@ pub(super) struct Narrowing<'s> {
 }
 
 impl Narrowing<'_> {
-    /// Takes the argument out of a schema of all arguments.
+    /// Takes the argument out of a schema of arguments.
     ///
     /// # Errors
     /// Fails if no call is valid then, with the reason.
-    pub(super) fn take_out(&self, schema: &mut Map<String, Value>) -> Result<(), String> {
-        self.take_out_of(schema, 0)
-    }
-
-    fn take_out_of(&self, schema: &mut Map<String, Value>, depth: usize) -> Result<(), String> {
+    pub(super) fn take_out_of(&self, schema: &mut Map<String, Value>, depth: usize) -> Result<(), String> {
         if let Some(Value::Object(properties)) = schema.get_mut("properties")
             && let Some(declared) = properties.shift_remove(self.argument)
             && let Some(value) = self.sent
@@ -78,50 +74,45 @@ impl Narrowing<'_> {
 
     /// Handles `dependentRequired`, `dependentSchemas`, and `dependencies`, which combines both.
     fn dependent(&self, schema: &mut Map<String, Value>, depth: usize) -> Result<(), String> {
-        for keyword in ["dependentRequired", "dependentSchemas", "dependencies"] {
-            let Some(Value::Object(mut dependencies)) = schema.shift_remove(keyword) else { continue };
-            let own = dependencies.shift_remove(self.argument).filter(|_| self.sent.is_some());
-            for needs in dependencies.values_mut() {
-                match needs {
-                    Value::Array(needs) if self.sent.is_some() => {
-                        needs.retain(|key| key.as_str() != Some(self.argument));
-                    }
-                    // A property that needs an unsendable argument is unsendable too.
-                    Value::Array(list) if list.iter().any(|key| key.as_str() == Some(self.argument)) => {
-                        *needs = Value::Bool(false);
-                    }
-                    Value::Object(inner) => {
-                        let outcome = self.take_out_of(inner, depth + 1);
-                        if outcome.is_err() {
-                            *needs = Value::Bool(false);
-                        }
-                    }
-                    _ => {}
-                }
+        let tables =
+            ["dependentRequired", "dependentSchemas", "dependencies"].map(|keyword| schema.shift_remove(keyword));
+        for (key, mut needs) in tables.into_iter().flatten().filter_map(into_object).flatten() {
+            let is_own = key == self.argument;
+            if is_own && self.sent.is_none() {
+                continue;
             }
-            let (lists, schemas): (Map<_, _>, Map<_, _>) =
-                dependencies.into_iter().partition(|(_, needs)| needs.is_array());
-            for (keyword, needs) in [("dependentRequired", lists), ("dependentSchemas", schemas)] {
-                if !needs.is_empty()
-                    && let Value::Object(known) = schema.entry(keyword).or_insert_with(|| Map::new().into())
-                {
-                    known.extend(needs);
-                }
-            }
-            match own {
-                Some(Value::Array(needs)) => {
-                    let needs = needs.into_iter().filter(|key| key.as_str() != Some(self.argument));
-                    let required = schema.entry("required").or_insert_with(|| Value::Array(Vec::new()));
-                    if let Value::Array(required) = required {
-                        let new: Vec<Value> = needs.filter(|key| !required.contains(key)).collect();
-                        required.extend(new);
+            match &mut needs {
+                Value::Array(names) => {
+                    let before = names.len();
+                    names.retain(|name| name.as_str() != Some(self.argument));
+                    if is_own {
+                        require(schema, names);
+                    } else if self.sent.is_none() && names.len() < before {
+                        // A property that needs an unsendable argument is unsendable too.
+                        needs = Value::Bool(false);
                     }
                 }
-                Some(Value::Object(mut inner)) => {
-                    self.take_out_of(&mut inner, depth + 1)?;
-                    add(schema, inner);
+                Value::Object(inner) => {
+                    let outcome = self.take_out_of(inner, depth + 1);
+                    if is_own {
+                        outcome?;
+                        add(schema, std::mem::take(inner));
+                    } else if outcome.is_err() {
+                        needs = Value::Bool(false);
+                    }
                 }
                 _ => {}
+            }
+            if is_own {
+                continue;
+            }
+            let keyword = if needs.is_array() { "dependentRequired" } else { "dependentSchemas" };
+            let table = schema.entry(keyword).or_insert_with(|| Map::new().into());
+            // An unsendable property stays one, whatever another table says.
+            if let Value::Object(table) = table
+                && table.get(&key) != Some(&Value::Bool(false))
+            {
+                table.insert(key, needs);
             }
         }
         Ok(())
@@ -134,16 +125,15 @@ impl Narrowing<'_> {
         }
         for keyword in CHOICES {
             let Some(Value::Array(branches)) = schema.get_mut(keyword) else { continue };
-            let mut reason = None;
-            branches.retain_mut(|branch| match branch.as_object_mut().map(|branch| self.take_out_of(branch, depth)) {
-                Some(Err(why)) => {
-                    reason.get_or_insert(why);
-                    false
-                }
-                Some(Ok(())) | None => true,
+            let mut reason = Ok(());
+            branches.retain_mut(|branch| {
+                let outcome = branch.as_object_mut().map_or(Ok(()), |branch| self.take_out_of(branch, depth));
+                let is_possible = outcome.is_ok();
+                reason = std::mem::replace(&mut reason, Ok(())).and(outcome);
+                is_possible
             });
-            if let Some(reason) = reason.filter(|_| branches.is_empty()) {
-                return Err(reason);
+            if branches.is_empty() {
+                reason?;
             }
         }
         if let Some(Value::Object(negated)) = schema.get_mut("not")
@@ -215,6 +205,18 @@ impl Narrowing<'_> {
             parts.try_for_each(|part| self.relax(part, depth + 1))?;
         }
         self.reference(schema, |inner| self.relax(inner, depth + 1))
+    }
+}
+
+fn into_object(value: Value) -> Option<Map<String, Value>> {
+    if let Value::Object(members) = value { Some(members) } else { None }
+}
+
+/// Requires some properties.
+fn require(schema: &mut Map<String, Value>, names: &[Value]) {
+    if let Value::Array(required) = schema.entry("required").or_insert_with(|| Value::Array(Vec::new())) {
+        let new: Vec<Value> = names.iter().filter(|name| !required.contains(name)).cloned().collect();
+        required.extend(new);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::checks::Checks;
 use crate::diagnostics::Reporter;
@@ -67,67 +67,43 @@ impl Values<'_> {
         if depth > DEEPEST {
             return Ok(());
         }
-        let checks = self.checks.get(&id);
+        let none = Checks::default();
+        let checks = self.checks.get(&id).unwrap_or(&none);
         let shape = self.document.shapes.get(id);
-        let found = type_in_words(value);
-        let other = |expected: &str| Err(format!("expected {expected}, found {found}"));
         match (shape, value) {
-            (Shape::Anything | Shape::Opaque, _)
-            | (Shape::Null, Value::Null)
-            | (Shape::Boolean, Value::Bool(_))
-            | (Shape::FreeMap, Value::Object(_)) => Ok(()),
-            (Shape::AnyOf(kinds), _) if kinds.has(Kinds::of(value)) => Ok(()),
             (Shape::Named(slot), _) => self.slot(*slot, value, depth + 1),
             (Shape::Union(union), _) => self.union(union, value, depth),
-            (Shape::TextEnum(names), _) => {
-                let listed = value.as_str().is_some_and(|text| names.iter().any(|name| name == text));
-                if listed { Ok(()) } else { Err(one_of(names.iter().map(|name| format!("`{name}`")))) }
-            }
-            (Shape::LiteralEnum(values), _) => {
-                let listed = values.iter().any(|listed| same(listed, value));
-                if listed { Ok(()) } else { Err(one_of(values.iter().map(|value| format!("`{value}`")))) }
-            }
-            (Shape::Text, Value::String(text)) => checks.map_or(Ok(()), |checks| checks.text(text)),
+            (Shape::TextEnum(names), _) if !names.iter().any(|name| value == name) => one_of(names),
+            (Shape::LiteralEnum(values), _) if !values.iter().any(|listed| same(listed, value)) => one_of(values),
             (Shape::I64 | Shape::U64, Value::Number(number)) if !is_integral(number) => {
                 Err(format!("expected a whole number, found {number}"))
+            }
+            (shape, value) if !shape.kinds().has(Kinds::of(value)) => {
+                Err(format!("expected {}, found {}", values_in_words(shape), type_in_words(value)))
             }
             (Shape::U64, Value::Number(number)) if number.as_f64().is_some_and(|number| number < 0.0) => {
                 Err(format!("expected at least 0, found {number}"))
             }
-            (Shape::I64 | Shape::U64 | Shape::Number, Value::Number(number)) => {
-                checks.map_or(Ok(()), |checks| checks.number(number))
-            }
+            (_, Value::Number(number)) => checks.number(number),
+            (_, Value::String(text)) => checks.text(text),
             (_, Value::Array(items)) if shape.is_array() => {
-                if !shape.has_length(items.len()) {
-                    return Err(format!("expected an array of another length, found {} items", items.len()));
-                }
-                checks.map_or(Ok(()), |checks| checks.length(items.len()))?;
-                items.iter().enumerate().try_for_each(|(index, item)| match shape.item(index) {
-                    Some(slot) => self.slot(slot, item, depth + 1).map_err(|why| below(&index.to_string(), &why)),
-                    None => Err(format!("expected an array of another length, found {} items", items.len())),
+                checks.length(items.len())?;
+                let other_length = || format!("expected an array of another length, found {} items", items.len());
+                shape.has_length(items.len()).then_some(()).ok_or_else(other_length)?;
+                items.iter().enumerate().try_for_each(|(index, item)| {
+                    let slot = shape.item(index).ok_or_else(other_length)?;
+                    self.slot(slot, item, depth + 1).map_err(|why| below(&index.to_string(), &why))
                 })
             }
             (Shape::Map(slot), Value::Object(members)) => members
                 .iter()
                 .try_for_each(|(key, value)| self.slot(*slot, value, depth + 1).map_err(|why| below(key, &why))),
             (Shape::Struct(object), Value::Object(members)) => self.object(object, members, depth),
-            (Shape::AnyOf(_), _) => other("another type"),
-            (Shape::Null, _) => other("null"),
-            (Shape::Boolean, _) => other("a boolean"),
-            (Shape::I64 | Shape::U64, _) => other("a whole number"),
-            (Shape::Number, _) => other("a number"),
-            (Shape::Text, _) => other("a string"),
-            (Shape::List(_) | Shape::Tuple(_) | Shape::Prefixed(..), _) => other("an array"),
-            (Shape::Map(_) | Shape::FreeMap | Shape::Struct(_), _) => other("an object"),
+            _ => Ok(()),
         }
     }
 
-    fn object(
-        &self,
-        object: &StructShape,
-        members: &serde_json::Map<String, Value>,
-        depth: usize,
-    ) -> Result<(), String> {
+    fn object(&self, object: &StructShape, members: &Map<String, Value>, depth: usize) -> Result<(), String> {
         let missing = object.required.iter().chain(&object.tag).find(|key| !members.contains_key(*key));
         if let Some(missing) = missing {
             return Err(format!("`{missing}` is missing"));
@@ -158,9 +134,23 @@ impl Values<'_> {
     }
 }
 
-fn one_of(names: impl Iterator<Item = String>) -> String {
+fn one_of<T: std::fmt::Display>(values: &[T]) -> Result<(), String> {
     const MOST: usize = 20;
-    format!("expected one of {}", listed(names, MOST))
+    Err(format!("expected one of {}", listed(values.iter().map(|value| format!("`{value}`")), MOST)))
+}
+
+/// Returns the values of a shape, with their article.
+fn values_in_words(shape: &Shape) -> &'static str {
+    match shape.kinds() {
+        Kinds::NULL => "null",
+        Kinds::BOOLEAN => "a boolean",
+        Kinds::INTEGER => "a whole number",
+        Kinds::NUMBER => "a number",
+        Kinds::STRING => "a string",
+        Kinds::ARRAY => "an array",
+        Kinds::OBJECT => "an object",
+        _ => "another type",
+    }
 }
 
 fn below(key: &str, why: &str) -> String {
