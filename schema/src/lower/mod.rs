@@ -71,8 +71,8 @@ pub(crate) fn lower(
         pending: VecDeque::new(),
     };
     let root = lowering.root(root, role);
-    while let Some(job) = lowering.pending.pop_front() {
-        lowering.finish(job);
+    while let Some((id, depth, work)) = lowering.pending.pop_front() {
+        lowering.finish(id, depth, work);
     }
     let mut shapes = lowering.shapes;
     unions::try_untyped_branches_last(&mut shapes);
@@ -105,16 +105,11 @@ struct Lowering<'l, 'a> {
     untyped: Option<ShapeId>,
     /// The definitions that are not looked into.
     opaque: HashSet<SchemaId>,
-    pending: VecDeque<Job>,
+    /// The shapes that are yet to be made, with their depths.
+    pending: VecDeque<(ShapeId, usize, Work)>,
 }
 
-/// A shape that has its place, and is yet to be made.
-struct Job {
-    id: ShapeId,
-    depth: usize,
-    work: Work,
-}
-
+/// The values of a shape that is yet to be made.
 enum Work {
     /// The alternatives of a place, and whether `null` is left out.
     Place(Rc<Alternatives>, bool),
@@ -209,7 +204,7 @@ impl Lowering<'_, '_> {
     /// Returns a shape that is made later.
     fn later(&mut self, work: Work, origin: Conjunction, depth: usize) -> ShapeId {
         let id = self.shapes.add(Shape::Anything, origin);
-        self.pending.push_back(Job { id, depth, work });
+        self.pending.push_back((id, depth, work));
         id
     }
 
@@ -248,7 +243,7 @@ impl Lowering<'_, '_> {
         (both(&followed, &[]), or_null)
     }
 
-    fn finish(&mut self, Job { id, depth, work }: Job) {
+    fn finish(&mut self, id: ShapeId, depth: usize, work: Work) {
         let origin = self.shapes.origin(id).to_vec();
         if depth > DEEPEST {
             self.say(LIMIT, &origin, "too many levels of types");

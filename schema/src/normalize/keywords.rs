@@ -208,15 +208,14 @@ impl Reading<'_, '_> {
 
     fn required(&mut self) -> Vec<String> {
         let required = match lookup(self.map, "required") {
-            Some(Value::Array(names)) if names.iter().all(Value::is_string) => Some(names),
-            Some(Value::Array(names)) => {
-                self.malformed::<()>("required", "expected names of properties");
-                Some(names)
-            }
             // Draft 3 has a boolean on the property itself, which does not affect this object.
             None | Some(Value::Bool(_)) => None,
+            Some(Value::Array(names)) => Some(names),
             Some(_) => self.malformed("required", "expected an array of names"),
         };
+        if required.is_some_and(|names: &Vec<Value>| !names.iter().all(Value::is_string)) {
+            self.malformed::<()>("required", "expected names of properties");
+        }
         distinct(required.into_iter().flatten().filter_map(Value::as_str))
     }
 

@@ -108,6 +108,7 @@ pub(super) fn limits(
 
 /// Returns a count: `2.0` is one too.
 pub(super) fn whole(value: &Value) -> Option<u64> {
-    let number = value.as_number().filter(|number| is_integral(number))?;
-    u64::try_from(floor(number).min(u64::MAX.into())).ok()
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // guarded: integral and not negative
+    let integral = |value: f64| (value.fract() == 0.0 && value >= 0.0).then_some(value as u64);
+    value.as_u64().or_else(|| value.as_f64().and_then(integral))
 }
