@@ -6,8 +6,8 @@ use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use mcp_bindgen_model::{FileError, Overrides, Prefix, Types, UnknownKeys, write_if_changed};
-use quote::ToTokens;
+use mcp_bindgen_model::{FileError, Overrides, Prefix, Types, UnknownKeys, printable, write_if_changed};
+use mcp_bindgen_schema::diagnostics::Severity;
 use syn::parse::Parser;
 
 use crate::format;
@@ -15,8 +15,8 @@ use crate::live::{Door, VARIABLE};
 use crate::options::{Options, is_module_name};
 use crate::overlay::Overlay;
 use crate::project::{Project, Source, check_backend, check_pattern};
-use crate::rules::rule_methods;
-use mcp_bindgen_schema::diagnostics::Severity;
+use crate::rules::{Kind, rule_methods};
+use crate::rust_path::module_path;
 
 /// Generates bindings in `OUT_DIR`, for `mcp_bindgen::include_bindings!`.
 ///
@@ -38,45 +38,24 @@ pub struct Builder {
     /// The options before the first server.
     every: Overlay,
     servers: Vec<(String, Overlay)>,
+    /// The first setting that is not valid.
+    fault: Option<BuildError>,
 }
 
-/// The error of a build script. `Debug` prints the message too, because cargo shows it for an error that `main`
-/// returns.
-#[non_exhaustive]
-pub enum BuildError {
-    /// A variable that cargo sets for build scripts is missing.
-    Environment(&'static str),
-    /// The builder received invalid settings.
-    Usage(String),
-    /// A file cannot be read or written, or is invalid.
-    File(FileError),
-    /// The project denies diagnostics of the generator.
-    Denied(Vec<String>),
-    /// Generated code could not be formatted.
-    Format(String),
-    /// Several servers are at fault; the bindings of the others were written.
-    Several(Vec<BuildError>),
-}
+/// The error of a build script, about one server or several; the bindings of the others were written. `Debug` prints the
+/// message too, because cargo shows it for an error that `main` returns.
+#[derive(Clone)]
+pub struct BuildError(String);
 
 impl fmt::Display for BuildError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Environment(name) => write!(formatter, "{name} is not set: call this from a build script"),
-            Self::Usage(message) => formatter.write_str(message),
-            Self::File(error) => error.fmt(formatter),
-            Self::Denied(diagnostics) => formatter.write_str(&diagnostics.join("\n")),
-            Self::Several(errors) => {
-                let errors: Vec<String> = errors.iter().map(Self::to_string).collect();
-                formatter.write_str(&errors.join("\n"))
-            }
-            Self::Format(error) => write!(formatter, "generated code is not Rust, please report it: {error}"),
-        }
+        formatter.write_str(&self.0)
     }
 }
 
 impl fmt::Debug for BuildError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
+        formatter.write_str(&self.0)
     }
 }
 
@@ -84,7 +63,7 @@ impl Error for BuildError {}
 
 impl From<FileError> for BuildError {
     fn from(error: FileError) -> Self {
-        Self::File(error)
+        Self(error.to_string())
     }
 }
 
@@ -127,10 +106,17 @@ impl Builder {
     }
 
     /// Sets the path of this library in generated code; `"::mcp_bindgen"` by default.
-    pub fn crate_path(self, path: impl Into<String>) -> Self {
+    pub fn crate_path(mut self, path: impl Into<String>) -> Self {
         let path = path.into();
-        let parsed = syn::Path::parse_mod_style.parse_str(&path).map(ToTokens::into_token_stream).map_err(|_| path);
-        self.set(|overlay| overlay.crate_path = Some(parsed))
+        match module_path.parse_str(&path) {
+            Ok(parsed) => self.overlay().crate_path = Some(parsed),
+            Err(_) => {
+                let path = printable(&path);
+                let message = format!("invalid module path `{path}`: expected a path such as `\"::mcp_bindgen\"`");
+                self.fault.get_or_insert(BuildError(message));
+            }
+        }
+        self
     }
 
     /// Sets the backend for types, see [`Options::types`](crate::Options::types).
@@ -159,8 +145,10 @@ impl Builder {
     /// Fails if no server is bound, or one is bound twice. Fails if a snapshot is missing or unreadable, a pattern
     /// binds no tool, or the project denies a diagnostic.
     pub fn compile(self) -> Result<(), BuildError> {
-        let folder =
-            |name: &'static str| std::env::var_os(name).map(PathBuf::from).ok_or(BuildError::Environment(name));
+        let folder = |name: &str| {
+            let value = std::env::var_os(name).map(PathBuf::from);
+            value.ok_or_else(|| BuildError(format!("{name} is not set: call this from a build script")))
+        };
         let (manifest_dir, out_dir) = (folder("CARGO_MANIFEST_DIR")?, folder("OUT_DIR")?);
         self.compile_in(&manifest_dir, &out_dir, &mut std::io::stdout().lock())
     }
@@ -173,13 +161,13 @@ impl Builder {
     pub fn compile_in(self, manifest_dir: &Path, out_dir: &Path, cargo: &mut dyn Write) -> Result<(), BuildError> {
         let mut project = Project::open_in_build(manifest_dir, Door::BuildScript(out_dir.to_owned()))?;
         let mut say = |line: String| {
-            writeln!(cargo, "{line}").map_err(|error| FileError::new(format!("failed to write to cargo: {error}")))
+            writeln!(cargo, "cargo::{line}").map_err(|error| BuildError(format!("failed to write to cargo: {error}")))
         };
         if let Some(config) = project.config_path() {
             say(rerun_if_changed(config))?;
         }
         if project.depends_on_variable() {
-            say(format!("cargo::rerun-if-env-changed={VARIABLE}"))?;
+            say(format!("rerun-if-env-changed={VARIABLE}"))?;
         }
         let servers = self.resolved(&project)?;
         for (name, overlay) in &servers {
@@ -189,13 +177,13 @@ impl Builder {
         for warning in project.warnings(&names) {
             say(as_warning(&warning))?;
         }
-        let mut sources = Vec::new();
-        let mut faults: Vec<BuildError> = Vec::new();
+        let out_dir = out_dir.join("mcp_bindgen");
+        let (mut sources, mut faults) = (Vec::new(), Vec::new());
         for (name, overlay) in &servers {
             let mut source = match project.read(name, overlay.path.as_deref()) {
                 Ok(source) => source,
                 Err(error) => {
-                    faults.push(error.into());
+                    faults.push(BuildError::from(error));
                     continue;
                 }
             };
@@ -206,16 +194,15 @@ impl Builder {
                 say(rerun_if_changed(file))?;
             }
             if source.overrides.is_none()
-                && let Some(watch) = watch_absent(&Overrides::beside(&source.path), &out_dir.join("mcp_bindgen"), name)
+                && let Some(watch) = watch_absent(&Overrides::beside(&source.path), &out_dir, name)
             {
                 say(rerun_if_changed(&watch))?;
             }
             let backend = || overlay.types.map_or(Ok(()), |types| check_backend(types, name));
-            if let Err(error) = source.overlay(&project, overlay).and_then(|()| backend()) {
-                faults.push(error.into());
-                continue;
+            match source.overlay(&project, overlay).and_then(|()| backend()) {
+                Ok(()) => sources.push((name, overlay, source)),
+                Err(error) => faults.push(error.into()),
             }
-            sources.push((name, overlay, source));
         }
         // A pattern that does nothing may be about a server that cannot be read.
         if faults.is_empty() {
@@ -223,24 +210,18 @@ impl Builder {
             faults.extend(checked.err().map(BuildError::from));
         }
         for (name, overlay, source) in &mut sources {
-            if let Some(tools) = &overlay.tools {
-                source.options = source.options.clone().tools(tools.clone());
-            }
+            source.select(overlay);
             match generate(&project, source) {
                 Ok((text, warnings)) => {
                     for warning in warnings {
                         say(as_warning(&warning))?;
                     }
-                    let file = out_dir.join("mcp_bindgen").join(format!("{name}.rs"));
-                    write_if_changed(&file, text.as_bytes())?;
+                    write_if_changed(&out_dir.join(format!("{name}.rs")), text.as_bytes())?;
                 }
                 Err(error) => faults.push(error),
             }
         }
-        match faults.len() {
-            0 | 1 => faults.pop().map_or(Ok(()), Err),
-            _ => Err(BuildError::Several(faults)),
-        }
+        if faults.is_empty() { Ok(()) } else { Err(all(faults)) }
     }
 
     /// Returns the servers to bind, each with all that is set for it.
@@ -251,58 +232,52 @@ impl Builder {
         }
         if servers.is_empty() {
             let message = "no server is bound: add one with `.server(\"..\")`, or add `[servers.NAME]` to mcp.toml";
-            return Err(BuildError::Usage(message.to_owned()));
+            return Err(BuildError(message.to_owned()));
         }
         let mut seen = BTreeSet::new();
         if let Some((twice, _)) = servers.iter().find(|(name, _)| !seen.insert(name)) {
-            return Err(BuildError::Usage(format!("server `{}` is bound twice", mcp_bindgen_model::printable(twice))));
+            return Err(BuildError(format!("server `{}` is bound twice", printable(twice))));
         }
-        let rules = &self.every.rules;
+        let has_rules = |kind| self.every.rules.of(kind).next().is_some();
         let single = [
             ("module", self.every.module.is_some()),
             ("path", self.every.path.is_some()),
-            ("rename", !rules.rename.is_empty()),
-            ("extern_type", !rules.extern_types.is_empty()),
-            ("shared", !rules.shared.is_empty()),
+            ("rename", has_rules(Kind::Rename)),
+            ("extern_type", has_rules(Kind::Extern)),
+            ("shared", has_rules(Kind::Shared)),
         ];
         if let Some((option, _)) = single.iter().find(|(_, given)| *given && servers.len() != 1) {
             let message = format!("`{option}` applies to one server: call it after its `.server(\"..\")`");
-            return Err(BuildError::Usage(message));
+            return Err(BuildError(message));
         }
         let servers: Vec<_> = servers.into_iter().map(|(name, overlay)| (name, overlay.or(&self.every))).collect();
         for (name, overlay) in &servers {
             if let Some(module) = overlay.module.as_ref().filter(|module| !is_module_name(module)) {
-                let message = format!("invalid module name `{}`", mcp_bindgen_model::printable(module));
+                let message = format!("invalid module name `{}`", printable(module));
                 return Err(FileError::new(message).with_help(format!("it is for server `{name}`")).into());
             }
-            if let Some(Err(path)) = &overlay.crate_path {
-                return Err(BuildError::Usage(format!(
-                    "invalid module path `{}`: expected a path such as `\"::mcp_bindgen\"`",
-                    mcp_bindgen_model::printable(path)
-                )));
-            }
         }
-        Ok(servers)
+        self.fault.clone().map_or(Ok(servers), Err)
     }
 
     /// Checks patterns. A pattern for every server must match in one of them; a pattern for one server must match
     /// there.
     fn check_patterns(&self, sources: &[&Source]) -> Result<(), FileError> {
-        let own = |place: usize| self.servers.get(place).and_then(|(_, overlay)| overlay.tools.as_ref());
-        for pattern in self.every.tools.iter().flatten() {
-            let sharing = sources.iter().enumerate().filter(|(place, _)| own(*place).is_none());
-            check_pattern(Options::idle_pattern, pattern, sharing.map(|(_, source)| *source))?;
-        }
-        for pattern in &self.every.exclude {
-            check_pattern(Options::idle_exclude, pattern, sources.iter().copied())?;
-        }
-        for (place, source) in sources.iter().enumerate() {
-            for pattern in own(place).into_iter().flatten() {
-                check_pattern(Options::idle_pattern, pattern, [*source])?;
+        let uses_every = |place: usize| self.servers.get(place).is_none_or(|(_, overlay)| overlay.tools.is_none());
+        let sharing = sources.iter().enumerate().filter(|(place, _)| uses_every(*place));
+        let sharing: Vec<&Source> = sharing.map(|(_, source)| *source).collect();
+        let check = |overlay: &Overlay, of_tools: &[&Source], of_exclude: &[&Source]| {
+            for pattern in overlay.tools.iter().flatten() {
+                check_pattern(Options::idle_pattern, pattern, of_tools.iter().copied())?;
             }
-            for pattern in self.servers.get(place).iter().flat_map(|(_, overlay)| &overlay.exclude) {
-                check_pattern(Options::idle_exclude, pattern, [*source])?;
+            for pattern in &overlay.exclude {
+                check_pattern(Options::idle_exclude, pattern, of_exclude.iter().copied())?;
             }
+            Ok(())
+        };
+        check(&self.every, &sharing, sources)?;
+        for ((_, overlay), source) in self.servers.iter().zip(sources) {
+            check(overlay, &[source], &[source])?;
         }
         Ok(())
     }
@@ -310,26 +285,24 @@ impl Builder {
 
 rule_methods!(Builder, overlay().rules);
 
+fn all(errors: impl IntoIterator<Item = impl ToString>) -> BuildError {
+    BuildError(errors.into_iter().map(|error| error.to_string()).collect::<Vec<_>>().join("\n"))
+}
+
 fn rerun_if_changed(file: &Path) -> String {
-    format!("cargo::rerun-if-changed={}", file.display())
+    format!("rerun-if-changed={}", file.display())
 }
 
 fn as_warning(text: &str) -> String {
-    format!("cargo::warning={}", text.replace('\n', " "))
+    format!("warning={}", text.replace('\n', " "))
 }
 
 /// Returns the source text, and the warnings.
 fn generate(project: &Project, source: &Source) -> Result<(String, Vec<String>), BuildError> {
-    let (planned, faults) = source.plan(project);
-    if let Some(fault) = faults.into_iter().next() {
-        return Err(fault.error.into());
-    }
-    let (tokens, diagnostics) = (planned.module(), planned.diagnostics());
-    let denied = source.denied(project, diagnostics);
-    if !denied.is_empty() {
-        return Err(BuildError::Denied(denied));
-    }
-    let text = format(tokens).map_err(|error| BuildError::Format(error.to_string()))?;
+    let bindings = source.bindings(project);
+    let (tokens, diagnostics) = bindings.map_err(|faults| all(faults.into_iter().map(|fault| fault.error)))?;
+    let text =
+        format(tokens).map_err(|error| BuildError(format!("generated code is not Rust, please report it: {error}")))?;
     let worth = |said: &&crate::Diagnostic| said.code.severity >= Severity::Warning && !project.allows(said);
     Ok((text, diagnostics.iter().filter(worth).map(|said| source.located(said)).collect()))
 }

@@ -18,7 +18,6 @@ mod overlay;
 mod overrides;
 mod paths;
 mod patterns;
-mod place;
 mod plan;
 pub mod project;
 mod rules;

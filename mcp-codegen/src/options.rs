@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::names::{Style, ident, module_name, server_module};
 use crate::paths::{in_manifest_dir, relative};
-use crate::rules::{Rules, rule_methods};
+use crate::rules::{Kind, Rules, rule_methods};
 
 /// Options of [`Bindings::generate`](crate::Bindings::generate).
 ///
@@ -138,11 +138,6 @@ impl Options {
         self
     }
 
-    pub(crate) fn rules(mut self, more: Rules) -> Self {
-        self.rules.add(more);
-        self
-    }
-
     /// Sets the path of this library in generated code; `::mcp_bindgen` by default.
     pub fn crate_path(mut self, path: TokenStream) -> Self {
         self.crate_path = path;
@@ -173,7 +168,7 @@ impl Options {
     /// Returns the tools that the options name in full.
     pub(crate) fn named_tools(&self) -> impl Iterator<Item = &str> {
         let patterns = self.tools.iter().flatten().chain(&self.server.approve).chain(&self.server.remote_use);
-        let renamed = self.rules.rename.iter().filter(|rule| !rule.key.contains('/'));
+        let renamed = self.rules.of(Kind::Rename).filter(|rule| !rule.key.contains('/'));
         let renamed = renamed.flat_map(|rule| [&rule.key, &rule.value]);
         patterns.chain(renamed).map(String::as_str).filter(|name| !name.contains(['*', '?', '!']))
     }
@@ -183,12 +178,6 @@ impl Options {
         let mut options = Self { tools: Vec::new(), exclude: Vec::new(), ..self.clone() };
         (options.server.tools, options.server.exclude) = (None, Vec::new());
         options
-    }
-
-    /// Returns `true` if the configuration selects a tool, whatever macro or build script select of it: it has a name
-    /// then.
-    pub(crate) fn is_named(&self, tool: &str) -> bool {
-        self.server.selects(tool)
     }
 
     pub(crate) fn selects(&self, tool: &str) -> bool {
@@ -206,11 +195,7 @@ impl Options {
     /// ```
     #[must_use]
     pub fn left_out_by(&self, tool: &str) -> Option<&'static str> {
-        match (self.lists(tool), matches_globs(&self.exclude, tool)) {
-            (false, _) => Some("tools"),
-            (true, true) => Some("exclude"),
-            (true, false) => None,
-        }
+        if self.lists(tool) { matches_globs(&self.exclude, tool).then_some("exclude") } else { Some("tools") }
     }
 
     /// Returns `true` if `approve` of the configuration names the tool (by its name on the server).

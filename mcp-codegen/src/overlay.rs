@@ -15,8 +15,8 @@ pub(crate) struct Overlay {
     pub(crate) prefix: Option<Prefix>,
     /// The path of the snapshot.
     pub(crate) path: Option<String>,
-    /// The path of the library, or the text that is none.
-    pub(crate) crate_path: Option<Result<TokenStream, String>>,
+    /// The path of the library.
+    pub(crate) crate_path: Option<TokenStream>,
     pub(crate) types: Option<Types>,
     pub(crate) unknown: Option<UnknownKeys>,
     pub(crate) rules: Rules,
@@ -28,7 +28,7 @@ impl Overlay {
     pub(crate) fn or(self, every: &Self) -> Self {
         let every = every.clone();
         let mut rules = every.rules;
-        rules.add(self.rules);
+        rules.extend(self.rules);
         Self {
             tools: self.tools.or(every.tools),
             exclude: [every.exclude, self.exclude].concat(),
@@ -42,25 +42,15 @@ impl Overlay {
         }
     }
 
-    /// Returns `true` if a rule of the configuration may fit with these options and not without them, or the other way
-    /// round.
-    pub(crate) fn affects_rules(&self) -> bool {
-        self.tools.is_some()
-            || !self.exclude.is_empty()
-            || self.prefix.is_some()
-            || self.types.is_some()
-            || self.unknown.is_some()
-            || !self.rules.is_empty()
-    }
-
     /// Returns the options with these, except `tools`: a pattern is first checked against the others.
     pub(crate) fn apply(&self, mut options: Options) -> Options {
         let more = self.clone();
         options.module = more.module.or(options.module);
         options.server.prefix = more.prefix.unwrap_or(options.server.prefix);
-        options.crate_path = more.crate_path.and_then(Result::ok).unwrap_or(options.crate_path);
+        options.crate_path = more.crate_path.unwrap_or(options.crate_path);
         options.server.types = more.types.unwrap_or(options.server.types);
         options.server.unknown = more.unknown.unwrap_or(options.server.unknown);
-        options.exclude(more.exclude).rules(more.rules)
+        options.rules.extend(more.rules);
+        options.exclude(more.exclude)
     }
 }

@@ -1,75 +1,78 @@
-//! Paths that the user writes as text: of a derive, of a type. They become code only as identifiers and `::`.
+//! Paths that the user writes: of a derive, of a type, of this library. They become code only as identifiers and `::`.
 
-use proc_macro2::{Ident, Punct, Spacing, Span, TokenStream};
-use quote::TokenStreamExt;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::Token;
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser};
+use syn::punctuated::Punctuated;
+
+/// The words that only the beginning of a path can have.
+const LEADS: [&str; 3] = ["crate", "self", "super"];
 
 /// A path: `Eq`, `crate::Money`, `::strum::Display`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RustPath {
     is_absolute: bool,
-    segments: Vec<String>,
+    segments: Vec<Ident>,
+}
+
+/// Parses a path of any words. `syn::Path` would need the parser of types.
+pub(crate) fn module_path(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let RustPath { is_absolute, segments } = words(input)?;
+    let lead = is_absolute.then(|| quote!(::));
+    Ok(quote!(#lead #(#segments)::*))
+}
+
+fn words(input: ParseStream<'_>) -> syn::Result<RustPath> {
+    let is_absolute = input.parse::<Option<Token![::]>>()?.is_some();
+    let segments = Punctuated::<Ident, Token![::]>::parse_separated_nonempty_with(input, Ident::parse_any)?;
+    Ok(RustPath { is_absolute, segments: segments.into_iter().collect() })
 }
 
 impl RustPath {
     /// Parses a path; returns `None` for other text, or for a path with arguments.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
-        let relative = text.strip_prefix("::");
-        let segments: Vec<String> = relative.unwrap_or(text).split("::").map(|part| part.trim().to_owned()).collect();
-        let mut may_lead = relative.is_none();
-        for segment in &segments {
-            let leads = matches!(segment.as_str(), "crate" | "self" | "super");
-            if !is_identifier(segment) || (leads && !may_lead) {
+        let path = words.parse_str(text).ok()?;
+        let mut may_lead = !path.is_absolute;
+        let mut leads = false;
+        for segment in &path.segments {
+            leads = LEADS.iter().any(|lead| segment == lead);
+            let fits = if leads { may_lead } else { syn::parse2::<Ident>(quote!(#segment)).is_ok() };
+            if !fits {
                 return None;
             }
             // `super` may follow `super` and `self`, and nothing else leads from there.
-            may_lead &= matches!(segment.as_str(), "self" | "super");
+            may_lead &= segment == "self" || segment == "super";
         }
-        let leads_on = segments.last().is_some_and(|last| !matches!(last.as_str(), "crate" | "self" | "super"));
-        leads_on.then_some(Self { is_absolute: relative.is_some(), segments })
+        (!leads).then_some(path)
     }
 
     /// Returns the name that it begins with; of an absolute path none.
-    pub(crate) fn first(&self) -> &str {
-        self.segments.first().filter(|_| !self.is_absolute).map_or("", String::as_str)
+    pub(crate) fn first(&self) -> Option<String> {
+        self.segments.first().filter(|_| !self.is_absolute).map(Ident::to_string)
     }
 
-    pub(crate) fn last(&self) -> &str {
-        self.segments.last().map_or("", String::as_str)
+    pub(crate) fn last(&self) -> String {
+        self.segments.last().map(Ident::to_string).unwrap_or_default()
     }
 
     /// Returns `true` for a single name, or a path into the standard library.
     pub(crate) fn is_standard(&self) -> bool {
         match self.segments.as_slice() {
             [_] => !self.is_absolute,
-            [first, ..] => matches!(first.as_str(), "std" | "core"),
+            [first, ..] => first == "std" || first == "core",
             [] => false,
         }
     }
 
     /// Returns the path as tokens with `span`.
     pub(crate) fn tokens(&self, span: Span) -> TokenStream {
-        let mut tokens = TokenStream::new();
-        for (index, segment) in self.segments.iter().enumerate() {
-            if index > 0 || self.is_absolute {
-                for spacing in [Spacing::Joint, Spacing::Alone] {
-                    let mut colon = Punct::new(':', spacing);
-                    colon.set_span(span);
-                    tokens.append(colon);
-                }
-            }
-            tokens.append(match segment.strip_prefix("r#") {
-                Some(raw) => Ident::new_raw(raw, span),
-                None => Ident::new(segment, span),
-            });
-        }
-        tokens
+        let lead = self.is_absolute.then(|| quote_spanned!(span=> ::));
+        let mut segments = self.segments.clone();
+        segments.iter_mut().for_each(|segment| segment.set_span(span));
+        quote_spanned!(span=> #lead #(#segments)::*)
     }
-}
-
-fn is_identifier(text: &str) -> bool {
-    let keyword = ["crate", "self", "super"].contains(&text);
-    keyword || syn::parse_str::<Ident>(text).is_ok_and(|ident| ident == text)
 }
 
 #[cfg(test)]

@@ -1,18 +1,17 @@
 //! Shapes in several places of a server, which could share a type.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use mcp_bindgen_schema::{Class, Document, Field, Role, Shape, ShapeId, Unknown};
+use mcp_bindgen_schema::{Class, Document, Field, Role, Shape, ShapeId};
 
 use super::alike::{AlikeTypes, TypeAt};
-use super::located::locate;
-use super::own_names::{OwnNames, reserved};
+use super::idents::{OwnNames, reserved};
+use super::place::{Place, Step, locate, parts};
 use super::shared::is_type_name;
 use super::{Plan, ToolPlan};
 use crate::names::Style;
 use crate::options::Options;
-use crate::place::{Place, Step};
+use crate::rules::Kind;
 
 /// A shape that occurs in several places of a server's tools, or that `shared` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +48,6 @@ impl Plan<'_> {
     pub(crate) fn alike_shapes(&self, options: &Options, every: &[&str]) -> Vec<AlikeShapes> {
         let alike = AlikeTypes::new(&self.tools);
         let names = self.shared_names(&alike, options, every);
-        let mut groups: Vec<(Option<&str>, Vec<Found<'_>>)> = Vec::new();
         let mut places: HashMap<Class, Vec<Found<'_>>> = HashMap::new();
         let mut named: HashSet<&str> = HashSet::new();
         // If tools share a name, places refer to the first.
@@ -60,29 +58,31 @@ impl Plan<'_> {
                 places.entry(class).or_default().push(found);
             }
         }
-        for (class, mut places) in places {
-            let name = names.get(&class).copied();
-            if name.is_some() || places.len() > 1 {
-                places.sort_by(|left, right| rank(&left.text).cmp(&rank(&right.text)));
-                groups.push((name, places));
-            }
+        places.retain(|class, places| names.contains_key(class) || places.len() > 1);
+        let mut groups: Vec<(Class, Vec<Found<'_>>)> = places.into_iter().collect();
+        // Short places come first, so that parameters precede results.
+        groups
+            .iter_mut()
+            .for_each(|(_, places)| places.sort_by_key(|found| (found.text.chars().count(), found.text.clone())));
+        groups.sort_by_key(|(_, places)| places.first().map(|found| found.text.clone()));
+        let lead = OwnNames::new(options).type_lead;
+        let types = self.tools.iter().flat_map(ToolPlan::schemas).flat_map(|schema| schema.types.values());
+        let own = [self.client_type.as_str(), &self.call_type];
+        let taken = types.map(|named| named.name.as_str()).chain(own).chain(reserved()).map(str::to_owned);
+        let mut taken: HashSet<String> = taken.chain(names.values().map(|name| format!("{lead}{name}"))).collect();
+        let mut shapes = Vec::new();
+        for (class, places) in groups {
+            let name = names.get(&class).map(|name| (*name).to_owned());
+            let is_free = |name: &String| is_type_name(name) && !taken.contains(&format!("{lead}{name}"));
+            let suggested = name.clone().unwrap_or_else(|| self.suggestion(&places, is_free));
+            taken.insert(format!("{lead}{suggested}"));
+            let place = |found: Found<'_>| {
+                let type_name = found.at.name(&self.tools).to_owned();
+                AlikePlace { place: found.text, type_name }
+            };
+            shapes.push(AlikeShapes { name, suggested, places: places.into_iter().map(place).collect() });
         }
-        groups.sort_by(|(_, left), (_, right)| {
-            let first = |places: &[Found<'_>]| places.first().map(|found| found.text.clone());
-            first(left).cmp(&first(right))
-        });
-        let mut names = Names::new(self, options, names.into_values());
-        groups.into_iter().map(|(name, places)| self.shapes(name, &places, &mut names)).collect()
-    }
-
-    fn shapes(&self, name: Option<&str>, places: &[Found<'_>], names: &mut Names<'_>) -> AlikeShapes {
-        let suggested = name.map_or_else(|| self.suggestion(places, names), str::to_owned);
-        names.take(&suggested);
-        let place = |found: &Found<'_>| {
-            let name = found.at.schema(&self.tools).and_then(|schema| schema.name(found.at.shape));
-            AlikePlace { place: found.text.clone(), type_name: name.unwrap_or_default().to_owned() }
-        };
-        AlikeShapes { name: name.map(str::to_owned), suggested, places: places.iter().map(place).collect() }
+        shapes
     }
 
     /// Returns the user's names of the classes.
@@ -92,52 +92,29 @@ impl Plan<'_> {
             let shape = located.found.first()?.slot.shape;
             alike.class(TypeAt { tool: located.tool, role: located.place.role, shape })
         };
-        options.rules.shared.iter().filter_map(|rule| Some((class(&rule.value)?, rule.key.as_str()))).collect()
+        let rules = options.rules.of(Kind::Shared);
+        rules.filter_map(|rule| Some((class(&rule.value)?, rule.key.as_str()))).collect()
     }
 
-    /// Suggests a name: that of a definition, of the property, or of the tool.
-    fn suggestion(&self, places: &[Found<'_>], names: &Names<'_>) -> String {
+    /// Suggests a free name: that of a definition, of the property, or of the tool.
+    fn suggestion(&self, places: &[Found<'_>], is_free: impl Fn(&String) -> bool) -> String {
+        let Some(Found { place, tool, .. }) = places.first() else { return String::new() };
         let definition = places.iter().find_map(|found| found.at.schema(&self.tools)?.definition(found.at.shape));
-        let first = places.first();
-        let property = first.and_then(|found| found.place.steps.iter().rev().find_map(Step::property));
-        let is_one_of_many = first.is_some_and(|found| found.place.steps.last() == Some(&Step::Each));
-        let tool = first.map(|found| found.tool.idents.variant.clone()).unwrap_or_default();
+        let property = place.steps.iter().rev().find_map(|step| match step {
+            Step::Property(name) => Some(Style::Pascal.apply(name)),
+            Step::Each => None,
+        });
+        let tool = &tool.idents.variant;
         let base = match (definition, property) {
             (Some((name, _)), _) => Style::Pascal.apply(&name),
-            (None, Some(name)) if is_one_of_many => singular(&Style::Pascal.apply(name)),
-            (None, Some(name)) => Style::Pascal.apply(name),
+            (None, Some(name)) if place.steps.last() == Some(&Step::Each) => singular(&name),
+            (None, Some(name)) => name,
             (None, None) => tool.clone(),
         };
         let numbered = (2..).map(|number: usize| format!("{tool}{base}Shape{number}"));
         let mut candidates =
             [base.clone(), format!("{tool}{base}"), format!("{base}Shape")].into_iter().chain(numbered);
-        candidates.find(|name| names.is_free(name)).unwrap_or(base)
-    }
-}
-
-/// The names that are taken.
-struct Names<'p> {
-    prefix: String,
-    taken: HashSet<Cow<'p, str>>,
-}
-
-impl<'p> Names<'p> {
-    fn new<'o>(plan: &'p Plan<'_>, options: &Options, shared: impl Iterator<Item = &'o str>) -> Self {
-        let prefix = OwnNames::new(options).type_prefix();
-        let types = plan.tools.iter().flat_map(ToolPlan::schemas).flat_map(|schema| schema.types.values());
-        let own = [plan.client_type.as_str(), &plan.call_type];
-        let taken = types.map(|named| named.name.as_str()).chain(own).chain(reserved()).map(Cow::Borrowed);
-        let mut names = Self { taken: taken.collect(), prefix };
-        shared.for_each(|name| names.take(name));
-        names
-    }
-
-    fn is_free(&self, name: &str) -> bool {
-        is_type_name(name) && !self.taken.contains(format!("{}{name}", self.prefix).as_str())
-    }
-
-    fn take(&mut self, name: &str) {
-        self.taken.insert(format!("{}{name}", self.prefix).into());
+        candidates.find(is_free).unwrap_or(base)
     }
 }
 
@@ -179,31 +156,22 @@ fn places(document: &Document<'_>) -> Vec<(ShapeId, Vec<Step>)> {
             continue;
         }
         let with = |step: Step| steps.iter().cloned().chain([step]).collect::<Vec<_>>();
-        let below: Vec<(ShapeId, Vec<Step>, bool)> = match shape {
-            Shape::List(slot) | Shape::Map(slot) => vec![(slot.shape, with(Step::Each), true)],
-            Shape::Prefixed(items, rest) => {
-                items.iter().chain(rest).map(|slot| (slot.shape, with(Step::Each), true)).collect()
-            }
-            Shape::Tuple(items) => items.iter().map(|slot| (slot.shape, with(Step::Each), true)).collect(),
+        match shape {
             // Places pass through unions, so none leads to a branch.
-            Shape::Union(union) => union.branches.iter().map(|branch| (branch.shape, steps.clone(), false)).collect(),
-            Shape::Named(slot) => vec![(slot.shape, steps.clone(), false)],
-            Shape::Struct(object) => {
-                let extra = if let Unknown::Keep(slot) = object.unknown { Some(slot.shape) } else { None };
-                let field = |field: &Field| (field.slot.shape, with(Step::Property(field.wire.clone())), true);
-                let extra = extra.map(|shape| (shape, with(Step::Each), true));
-                object.fields_by_name().into_iter().map(field).chain(extra).collect()
+            Shape::Union(union) => {
+                pending.extend(union.branches.iter().map(|branch| (branch.shape, steps.clone(), false)));
             }
-            _ => Vec::new(),
-        };
-        pending.extend(below);
+            Shape::Named(slot) => pending.push_back((slot.shape, steps.clone(), false)),
+            Shape::Struct(object) => {
+                let fields = object.fields_by_name().into_iter();
+                let field = |field: &Field| (field.slot.shape, with(Step::Property(field.wire.clone())), true);
+                pending.extend(fields.map(field));
+            }
+            _ => {}
+        }
+        pending.extend(parts(shape).iter().map(|slot| (slot.shape, with(Step::Each), true)));
     }
     places
-}
-
-/// Ranks places by length, so that parameters precede results.
-fn rank(text: &str) -> (usize, &str) {
-    (text.chars().count(), text)
 }
 
 /// Returns `Entity` for `Entities`. English has more plurals than these; it is only a suggestion.

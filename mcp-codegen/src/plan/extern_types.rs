@@ -5,7 +5,7 @@ use mcp_bindgen_schema::{Shape, ShapeId};
 use proc_macro2::{Span, TokenStream};
 use serde_json::Value;
 
-use super::located::listed;
+use super::place::listed;
 use super::{SchemaPlan, ToolPlan};
 use crate::rules::{Rule, RuleFault};
 use crate::rust_path::RustPath;
@@ -24,28 +24,25 @@ struct ExternType {
 
 /// The maximum number of listed definitions if no name is near.
 const MOST_NAMED: usize = 8;
-const EXAMPLE: &str = "write `\"#/$defs/Money\" = \"crate::Money\"`";
 
 impl ExternTypes {
     /// Reads the rules; invalid rules are reported and skipped.
-    pub(super) fn new(rules: &[Rule], faults: &mut Vec<RuleFault>) -> Self {
+    pub(super) fn new(rules: &[&Rule], faults: &mut Vec<RuleFault>) -> Self {
         let mut types = Vec::new();
         for rule in rules {
             let Some(pointer) = rule.key.strip_prefix('#').filter(|pointer| pointer.starts_with('/')) else {
-                let message = format!("in `extern`: `{}` is not a pointer to a definition", printable(&rule.key));
-                faults.push(rule.fault_of_key(message, EXAMPLE));
+                let message = format!("`{}` is not a pointer to a definition", printable(&rule.key));
+                faults.push(rule.fault_of_key(message, "write `\"#/$defs/Money\" = \"crate::Money\"`"));
                 continue;
             };
-            match type_path(&rule.value, rule.span()) {
-                Some(path) => types.push(ExternType { rule: rule.clone(), pointer: pointer.to_owned(), path }),
-                None => {
-                    let message =
-                        format!("in `extern`: `{}` is not a path to a type of this crate", printable(&rule.value));
-                    let help = "use a path from the crate root, such as `crate::Money`; wrap a type of another crate \
-                                in a newtype";
-                    faults.push(rule.fault_of_value(message, help));
-                }
-            }
+            let Some(path) = type_path(&rule.value, rule.span()) else {
+                let message = format!("`{}` is not a path to a type of this crate", printable(&rule.value));
+                let help = "use a path from the crate root, such as `crate::Money`; wrap a type of another crate in a \
+                            newtype";
+                faults.push(rule.fault_of_value(message, help));
+                continue;
+            };
+            types.push(ExternType { rule: (*rule).clone(), pointer: pointer.to_owned(), path });
         }
         Self(types)
     }
@@ -73,7 +70,7 @@ impl ExternTypes {
         let fault = |found: &ExternType| {
             let (rule, shown) = (&found.rule, printable(&found.rule.key));
             if schemas(tools).any(|schema| schema.pointer(&found.pointer).is_some()) {
-                let message = format!("in `extern`: no bound value has exactly the definition `{shown}`");
+                let message = format!("no bound value has exactly the definition `{shown}`");
                 let help = "if other keywords narrow a definition, its type is still generated";
                 return rule.fault_of_key(message, help);
             }
@@ -83,7 +80,7 @@ impl ExternTypes {
                 (None, false) => format!("there is {}", listed(&known, MOST_NAMED)),
                 (None, true) => "no schema of these tools has `$defs` or `definitions`".to_owned(),
             };
-            rule.fault_of_key(format!("in `extern`: no bound tool has the definition `{shown}`"), help)
+            rule.fault_of_key(format!("no bound tool has the definition `{shown}`"), help)
         };
         self.0.iter().filter(|found| !found.stands_in(tools)).map(fault).collect()
     }
@@ -124,7 +121,7 @@ fn definitions(tools: &[ToolPlan<'_>]) -> Vec<String> {
 /// `span`.
 fn type_path(text: &str, span: Span) -> Option<TokenStream> {
     let path = RustPath::parse(text)?;
-    matches!(path.first(), "crate" | "super").then(|| path.tokens(span))
+    ["crate", "super"].contains(&path.first()?.as_str()).then(|| path.tokens(span))
 }
 
 #[cfg(test)]

@@ -3,46 +3,40 @@
 mod alike;
 mod alike_shapes;
 mod builders;
-mod can_derive;
-mod declared;
 mod derives;
 mod extern_types;
-mod keys;
-mod located;
+mod idents;
 mod naming;
 mod offers;
-mod own_names;
+mod place;
 mod rules;
 mod schema_plan;
 mod shared;
 mod tool;
-mod tool_idents;
 
 use std::collections::HashMap;
 
 use mcp_bindgen_model::{Snapshot, Types, UnknownKeys, side_by_side};
-use mcp_bindgen_schema::diagnostics::{DUPLICATE_TOOL, Diagnostics, Listed, MALFORMED_TOOL, RENAMED, Reporter};
+use mcp_bindgen_schema::diagnostics::{DUPLICATE_TOOL, Diagnostics, MALFORMED_TOOL, RENAMED, Reporter};
 use proc_macro2::Ident;
 use serde_json::{Map, Value};
 
 use alike::TypeAt;
 pub use alike_shapes::{AlikePlace, AlikeShapes};
-pub(crate) use declared::Declared;
 pub(crate) use derives::{Derives, Standard};
 pub(crate) use extern_types::ExternTypes;
-use keys::unique_keys;
+pub(crate) use idents::ToolIdents;
+use idents::{OwnNames, reserved, unique_keys};
 pub(crate) use naming::Spot;
 pub(crate) use offers::{Offer, OfferIdents, OfferKind};
-use own_names::{OwnNames, reserved};
 pub(crate) use schema_plan::SchemaPlan;
-use shared::{Sharing, Wish};
-pub(crate) use tool::ToolPlan;
-pub(crate) use tool_idents::ToolIdents;
+use shared::Sharing;
+pub(crate) use tool::{Declared, ToolPlan};
 
 use crate::names::{Wanted, renamed_types};
 use crate::options::Options;
 use crate::patterns::tool_names;
-use crate::rules::{RuleFault, Switches};
+use crate::rules::{Kind, Rule, RuleFault, Switches};
 
 /// The number of tools from which reading takes longer than starting a thread.
 const WORTH_A_THREAD: usize = 32;
@@ -73,20 +67,19 @@ impl<'s> Plan<'s> {
     pub(crate) fn new(snapshot: &'s Snapshot, options: &Options) -> Self {
         let mut diagnostics = Diagnostics::default();
         let entries = Entry::collect(snapshot, options, &mut diagnostics);
-        let own_names = OwnNames::new(options);
-        let type_prefix = own_names.type_prefix();
-        let OwnNames { prefix, client_type, call_type } = own_names;
+        let own = OwnNames::new(options);
         let keys: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
         let mut faults = Vec::new();
         let given = rules::tool_names(options, &keys, &mut faults);
-        let prefixed = tool_idents::prefixed(snapshot, options, &keys, &given);
-        let idents = ToolIdents::all(&keys, &given, prefix.as_deref(), prefixed);
-        let (extern_types, shared) = rules::of_types(options);
-        let extern_types = ExternTypes::new(extern_types, &mut faults);
-        let entries: Vec<(Entry<'s>, ToolIdents)> = entries.into_iter().zip(idents).collect();
+        let idents = ToolIdents::all(snapshot, options, &keys, &given, &own);
+        let is_native = options.server.types == Types::Native;
+        // These only affect the generator's own types.
+        let rules = |kind| options.rules.of(kind).filter(|_| is_native).collect::<Vec<&Rule>>();
+        let extern_types = ExternTypes::new(&rules(Kind::Extern), &mut faults);
         let around = extern_types.pointers();
         let switches = options.rules.switches();
-        let checked = switches.checked && options.server.types == Types::Native;
+        let checked = switches.checked && is_native;
+        let entries: Vec<(Entry<'s>, ToolIdents)> = entries.into_iter().zip(idents).collect();
         let plan = |(entry, idents): &(Entry<'s>, ToolIdents)| ToolPlan::new(snapshot, entry, idents, &around, checked);
         let mut tools: Vec<ToolPlan<'s>> = Vec::with_capacity(entries.len());
         for (tool, said) in side_by_side(&entries, WORTH_A_THREAD, plan) {
@@ -94,21 +87,18 @@ impl<'s> Plan<'s> {
             tools.push(tool);
         }
         faults.extend(extern_types.idle(&tools));
-        let own = [client_type.as_str(), &call_type];
         let every = if options.rules.is_empty() { Vec::new() } else { tool_names(snapshot) };
-        let wish = Wish { rules: shared, every: &every, prefix: &type_prefix, own: &own };
-        let sharing = Sharing::new(&mut tools, &wish, &mut faults);
-        name_types(&mut tools, &own, &sharing, &mut diagnostics);
+        let sharing = Sharing::new(&mut tools, &rules(Kind::Shared), &every, &own, &mut faults);
+        name_types(&mut tools, own.types(), &sharing, &mut diagnostics);
         if switches.named {
-            builders::name(&mut tools, &own);
+            builders::name(&mut tools, &own.types());
         }
         if options.server.unknown == UnknownKeys::Keep {
             tools.iter_mut().flat_map(ToolPlan::schemas_mut).for_each(SchemaPlan::keep_unknown);
         }
-        if !options.rules.is_empty() || options.server.unknown == UnknownKeys::Keep {
-            rules::apply(options, &mut tools, &sharing, &every, &mut faults);
-        }
-        let offers = offers_beside(snapshot, &tools, prefix.as_deref(), &own, &mut diagnostics);
+        let derives = rules::apply(options, &mut tools, &sharing, &every, &mut faults);
+        let offers = offers::all(snapshot, &tools, &own, &mut diagnostics);
+        let OwnNames { client_type, call_type, .. } = own;
         Self {
             server: options.server.name.clone(),
             module: options.module_ident(),
@@ -118,7 +108,7 @@ impl<'s> Plan<'s> {
             offers,
             diagnostics,
             extern_types,
-            derives: Derives::new(&options.rules.derive),
+            derives,
             switches,
             faults,
         }
@@ -143,11 +133,8 @@ impl<'s> Entry<'s> {
             let named = tool.as_object().and_then(|map| Some((map, map.get("name")?.as_str()?)));
             let Some((map, wire)) = named else {
                 let mut reporter = Reporter::new(&format!("#{index}"), index, "");
-                reporter.say(
-                    MALFORMED_TOOL,
-                    "",
-                    if tool.is_object() { "it has no name" } else { "it is not an object" },
-                );
+                let fault = if tool.is_object() { "it has no name" } else { "it is not an object" };
+                reporter.say(MALFORMED_TOOL, "", fault);
                 diagnostics.extend(reporter.finish());
                 continue;
             };
@@ -175,43 +162,15 @@ impl<'s> Entry<'s> {
     }
 }
 
-/// Prompts and resource templates, which take no name of a tool's.
-fn offers_beside<'s>(
-    snapshot: &'s Snapshot,
-    tools: &[ToolPlan<'s>],
-    prefix: Option<&str>,
-    own: &[&str],
-    diagnostics: &mut Diagnostics,
-) -> Vec<Offer<'s>> {
-    let mut prompts = offers::read(Listed::Prompt, &snapshot.prompts, diagnostics);
-    let mut templates = offers::read(Listed::ResourceTemplate, &snapshot.resource_templates, diagnostics);
-    if prompts.is_empty() && templates.is_empty() {
-        return prompts;
-    }
-    let schemas = tools.iter().flat_map(ToolPlan::schemas);
-    let types = schemas.flat_map(|schema| {
-        let types = schema.order.iter().filter_map(|id| schema.name(*id));
-        types.chain(schema.builders.values().map(String::as_str))
-    });
-    let taken = offers::Taken {
-        prefix,
-        methods: tools.iter().map(|tool| tool.idents.method.as_str()).collect(),
-        types: types.chain(reserved()).chain(own.iter().copied()).collect(),
-    };
-    offers::name(&mut prompts, &taken, diagnostics);
-    offers::name(&mut templates, &taken, diagnostics);
-    prompts.append(&mut templates);
-    prompts
-}
-
 /// Names all types of all tools in one scope.
-fn name_types(tools: &mut [ToolPlan<'_>], own: &[&str], sharing: &Sharing, diagnostics: &mut Diagnostics) {
-    let (named, names) = (sharing.named(), sharing.names(tools));
+fn name_types(tools: &mut [ToolPlan<'_>], own: [&str; 2], sharing: &Sharing, diagnostics: &mut Diagnostics) {
+    let named = sharing.named();
+    let names: Vec<String> = named.iter().map(|at| at.name(tools).to_owned()).collect();
     let types: Vec<TypeAt> = TypeAt::all(tools).filter(|at| !named.contains(at)).collect();
     let wanted: Vec<Wanted<'_>> =
         types.iter().map(|at| Wanted { name: at.name(tools), is_root: at.is_root(tools) }).collect();
     let identity = |place: usize| types.get(place).map(|at| at.identity(tools)).unwrap_or_default();
-    let reserved: Vec<&str> = reserved().chain(own.iter().copied()).chain(names.iter().map(String::as_str)).collect();
+    let reserved: Vec<&str> = reserved().chain(own).chain(names.iter().map(String::as_str)).collect();
     let mut renamed = renamed_types(&wanted, &reserved, identity);
     renamed.sort();
     for (place, name) in renamed {

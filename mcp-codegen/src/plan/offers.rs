@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
-use mcp_bindgen_model::{TemplateVariable, UriTemplate};
+use mcp_bindgen_model::{Snapshot, UriTemplate};
 use mcp_bindgen_schema::diagnostics::{Diagnostics, Listed, MALFORMED_PROMPT, MALFORMED_TEMPLATE, RENAMED, Reporter};
 use serde_json::{Map, Value, json};
 
 use super::builders::BUILDER;
-use super::keys::unique_keys;
+use super::idents::{OwnNames, reserved, unique_keys};
+use super::{SchemaPlan, ToolPlan};
 use crate::markdown::{first_sentence, is_in_name, sanitized};
 use crate::names::{self, Style, first_free, identifiers};
 
@@ -82,7 +83,7 @@ impl Offer<'_> {
 }
 
 /// Returns the prompts, or the resource templates, that can be bound.
-pub(super) fn read<'s>(listed: Listed, list: &'s [Value], diagnostics: &mut Diagnostics) -> Vec<Offer<'s>> {
+fn read<'s>(listed: Listed, list: &'s [Value], diagnostics: &mut Diagnostics) -> Vec<Offer<'s>> {
     let is_prompt = listed == Listed::Prompt;
     let malformed = if is_prompt { MALFORMED_PROMPT } else { MALFORMED_TEMPLATE };
     let mut offers: Vec<Offer<'s>> = Vec::new();
@@ -138,39 +139,36 @@ fn prompt<'s>(prompt: &'s Map<String, Value>, reporter: &mut Reporter) -> Option
 
 /// Returns the arguments of a prompt, or `None` if they are not a list.
 fn arguments<'s>(prompt: &'s Map<String, Value>, reporter: &mut Reporter) -> Option<Vec<PromptArgument<'s>>> {
-    let list = match prompt.get("arguments") {
+    let fault = match prompt.get("arguments") {
         None | Some(Value::Null) => return Some(Vec::new()),
-        Some(Value::Array(list)) if list.len() <= MOST_VARIABLES => list,
-        Some(Value::Array(list)) => {
-            reporter.say(MALFORMED_PROMPT, "/arguments", format!("{} arguments are too many", list.len()));
-            return None;
-        }
-        Some(_) => {
-            reporter.say(MALFORMED_PROMPT, "/arguments", "they are not an array");
-            return None;
-        }
+        Some(Value::Array(list)) if list.len() <= MOST_VARIABLES => return Some(listed_arguments(list, reporter)),
+        Some(Value::Array(list)) => format!("{} arguments are too many", list.len()),
+        Some(_) => "they are not an array".to_owned(),
     };
+    reporter.say(MALFORMED_PROMPT, "/arguments", fault);
+    None
+}
+
+fn listed_arguments<'s>(list: &'s [Value], reporter: &mut Reporter) -> Vec<PromptArgument<'s>> {
     let mut arguments: Vec<PromptArgument<'s>> = Vec::new();
     for (place, item) in list.iter().enumerate() {
         let text = |key: &str| item.get(key).and_then(Value::as_str);
         let fault = match text("name") {
-            None => Some("an argument has no name"),
-            Some(name) if arguments.iter().any(|known| known.name == name) => Some("duplicate argument"),
-            Some(_) => None,
-        };
-        match (fault, text("name")) {
-            (None, Some(name)) => arguments.push(PromptArgument {
-                name,
-                title: text("title"),
-                description: text("description"),
-                is_required: item.get("required") == Some(&Value::Bool(true)),
-            }),
-            (fault, _) => {
-                reporter.say(MALFORMED_PROMPT, &format!("/arguments/{place}"), fault.unwrap_or_default());
+            Some(name) if !arguments.iter().any(|known| known.name == name) => {
+                arguments.push(PromptArgument {
+                    name,
+                    title: text("title"),
+                    description: text("description"),
+                    is_required: item.get("required") == Some(&Value::Bool(true)),
+                });
+                continue;
             }
-        }
+            Some(_) => "duplicate argument",
+            None => "an argument has no name",
+        };
+        reporter.say(MALFORMED_PROMPT, &format!("/arguments/{place}"), fault);
     }
-    Some(arguments)
+    arguments
 }
 
 /// Returns a resource template, and the schema of its variables, if it can be filled in.
@@ -180,22 +178,24 @@ fn template<'s>(template: &'s Map<String, Value>, reporter: &mut Reporter) -> Op
         reporter.say(MALFORMED_TEMPLATE, "", "it has no `uriTemplate`");
         return None;
     };
-    let variables =
-        variables(uri_template).map_err(|message| reporter.say(MALFORMED_TEMPLATE, "/uriTemplate", message)).ok()?;
+    let variables = UriTemplate::parse(uri_template).map(|parsed| parsed.variables());
+    let variables = match variables {
+        Ok(variables) if variables.len() <= MOST_VARIABLES => variables,
+        other => {
+            let fault = match other {
+                Ok(many) => format!("{} variables are too many", many.len()),
+                Err(error) => error.to_string(),
+            };
+            reporter.say(MALFORMED_TEMPLATE, "/uriTemplate", fault);
+            return None;
+        }
+    };
     let properties = variables.iter().map(|variable| {
         let text = json!({ "type": "string" });
         let schema = if variable.is_list { json!({ "type": "array", "items": text }) } else { text };
         (variable.name.as_str(), schema, variable.is_required)
     });
     Some((OfferKind::Template { uri_template, mime_type: text("mimeType") }, object(properties)))
-}
-
-fn variables(text: &str) -> Result<Vec<TemplateVariable>, String> {
-    let variables = UriTemplate::parse(text).map_err(|error| error.to_string())?.variables();
-    match variables.len() {
-        0..=MOST_VARIABLES => Ok(variables),
-        many => Err(format!("{many} variables are too many")),
-    }
 }
 
 /// Returns the schema of an object with these properties.
@@ -211,18 +211,39 @@ fn object<'p>(properties: impl Iterator<Item = (&'p str, Value, bool)>) -> Value
     json!({ "type": "object", "properties": declared, "required": required })
 }
 
-/// The names that prompts and resource templates must not have.
-pub(super) struct Taken<'t> {
-    /// The prefix of handlers.
-    pub(super) prefix: Option<&'t str>,
-    /// The methods of tools.
-    pub(super) methods: HashSet<&'t str>,
-    /// All types, and the other names of the module.
-    pub(super) types: HashSet<&'t str>,
+/// Returns the prompts, then the resource templates, which take no name of a tool's.
+pub(super) fn all<'s>(
+    snapshot: &'s Snapshot,
+    tools: &[ToolPlan<'s>],
+    own: &OwnNames,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Offer<'s>> {
+    let mut prompts = read(Listed::Prompt, &snapshot.prompts, diagnostics);
+    let mut templates = read(Listed::ResourceTemplate, &snapshot.resource_templates, diagnostics);
+    if prompts.is_empty() && templates.is_empty() {
+        return prompts;
+    }
+    let types = |schema: &'_ SchemaPlan<'s>| -> Vec<String> {
+        let types = schema.order.iter().filter_map(|id| schema.name(*id));
+        types.chain(schema.builders.values().map(String::as_str)).map(str::to_owned).collect()
+    };
+    let types = tools.iter().flat_map(ToolPlan::schemas).flat_map(types);
+    let taken: HashSet<String> = types.chain(reserved().chain(own.types()).map(str::to_owned)).collect();
+    let methods: Vec<&str> = tools.iter().map(|tool| tool.idents.method.as_str()).collect();
+    name(&mut prompts, &methods, &taken, own, diagnostics);
+    name(&mut templates, &methods, &taken, own, diagnostics);
+    prompts.append(&mut templates);
+    prompts
 }
 
-/// Names the offers of one list; names of tools take precedence.
-pub(super) fn name(offers: &mut [Offer<'_>], taken: &Taken<'_>, diagnostics: &mut Diagnostics) {
+/// Names the offers of one list; the methods and `taken` types of tools take precedence.
+fn name(
+    offers: &mut [Offer<'_>],
+    methods: &[&str],
+    taken: &HashSet<String>,
+    own: &OwnNames,
+    diagnostics: &mut Diagnostics,
+) {
     let Some(listed) = offers.first().map(Offer::listed) else { return };
     let (word, suffix, longer) = match listed {
         Listed::Prompt => ("prompt", "Prompt", "PromptArguments"),
@@ -230,11 +251,9 @@ pub(super) fn name(offers: &mut [Offer<'_>], taken: &Taken<'_>, diagnostics: &mu
     };
     let keys = unique_keys(&offers.iter().map(|offer| (offer.wire, offer.item)).collect::<Vec<_>>());
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-    let bases = names::offers(word, &keys, taken.methods.iter().copied());
+    let bases = names::offers(word, &keys, methods.iter().copied());
     let bases_read: Vec<&str> = bases.iter().map(String::as_str).collect();
     let types = identifiers(Style::Pascal, &bases_read, &[], word);
-    let handler_lead = taken.prefix.map(|prefix| format!("{prefix}_")).unwrap_or_default();
-    let type_lead = taken.prefix.map(|prefix| Style::Pascal.apply(prefix)).unwrap_or_default();
     let mut given: HashSet<String> = HashSet::new();
     let mut order: Vec<(usize, &String, &String)> =
         bases.iter().zip(&types).enumerate().map(|(place, (base, name))| (place, base, name)).collect();
@@ -242,21 +261,20 @@ pub(super) fn name(offers: &mut [Offer<'_>], taken: &Taken<'_>, diagnostics: &mu
     order.sort_by_key(|(_, base, _)| *base);
     for (place, base, name) in order {
         let Some(offer) = offers.get_mut(place) else { continue };
-        let lead =
-            if type_lead.is_empty() && name.starts_with(|first: char| first.is_ascii_digit()) { "N" } else { "" };
+        let stem = own.type_stem(name);
         // `args_prompt` is a prompt already.
         let says_so = *base == word || base.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'));
         let suffixes = if says_so { ["", suffix, longer] } else { [suffix, longer, longer] };
         let candidates = suffixes.map(|suffix| {
-            let name = format!("{type_lead}{lead}{name}{suffix}");
+            let name = format!("{stem}{suffix}");
             Style::Pascal.within_limit(name.clone(), &name)
         });
         let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();
-        let params = first_free(&candidates, "X", |name| taken.types.contains(name) || given.contains(name));
+        let params = first_free(&candidates, "X", |name| taken.contains(name) || given.contains(name));
         given.insert(params.clone());
         let builder = format!("{params}{BUILDER}");
-        let builder = first_free(&[&builder], "X", |name| taken.types.contains(name));
-        let (method, handler) = (format!("{word}_{base}"), format!("{handler_lead}{word}_{base}"));
+        let builder = first_free(&[&builder], "X", |name| taken.contains(name));
+        let (method, handler) = (format!("{word}_{base}"), format!("{}{word}_{base}", own.handler_lead));
         offer.idents = OfferIdents { method, handler, params, builder };
         if *base != Style::Snake.apply(offer.wire) {
             let mut reporter = Reporter::of(listed, offer.wire, offer.index);

@@ -4,33 +4,26 @@ use mcp_bindgen_model::{Types, UnknownKeys, printable};
 use mcp_bindgen_schema::{Shape, ShapeId};
 
 use super::alike::TypeAt;
-use super::can_derive;
-use super::located::{Located, Nowhere, locate};
+use super::derives::Derives;
+use super::place::{Located, Nowhere, Place, locate};
 use super::shared::Sharing;
 use super::{SchemaPlan, ToolPlan};
 use crate::names::{self, METHODS, Style, module_name};
 use crate::options::Options;
-use crate::place::Place;
-use crate::rules::{Rule, RuleFault};
+use crate::rules::{Kind, Rule, RuleFault};
 
-/// Returns the rules of `extern` and `shared`, which only affect the generator's own types.
-pub(super) fn of_types(options: &Options) -> (&[Rule], &[Rule]) {
-    match options.server.types {
-        Types::Native => (&options.rules.extern_types, &options.rules.shared),
-        _ => (&[], &[]),
-    }
-}
+/// The next step for a name that something else has.
+const RENAME: &str = "choose another name";
 
 /// Returns the names that `rename` gives to tools, by their place in the list of keys.
 pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<RuleFault>) -> Vec<Option<String>> {
     let mut names: Vec<Option<String>> = vec![None; keys.len()];
     let mut given: Vec<(usize, &Rule)> = Vec::new();
-    for rule in &options.rules.rename {
+    for rule in options.rules.of(Kind::Rename) {
         let Some(index) = tool_of(rule).and_then(|tool| keys.iter().position(|key| *key == tool)) else { continue };
         match identifier(&rule.value) {
             Ok(name) if METHODS.contains(&name) => {
-                let message = format!("in `{}`: `{name}` is a method that every client has", rule.renamed_in());
-                faults.push(rule.fault_of_value(message, "choose another name"));
+                faults.push(rule.fault_of_value(format!("`{name}` is a method that every client has"), RENAME));
             }
             Ok(name) => {
                 if let Some(slot) = names.get_mut(index) {
@@ -38,10 +31,7 @@ pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<Rule
                     given.push((index, rule));
                 }
             }
-            Err(nowhere) => {
-                let message = nowhere.message.replacen("`rename`", &format!("`{}`", rule.renamed_in()), 1);
-                faults.push(rule.fault_of_value(message, nowhere.help));
-            }
+            Err(Nowhere { message, help }) => faults.push(rule.fault_of_value(message, help)),
         }
     }
     if given.is_empty() {
@@ -56,8 +46,7 @@ pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<Rule
             others.map(|(_, other)| other).find(|((renamed, own), _)| renamed.as_ref().or(Some(own)) == name.as_ref());
         if let Some((_, key)) = taken {
             let (name, tool) = (printable(&rule.value), printable(key));
-            let message = format!("in `{}`: `{name}` is already the name of tool `{tool}`", rule.renamed_in());
-            faults.push(rule.fault_of_value(message, "choose another name"));
+            faults.push(rule.fault_of_value(format!("`{name}` is already the name of tool `{tool}`"), RENAME));
             if let Some(slot) = names.get_mut(index) {
                 *slot = None;
             }
@@ -72,20 +61,28 @@ fn tool_of(rule: &Rule) -> Option<String> {
     place.is_tool().then_some(place.tool)
 }
 
-/// Renames fields; gives every rule that cannot hold.
+/// Renames fields, and returns the derives; gives every rule that cannot hold.
 pub(super) fn apply(
     options: &Options,
     tools: &mut [ToolPlan<'_>],
     sharing: &Sharing,
     every: &[&str],
     faults: &mut Vec<RuleFault>,
-) {
+) -> Derives {
     let rules = &options.rules;
-    faults.extend(rename_fields(&rules.rename, tools, sharing, every));
-    faults.extend(can_derive::faults(&rules.derive, tools));
+    rename_fields(rules.of(Kind::Rename), tools, sharing, every, faults);
+    let derives = Derives::new(rules, tools, faults);
     if options.server.types == Types::Typify {
-        faults.extend(without_effect(options));
+        let is_ignored = |rule: &&Rule| match rule.kind {
+            Kind::Rename => tool_of(rule).is_none(),
+            Kind::Switch => rule.value == "true",
+            Kind::Derive | Kind::Extern | Kind::Shared => true,
+        };
+        faults.extend(rules.all().filter(is_ignored).map(Rule::without_effect));
+        let unknown = Rule::new(Kind::Switch, "unknown", UnknownKeys::Keep.name());
+        faults.extend((options.server.unknown == UnknownKeys::Keep).then(|| unknown.without_effect()));
     }
+    derives
 }
 
 /// A rule that renames fields, with its fields. For a shared type, these are the fields of all its equal types.
@@ -95,13 +92,17 @@ struct FieldRename<'r> {
     fields: Vec<(TypeAt, usize)>,
 }
 
-fn rename_fields(rules: &[Rule], tools: &mut [ToolPlan<'_>], sharing: &Sharing, every: &[&str]) -> Vec<RuleFault> {
-    let mut faults = Vec::new();
+fn rename_fields<'r>(
+    rules: impl Iterator<Item = &'r Rule>,
+    tools: &mut [ToolPlan<'_>],
+    sharing: &Sharing,
+    every: &[&str],
+    faults: &mut Vec<RuleFault>,
+) {
     let mut renames: Vec<FieldRename<'_>> = Vec::new();
     for rule in rules {
         match field_rename(rule, tools, sharing, every) {
-            Ok(None) => {}
-            Ok(Some(rename)) => renames.push(rename),
+            Ok(rename) => renames.extend(rename),
             Err(fault) => faults.push(*fault),
         }
     }
@@ -109,10 +110,7 @@ fn rename_fields(rules: &[Rule], tools: &mut [ToolPlan<'_>], sharing: &Sharing, 
         let renamed = |(at, index): &(TypeAt, usize)| at.schema(tools)?.renamed.get(&(at.shape, *index));
         if let Some(earlier) = fields.iter().find_map(renamed).filter(|earlier| *earlier != name) {
             let place = printable(&rule.key);
-            let message = format!(
-                "in `rename`: `{place}` is the same field as another place, which renames it to \
-                                   `{earlier}`"
-            );
+            let message = format!("`{place}` is the same field as another place, which renames it to `{earlier}`");
             let help = "both places have one type: use one name";
             faults.push(rule.fault_of_value(message, help));
             continue;
@@ -127,14 +125,13 @@ fn rename_fields(rules: &[Rule], tools: &mut [ToolPlan<'_>], sharing: &Sharing, 
     for FieldRename { rule, name, fields } in &renames {
         let taken = |(at, index): &(TypeAt, usize)| beside(at.schema(tools)?, (at.shape, *index), name);
         if let Some(wire) = fields.iter().find_map(taken) {
-            let message = format!("in `rename`: `{name}` is already the field of property `{}`", printable(&wire));
-            faults.push(rule.fault_of_value(message, "choose another name"));
+            let message = format!("`{name}` is already the field of property `{}`", printable(&wire));
+            faults.push(rule.fault_of_value(message, RENAME));
             for (at, index) in fields {
                 at.schema_mut(tools).map(|schema| schema.renamed.remove(&(at.shape, *index)));
             }
         }
     }
-    faults
 }
 
 /// Reads a rule for fields; returns `None` for a rule about a tool.
@@ -145,7 +142,7 @@ fn field_rename<'r>(
     every: &[&str],
 ) -> Result<Option<FieldRename<'r>>, Box<RuleFault>> {
     let Located { place, tool, found } = locate(tools, every, &rule.key)
-        .map_err(|nowhere| Box::new(rule.fault_of_key(format!("in `rename`: {}", nowhere.message), nowhere.help)))?;
+        .map_err(|Nowhere { message, help }| Box::new(rule.fault_of_key(message, help)))?;
     if place.is_tool() {
         return Ok(None);
     }
@@ -157,12 +154,12 @@ fn field_rename<'r>(
     };
     let fields: Vec<_> = found.iter().filter_map(|found| found.field).flat_map(of_likes).collect();
     if fields.is_empty() {
-        let message = format!("in `rename`: no field at `{}`", printable(&rule.key));
+        let message = format!("no field at `{}`", printable(&rule.key));
         let help = "use a tool, or a property: `TOOL/PROPERTY`, `TOOL/$output/PROPERTY`";
         return Err(Box::new(rule.fault_of_key(message, help)));
     }
     let name =
-        identifier(&rule.value).map_err(|nowhere| Box::new(rule.fault_of_value(nowhere.message, nowhere.help)))?;
+        identifier(&rule.value).map_err(|Nowhere { message, help }| Box::new(rule.fault_of_value(message, help)))?;
     Ok(Some(FieldRename { rule, name: name.to_owned(), fields }))
 }
 
@@ -178,42 +175,16 @@ fn beside(schema: &SchemaPlan<'_>, (holder, index): (ShapeId, usize), name: &str
 
 /// Returns a name that is an identifier as it is written, and that rustc's lints have nothing against.
 fn identifier(text: &str) -> Result<&str, Nowhere> {
-    let snake = Style::Snake.apply(text);
+    let (snake, shown) = (Style::Snake.apply(text), printable(text));
     let Some(name) = module_name(text) else {
-        return Err(Nowhere {
-            message: format!("in `rename`: invalid identifier `{}`", printable(text)),
-            help: if module_name(&snake).is_some() && text.chars().any(char::is_alphanumeric) {
-                format!("write `{snake}`")
-            } else {
-                "use a name in snake case: letters, digits and `_`".to_owned()
-            },
-        });
+        let can_be_read = module_name(&snake).is_some() && text.chars().any(char::is_alphanumeric);
+        let or_else = || "use a name in snake case: letters, digits and `_`".to_owned();
+        let help = if can_be_read { format!("write `{snake}`") } else { or_else() };
+        return Err(Nowhere { message: format!("invalid identifier `{shown}`"), help });
     };
-    if name.contains(char::is_uppercase)
-        || name.trim_matches('_').contains("__")
-        || name.chars().all(|char| char == '_')
-    {
-        return Err(Nowhere {
-            message: format!("in `rename`: `{}` is not in snake case", printable(text)),
-            help: format!("write `{snake}`"),
-        });
+    let is_plain = !name.contains(char::is_uppercase) && !name.trim_matches('_').contains("__");
+    if is_plain && name.chars().any(|char| char != '_') {
+        return Ok(name);
     }
-    Ok(name)
-}
-
-/// Returns the options that have no effect on typify's types.
-fn without_effect(options: &Options) -> Vec<RuleFault> {
-    let rules = &options.rules;
-    let says = |key: &str| format!("`{key}` has no effect with `types = \"typify\"`");
-    let help = "remove one of the two";
-    let fields = rules.rename.iter().filter(|rule| tool_of(rule).is_none()).map(|rule| (rule, "rename"));
-    let others = [(&rules.derive, "derive"), (&rules.extern_types, "extern"), (&rules.shared, "shared")];
-    let others = others.into_iter().flat_map(|(rules, key)| rules.iter().map(move |rule| (rule, key)));
-    let switches = rules.switched_on().map(|rule| (rule, rule.key.as_str()));
-    let mut faults: Vec<RuleFault> =
-        fields.chain(others).chain(switches).map(|(rule, key)| rule.fault_of_key(says(key), help)).collect();
-    if options.server.unknown == UnknownKeys::Keep {
-        faults.push(RuleFault::of_options(says("unknown"), help));
-    }
-    faults
+    Err(Nowhere { message: format!("`{shown}` is not in snake case"), help: format!("write `{snake}`") })
 }

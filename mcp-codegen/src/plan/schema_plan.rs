@@ -16,9 +16,9 @@ pub(crate) struct SchemaPlan<'s> {
     /// The same, outermost first.
     pub(crate) order: Vec<ShapeId>,
     /// Pairs of shapes that hold each other, so that the first has to box the second.
-    boxed: HashSet<(ShapeId, ShapeId)>,
+    pub(super) boxed: HashSet<(ShapeId, ShapeId)>,
     /// Which ways the values of shared types go; those of others go the way of the document.
-    uses: HashMap<ShapeId, Uses>,
+    pub(super) uses: HashMap<ShapeId, Uses>,
     /// `true` if the schema of the root type is this document. A type shared by several results has the schema of one.
     pub(crate) is_described: bool,
     /// The strings and numbers that become newtypes, with the schemas that they check.
@@ -94,22 +94,26 @@ impl<'s> SchemaPlan<'s> {
 
     /// Removes the checks of all types inside a type, because they also occur in results, which are not checked.
     pub(super) fn uncheck_below(&mut self, id: ShapeId) {
-        let (mut pending, mut seen) = (vec![id], HashSet::new());
-        while let Some(id) = pending.pop().filter(|_| !self.checks.is_empty()) {
+        if self.checks.is_empty() {
+            return;
+        }
+        for id in self.reached(id, Shape::children).collect::<Vec<_>>() {
             if self.checks.remove(&id).is_some() {
                 self.types.remove(&id);
                 self.order.retain(|other| *other != id);
             }
-            if seen.insert(id) {
-                pending.extend(self.document.shapes.get(id).children());
-            }
         }
     }
 
-    /// Replaces equal types by this one, which then has all their uses and boxes.
-    pub(super) fn share(&mut self, id: ShapeId, uses: Uses, boxed: &[ShapeId]) {
-        self.uses.insert(id, uses);
-        self.boxed.extend(boxed.iter().map(|held| (id, *held)));
+    /// Returns a shape and all those below it, each once.
+    pub(super) fn reached(&self, id: ShapeId, below: impl Fn(&Shape) -> Vec<ShapeId>) -> impl Iterator<Item = ShapeId> {
+        let (mut pending, mut seen) = (vec![id], HashSet::from([id]));
+        std::iter::from_fn(move || {
+            let id = pending.pop()?;
+            let below = below(self.document.shapes.get(id)).into_iter();
+            pending.extend(below.filter(|child| seen.insert(*child)));
+            Some(id)
+        })
     }
 
     /// Returns the name of a shape that has one.

@@ -6,24 +6,13 @@ use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::{Class, Role, Shape, ShapeId, Unknown};
 
 use super::alike::{AlikeTypes, TypeAt};
-use super::located::locate;
+use super::idents::{OwnNames, reserved};
 use super::naming::{NamedType, named_below, wire_path};
-use super::own_names::reserved;
+use super::place::{Nowhere, locate};
 use super::schema_plan::Uses;
 use super::{SchemaPlan, ToolPlan};
 use crate::names::Style;
 use crate::rules::{Rule, RuleFault};
-
-/// The types to share, and the names that they may not have.
-pub(super) struct Wish<'w> {
-    pub(super) rules: &'w [Rule],
-    /// The tools of the snapshot, bound or not.
-    pub(super) every: &'w [&'w str],
-    /// The prefix of types.
-    pub(super) prefix: &'w str,
-    /// The names of the module's own types.
-    pub(super) own: &'w [&'w str],
-}
 
 /// The types that replace several types of a plan.
 #[derive(Debug, Default)]
@@ -63,13 +52,26 @@ struct Named<'w> {
 }
 
 impl Sharing {
-    /// Names the shared types, and leaves only one of each to generate. Invalid rules are reported.
-    pub(super) fn new(tools: &mut [ToolPlan<'_>], wish: &Wish<'_>, faults: &mut Vec<RuleFault>) -> Self {
-        if wish.rules.is_empty() {
+    /// Names the shared types, and leaves only one of each to generate. Invalid rules are reported. `every` lists the tools
+    /// of the snapshot, bound or not.
+    pub(super) fn new(
+        tools: &mut [ToolPlan<'_>],
+        rules: &[&Rule],
+        every: &[&str],
+        own: &OwnNames,
+        faults: &mut Vec<RuleFault>,
+    ) -> Self {
+        if rules.is_empty() {
             return Self::default();
         }
         let alike = AlikeTypes::new(tools);
-        let mut named = named(tools, &alike, wish, faults);
+        let mut named: Vec<Named<'_>> = Vec::new();
+        for rule in rules {
+            match named_by(rule, tools, &alike, (every, own), &named) {
+                Ok(found) => named.push(found),
+                Err(fault) => faults.push(*fault),
+            }
+        }
         for member in named.iter().flat_map(|named| alike.members(named.class)) {
             if let Some(schema) = member.schema_mut(tools) {
                 schema.uncheck_below(member.shape);
@@ -87,7 +89,7 @@ impl Sharing {
             }
             groups.push(Group { kept: named.at, members: alike.members(named.class).to_vec(), is_named: true });
         }
-        for (class, (at, nested)) in nested {
+        for (class, (_, at, nested)) in nested {
             if let Some(schema) = at.schema_mut(tools) {
                 schema.types.insert(at.shape, nested);
             }
@@ -101,11 +103,6 @@ impl Sharing {
     /// Returns the types whose names are the user's.
     pub(super) fn named(&self) -> HashSet<TypeAt> {
         self.groups.iter().filter(|group| group.is_named).map(|group| group.kept).collect()
-    }
-
-    /// Returns the names of the shared types.
-    pub(super) fn names(&self, tools: &[ToolPlan<'_>]) -> Vec<String> {
-        self.groups.iter().filter(|group| group.is_named).map(|group| group.kept.name(tools).to_owned()).collect()
     }
 
     /// Calls every type of a group as the one that is generated is called.
@@ -123,7 +120,7 @@ impl Sharing {
     }
 
     fn keep_one_of_each(&self, tools: &mut [ToolPlan<'_>], alike: &AlikeTypes) {
-        let mut left_out: HashMap<(usize, Role), HashSet<ShapeId>> = HashMap::new();
+        let mut left_out: HashSet<TypeAt> = HashSet::new();
         for group in &self.groups {
             let roots = group.members.iter().filter(|member| member.is_root(tools));
             // The schema of a type that several tools answer is that of one of them, whatever their order.
@@ -133,93 +130,75 @@ impl Sharing {
             for member in &group.members {
                 let boxed = member.schema(tools).map(|schema| boxed(schema, alike, *member)).unwrap_or_default();
                 let Some(schema) = member.schema_mut(tools) else { continue };
-                schema.share(member.shape, uses, &boxed);
-                if *member != group.kept {
-                    left_out.entry((member.tool, member.role)).or_default().insert(member.shape);
-                }
+                schema.uses.insert(member.shape, uses);
+                schema.boxed.extend(boxed.into_iter().map(|held| (member.shape, held)));
                 schema.is_described &= member.shape != schema.document.root || Some(*member) == with_schema;
             }
+            left_out.extend(group.members.iter().filter(|member| **member != group.kept));
         }
         for (tool, plan) in tools.iter_mut().enumerate() {
             for schema in plan.schemas_mut() {
-                if let Some(left_out) = left_out.get(&(tool, schema.document.role)) {
-                    schema.order.retain(|id| !left_out.contains(id));
-                }
+                let role = schema.document.role;
+                schema.order.retain(|shape| !left_out.contains(&TypeAt { tool, role, shape: *shape }));
             }
         }
     }
 }
 
-/// Returns the rules that hold, as far as one sees without the others' names.
-fn named<'w>(
+/// Returns a rule that holds, as far as one sees without the names of later ones.
+fn named_by<'w>(
+    rule: &'w Rule,
     tools: &[ToolPlan<'_>],
     alike: &AlikeTypes,
-    wish: &Wish<'w>,
-    faults: &mut Vec<RuleFault>,
-) -> Vec<Named<'w>> {
-    let mut named: Vec<Named<'w>> = Vec::new();
-    for rule in wish.rules {
-        let (key, place) = (printable(&rule.key), printable(&rule.value));
-        if !is_type_name(&rule.key) {
-            let proper = Style::Pascal.apply(&rule.key);
-            let help = if is_type_name(&proper) && !rule.key.is_empty() {
-                format!("did you mean `{proper}`?")
-            } else {
-                "use letters and digits, beginning with a capital: `Entity`".to_owned()
-            };
-            faults.push(rule.fault_of_key(format!("in `shared`: invalid type name `{key}`"), help));
-            continue;
-        }
-        let name = format!("{}{}", wish.prefix, rule.key);
-        if reserved().any(|known| known == name) || wish.own.contains(&name.as_str()) {
-            let message = format!("in `shared`: the bindings already have a `{name}`");
-            faults.push(rule.fault_of_key(message, "choose another name"));
-            continue;
-        }
-        let (at, class) = match type_at(tools, alike, wish, rule) {
-            Ok(found) => found,
-            Err(fault) => {
-                faults.push(*fault);
-                continue;
-            }
+    (every, own): (&[&str], &OwnNames),
+    earlier: &[Named<'_>],
+) -> Result<Named<'w>, Box<RuleFault>> {
+    let fault = |message: String, help: &str| Err(Box::new(rule.fault_of_key(message, help)));
+    let (key, place) = (printable(&rule.key), printable(&rule.value));
+    if !is_type_name(&rule.key) {
+        let proper = Style::Pascal.apply(&rule.key);
+        let help = if is_type_name(&proper) && !rule.key.is_empty() {
+            format!("did you mean `{proper}`?")
+        } else {
+            "use letters and digits, beginning with a capital: `Entity`".to_owned()
         };
-        if let Some(other) = named.iter().find(|other| other.class == class) {
-            let other = printable(&other.rule.key);
-            let message = format!("in `shared`: `{place}` is already shared as `{other}`, and cannot be `{key}` too");
-            faults.push(rule.fault_of_key(message, "one shape has one name: remove one of them"));
-            continue;
-        }
-        named.push(Named { rule, name, at, class });
+        return fault(format!("invalid type name `{key}`"), &help);
     }
-    named
+    let name = format!("{}{}", own.type_lead, rule.key);
+    if reserved().chain(own.types()).any(|known| known == name) {
+        return fault(format!("the bindings already have a `{name}`"), "choose another name");
+    }
+    let (at, class) = type_at(tools, alike, every, rule)?;
+    if let Some(other) = earlier.iter().find(|other| other.class == class) {
+        let other = printable(&other.rule.key);
+        let message = format!("`{place}` is already shared as `{other}`, and cannot be `{key}` too");
+        return fault(message, "one shape has one name: remove one of them");
+    }
+    Ok(Named { rule, name, at, class })
 }
 
 /// Returns the type at a rule's place.
 fn type_at(
     tools: &[ToolPlan<'_>],
     alike: &AlikeTypes,
-    wish: &Wish<'_>,
+    every: &[&str],
     rule: &Rule,
 ) -> Result<(TypeAt, Class), Box<RuleFault>> {
-    let fault = |message: String, help: String| Box::new(rule.fault_of_value(format!("in `shared`: {message}"), help));
+    let fault = |message: String, help: &str| Box::new(rule.fault_of_value(message, help));
     let shown = printable(&rule.value);
-    let located = locate(tools, wish.every, &rule.value).map_err(|nowhere| fault(nowhere.message, nowhere.help))?;
-    let types: Vec<TypeAt> = located
-        .found
-        .iter()
-        .map(|found| TypeAt { tool: located.tool, role: located.place.role, shape: found.slot.shape })
-        .collect();
-    let nothing = || fault(format!("`{shown}` has no type of its own"), String::new());
-    for at in &types {
-        let schema = at.schema(tools).ok_or_else(nothing)?;
-        let shape = schema.document.shapes.get(at.shape);
-        if at.role == Role::Input && at.is_root(tools) {
-            let help = "share parts of them, or of results".to_owned();
-            return Err(fault(format!("`{shown}` are the arguments of a tool, which have their own type"), help));
+    let located = locate(tools, every, &rule.value).map_err(|Nowhere { message, help }| fault(message, &help))?;
+    let role = located.place.role;
+    let mut classes = Vec::new();
+    for found in &located.found {
+        let at = TypeAt { tool: located.tool, role, shape: found.slot.shape };
+        let shape = at.schema(tools).map_or(&Shape::Anything, |schema| schema.document.shapes.get(at.shape));
+        if role == Role::Input && at.is_root(tools) {
+            let message = format!("`{shown}` are the arguments of a tool, which have their own type");
+            return Err(fault(message, "share parts of them, or of results"));
         }
         if matches!(shape, Shape::Opaque) {
-            let help = "it already replaces every use of the definition".to_owned();
-            return Err(fault(format!("`{shown}` is a type of yours, by `extern`"), help));
+            let message = format!("`{shown}` is a type of yours, by `extern`");
+            return Err(fault(message, "it already replaces every use of the definition"));
         }
         if !shape.is_named() {
             let help = match shape {
@@ -228,14 +207,14 @@ fn type_at(
                 }
                 _ => "only objects with properties, lists of values and unions have one".to_owned(),
             };
-            return Err(fault(format!("`{shown}` is {}, which has no type of its own", what(shape)), help));
+            return Err(fault(format!("`{shown}` is {}, which has no type of its own", what(shape)), &help));
         }
+        classes.extend(alike.class(at).map(|class| (at, class)));
     }
-    let classes: HashSet<Class> = types.iter().filter_map(|at| alike.class(*at)).collect();
-    match (types.first(), classes.iter().next(), classes.len()) {
-        (Some(at), Some(class), 1) => Ok((*at, *class)),
+    match classes.as_slice() {
+        [first, rest @ ..] if rest.iter().all(|(_, class)| *class == first.1) => Ok(*first),
         _ => {
-            let help = "`mcp-bindgen list --shapes` shows places of one type".to_owned();
+            let help = "`mcp-bindgen list --shapes` shows places of one type";
             Err(fault(format!("`{shown}` has types of several shapes"), help))
         }
     }
@@ -263,16 +242,8 @@ pub(super) fn is_type_name(name: &str) -> bool {
 
 /// Returns a type's identity, and those of the types in it.
 fn held(tools: &[ToolPlan<'_>], alike: &AlikeTypes, at: TypeAt) -> Vec<Class> {
-    let Some(schema) = at.schema(tools) else { return Vec::new() };
-    let mut seen = HashSet::from([at.shape]);
-    let mut pending = vec![at.shape];
-    let mut classes = Vec::new();
-    while let Some(shape) = pending.pop() {
-        classes.extend(alike.class(TypeAt { shape, ..at }));
-        let children = schema.document.shapes.get(shape).children();
-        pending.extend(children.into_iter().filter(|child| seen.insert(*child)));
-    }
-    classes
+    let shapes = at.schema(tools).into_iter().flat_map(|schema| schema.reached(at.shape, Shape::children));
+    shapes.filter_map(|shape| alike.class(TypeAt { shape, ..at })).collect()
 }
 
 /// Leaves out names that a type has which is not shared.
@@ -294,7 +265,7 @@ fn refuse_taken(
     }
     named.retain(|named| {
         let Some(wire) = taken.get(named.name.as_str()) else { return true };
-        let message = format!("in `shared`: tool `{}` already has a type `{}`", printable(wire), named.name);
+        let message = format!("tool `{}` already has a type `{}`", printable(wire), named.name);
         faults.push(named.rule.fault_of_key(message, "choose another name"));
         false
     });
@@ -306,7 +277,7 @@ fn nested_types(
     tools: &[ToolPlan<'_>],
     alike: &AlikeTypes,
     named: &[Named<'_>],
-) -> HashMap<Class, (TypeAt, NamedType)> {
+) -> HashMap<Class, (usize, TypeAt, NamedType)> {
     let mut best: HashMap<Class, (usize, TypeAt, NamedType)> = HashMap::new();
     for outer in named {
         let Some(schema) = outer.at.schema(tools) else { continue };
@@ -332,24 +303,15 @@ fn nested_types(
             }
         }
     }
-    best.into_iter().map(|(class, (_, at, nested))| (class, (at, nested))).collect()
+    best
 }
 
 /// Returns the shapes that a shared type must box: those that contain an equal type.
 fn boxed(schema: &SchemaPlan<'_>, alike: &AlikeTypes, holder: TypeAt) -> Vec<ShapeId> {
     let shapes = &schema.document.shapes;
     let class = |shape: ShapeId| alike.class(TypeAt { shape, ..holder });
-    let leads_back = |held: &ShapeId| {
-        let mut seen = HashSet::from([*held]);
-        let mut pending = vec![*held];
-        while let Some(shape) = pending.pop() {
-            if class(shape) == class(holder.shape) {
-                return true;
-            }
-            pending.extend(shapes.get(shape).inline().into_iter().filter(|inner| seen.insert(*inner)));
-        }
-        false
-    };
+    let leads_back =
+        |held: &ShapeId| schema.reached(*held, Shape::inline).any(|shape| class(shape) == class(holder.shape));
     let is_union = matches!(shapes.get(holder.shape), Shape::Union(_));
     let is_branch = |held: &ShapeId| is_union && matches!(shapes.get(*held), Shape::Struct(_));
     shapes.get(holder.shape).inline().into_iter().filter(|held| !is_branch(held) && leads_back(held)).collect()

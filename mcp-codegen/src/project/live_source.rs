@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::{FileError, Snapshot};
 
-use super::{Project, Source, shown_from};
+use super::{Project, Source};
 use crate::live::{Captured, differences, unreachable, unreachable_without_snapshot, unreadable};
 use crate::options::Options;
 use crate::paths::relative;
@@ -36,7 +36,7 @@ impl Project {
                 return Err(FileError::new(message).with_help(help));
             }
         };
-        let named = |error: FileError| shown_from(&self.manifest_dir, error.in_file(&captured.path));
+        let named = |error: FileError| self.shown(error.in_file(&captured.path));
         // From the text, as the macro will read it once `sync` has written it.
         let snapshot = Snapshot::parse(&captured.text).map_err(named)?;
         let warning = match Snapshot::load(&path) {
@@ -45,7 +45,7 @@ impl Project {
                 let rules = configured.map(|configured| configured.drift_rules.clone()).unwrap_or_default();
                 differences(server, &rules, &shown, (&known, &snapshot))
             }
-            Err(error) if path.is_file() => Some(unreadable(server, &shown_from(&self.manifest_dir, error))),
+            Err(error) if path.is_file() => Some(unreadable(server, &self.shown(error))),
             Err(_) => None,
         };
         let mut source = self.source(options, path, snapshot, captured.text, Some(&captured.path))?;

@@ -13,6 +13,7 @@ use crate::emit::{fault, fault_of};
 use crate::live::{Door, VARIABLE};
 use crate::options::Options;
 use crate::paths::{in_manifest_dir, relative};
+use crate::rules::RuleFault;
 
 /// Expands `mcp_tools!`; this is the whole proc macro.
 ///
@@ -28,21 +29,29 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
     let input: MacroInput = syn::parse2(input)?;
     let here = Span::call_site();
     let Some(manifest_dir) = manifest_dir else {
-        return Err(syn::Error::new(
-            here,
-            "CARGO_MANIFEST_DIR is not set: mcp_tools! reads the files of a cargo package",
-        ));
+        let message = "CARGO_MANIFEST_DIR is not set: mcp_tools! reads the files of a cargo package";
+        return Err(syn::Error::new(here, message));
     };
     let first = input.servers.first().map_or(here, LitStr::span);
-    let mut project = match Project::open_in_build(&manifest_dir, Door::Macro) {
-        Ok(project) => project,
-        Err(error) => return without_config(&manifest_dir, &input, syn::Error::new(first, error)),
-    };
-    let servers = if input.servers.is_empty() { every_server(&project)? } else { input.servers.clone() };
+    let opened = Project::open_in_build(&manifest_dir, Door::Macro);
+    let unreadable = opened.as_ref().err().map(|error| syn::Error::new(first, error));
+    let mut project = opened.unwrap_or_else(|_| Project::without_config(&manifest_dir));
+    let mut servers = input.servers.clone();
+    if servers.is_empty() && unreadable.is_some() {
+        servers.extend(project.possible_servers().iter().map(|server| LitStr::new(server, here)));
+    } else if servers.is_empty() {
+        servers.extend(project.servers().map(|server| LitStr::new(server, here)));
+    }
+    if servers.is_empty() {
+        let message = "mcp_tools!() binds every server of mcp.toml or .mcp.json, but neither was found beside Cargo.toml or \
+                       at the workspace root";
+        return Err(unreadable.unwrap_or_else(|| syn::Error::new(here, message)));
+    }
     if let Some(prefix) = &input.overlay.prefix {
         servers.iter().for_each(|server| project.set_prefix(&server.value(), prefix));
     }
-    let mut sources: Vec<_> = servers.iter().map(|server| source(&project, server, &input)).collect();
+    let source = |server| unreadable.clone().map_or_else(|| source(&project, server, &input), Err);
+    let mut sources: Vec<_> = servers.iter().map(source).collect();
     narrow(&mut sources, &input);
     let mut reported = Reported::new();
     let modules = servers.iter().zip(&sources).zip(clashes(&servers)).map(|((server, source), clash)| {
@@ -59,21 +68,6 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
         servers.iter().zip(&sources).filter_map(|(server, source)| Some((server.span(), source.as_ref().ok()?)));
     let around = surroundings(&project, &names, first, sources, None);
     Ok(quote!(#around #(#modules)*))
-}
-
-/// Returns the modules of servers whose configuration cannot be read.
-fn without_config(manifest_dir: &Path, input: &MacroInput, error: syn::Error) -> syn::Result<TokenStream> {
-    let project = Project::without_config(manifest_dir);
-    let servers = match &*input.servers {
-        [] => project.possible_servers().iter().map(|server| LitStr::new(server, Span::call_site())).collect(),
-        servers => servers.to_owned(),
-    };
-    if servers.is_empty() {
-        return Err(error);
-    }
-    let modules = servers.iter().zip(clashes(&servers)).filter(|(_, clash)| clash.is_none());
-    let mut reported = Reported::new();
-    Ok(modules.map(|(server, _)| stand_in(&project, server, input, &error, &mut reported)).collect())
 }
 
 /// The modules that report errors, by the errors: one may be the fault of several servers.
@@ -100,7 +94,7 @@ fn stand_in(
     project.stand_in(input.overlay.path.as_deref(), &options, &fault)
 }
 
-/// Applies the patterns of the macro to the tools. A pattern without a match is a fault of every server, unless one
+/// Applies the option `tools`, and checks the patterns of the macro. A pattern without a match is a fault of every server, unless one
 /// server is unreadable: the pattern may be for that one.
 fn narrow(sources: &mut [syn::Result<Source>], input: &MacroInput) {
     if sources.iter().all(Result::is_ok)
@@ -108,11 +102,7 @@ fn narrow(sources: &mut [syn::Result<Source>], input: &MacroInput) {
     {
         sources.fill_with(|| Err(error.clone()));
     }
-    if let Some(tools) = &input.overlay.tools {
-        for source in sources.iter_mut().flatten() {
-            source.options = source.options.clone().tools(tools.clone());
-        }
-    }
+    sources.iter_mut().flatten().for_each(|source| source.select(&input.overlay));
 }
 
 fn check_patterns(sources: &[syn::Result<Source>], input: &MacroInput) -> syn::Result<()> {
@@ -137,18 +127,6 @@ pub(super) fn combined(errors: impl Iterator<Item = syn::Error>) -> Option<syn::
         all.combine(one);
         all
     })
-}
-
-fn every_server(project: &Project) -> syn::Result<Vec<LitStr>> {
-    let servers: Vec<_> = project.servers().map(|server| LitStr::new(server, Span::call_site())).collect();
-    if servers.is_empty() {
-        return Err(syn::Error::new(
-            Span::call_site(),
-            "mcp_tools!() binds every server of mcp.toml or .mcp.json, but neither was found beside Cargo.toml or at \
-             the workspace root",
-        ));
-    }
-    Ok(servers)
 }
 
 /// Returns the snapshot of a server, with the options of the macro.
@@ -183,13 +161,11 @@ fn clashes(servers: &[LitStr]) -> Vec<Option<syn::Error>> {
 }
 
 fn module(project: &Project, server: &LitStr, source: &Source) -> syn::Result<TokenStream> {
-    let (planned, faults) = source.plan(project);
-    check_each(&faults, |fault| Err(syn::Error::new(fault.span.unwrap_or(server.span()), &fault.error)))?;
-    let denied = source.denied(project, planned.diagnostics());
-    if !denied.is_empty() {
-        return Err(syn::Error::new(server.span(), denied.join("\n")));
+    let error = |fault: &RuleFault| syn::Error::new(fault.span.unwrap_or(server.span()), &fault.error);
+    match source.bindings(project) {
+        Ok((tokens, _)) => Ok(tokens),
+        Err(faults) => check_each(&faults, |fault| Err(error(fault))).map(|()| TokenStream::new()),
     }
-    Ok(planned.module())
 }
 
 /// Returns the warnings about servers, and what makes cargo rebuild the crate when one of its files changes.

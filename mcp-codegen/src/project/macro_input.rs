@@ -1,8 +1,7 @@
 //! The grammar of `mcp_tools!`.
 
-use mcp_bindgen_model::{Prefix, Types, UnknownKeys};
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::ToTokens;
+use mcp_bindgen_model::{Prefix, Types, UnknownKeys, nearest, printable};
+use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
@@ -10,7 +9,8 @@ use syn::{LitBool, LitStr, Token, braced, bracketed};
 
 use crate::options::is_module_name;
 use crate::overlay::Overlay;
-use crate::rules::{CHECKED, NAMED, Origin, Rule, SETTERS};
+use crate::rules::{CHECKED, Kind, NAMED, Rule, SETTERS};
+use crate::rust_path::module_path;
 
 /// `"github", "git", tools = ["create_issue", "list_*"], mod = gh, prefix = "gh", path = "...", crate = ...`
 #[derive(Default)]
@@ -46,15 +46,13 @@ impl Parse for MacroInput {
                 }
                 parsed.servers.push(server);
             } else {
-                let key = input.call(Ident::parse_any)?;
-                if !input.peek(Token![=]) && !OPTIONS.contains(&key.to_string().as_str()) {
-                    return Err(syn::Error::new(key.span(), format!("a server is a string: `\"{key}\"`")));
+                let fork = input.fork();
+                let word = fork.call(Ident::parse_any)?;
+                if !fork.peek(Token![=]) && !OPTIONS.contains(&word.to_string().as_str()) {
+                    return Err(syn::Error::new(word.span(), format!("a server is a string: `\"{word}\"`")));
                 }
-                if seen.contains(&key.to_string()) {
-                    return Err(syn::Error::new(key.span(), format!("duplicate option `{key}`")));
-                }
-                seen.push(key.to_string());
-                parsed.option(&key, input)?;
+                let key = option(input, &OPTIONS, &mut seen)?;
+                parsed.set(&key, input)?;
             }
             if !input.is_empty() {
                 input.parse::<Token![,]>()?;
@@ -71,12 +69,9 @@ impl Parse for MacroInput {
 }
 
 impl MacroInput {
-    fn option(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+    /// Parses the value of an option.
+    fn set(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
         let name = key.to_string();
-        if !OPTIONS.contains(&name.as_str()) {
-            return Err(unknown_option(key, &OPTIONS));
-        }
-        input.parse::<Token![=]>()?;
         let overlay = &mut self.overlay;
         match name.as_str() {
             "tools" => {
@@ -120,25 +115,29 @@ impl MacroInput {
             }
             "derive" => {
                 let paths = list(input, "expected a list of paths: `derive = [\"Eq\", \"crate::Traced\"]`")?;
-                let rule = |path: LitStr| Rule {
-                    key: String::new(),
-                    value: path.value(),
-                    origin: Origin::Macro { key: path.span(), value: path.span() },
-                };
-                overlay.rules.derive = paths.into_iter().map(rule).collect();
+                for path in paths {
+                    overlay.rules.add(Rule::new(Kind::Derive, "", path.value()).at(path.span(), path.span()));
+                }
             }
-            "rename" => overlay.rules.rename = table(input, "rename = { \"create_issue/labels\" = \"tags\" }")?,
-            "extern" => overlay.rules.extern_types = table(input, "extern = { \"#/$defs/Money\" = \"crate::Money\" }")?,
-            "shared" => overlay.rules.shared = table(input, "shared = { Entity = \"create_entities/entities/*\" }")?,
+            "rename" => self.rules(Kind::Rename, input, "rename = { \"create_issue/labels\" = \"tags\" }")?,
+            "extern" => self.rules(Kind::Extern, input, "extern = { \"#/$defs/Money\" = \"crate::Money\" }")?,
+            "shared" => self.rules(Kind::Shared, input, "shared = { Entity = \"create_entities/entities/*\" }")?,
             SETTERS | NAMED | CHECKED => {
                 if !input.peek(LitBool) {
                     return Err(input.error(format!("`{name}` is `true` or `false`")));
                 }
                 let flag: LitBool = input.parse()?;
-                let origin = Origin::Macro { key: key.span(), value: flag.span() };
-                overlay.rules.switches.push(Rule { key: name, value: flag.value().to_string(), origin });
+                let rule = Rule::new(Kind::Switch, name, flag.value().to_string());
+                overlay.rules.add(rule.at(key.span(), flag.span()));
             }
-            _ => overlay.crate_path = Some(Ok(path(input)?)),
+            _ => overlay.crate_path = Some(module_path(input)?),
+        }
+        Ok(())
+    }
+
+    fn rules(&mut self, kind: Kind, input: ParseStream<'_>, example: &str) -> syn::Result<()> {
+        for (key, span, value) in table(input, example)? {
+            self.overlay.rules.add(Rule::new(kind, key, value.value()).at(span, value.span()));
         }
         Ok(())
     }
@@ -148,13 +147,22 @@ fn values(literals: &[LitStr]) -> Vec<String> {
     literals.iter().map(LitStr::value).collect()
 }
 
-/// Returns the error of an option that there is not.
-pub(super) fn unknown_option(key: &Ident, known: &[&str]) -> syn::Error {
+/// Parses an option and its `=`: one of the known ones that was not `seen` before.
+pub(super) fn option(input: ParseStream<'_>, known: &[&str], seen: &mut Vec<String>) -> syn::Result<Ident> {
+    let key = input.call(Ident::parse_any)?;
     let name = key.to_string();
-    let near = mcp_bindgen_model::nearest(&name, known.iter().copied());
-    let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    let known = known.join("`, `");
-    syn::Error::new(key.span(), format!("unknown option `{name}`{hint} (known: `{known}`)"))
+    if !known.contains(&name.as_str()) {
+        let near = nearest(&name, known.iter().copied());
+        let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        let message = format!("unknown option `{name}`{hint} (known: `{}`)", known.join("`, `"));
+        return Err(syn::Error::new(key.span(), message));
+    }
+    if seen.contains(&name) {
+        return Err(syn::Error::new(key.span(), format!("duplicate option `{name}`")));
+    }
+    input.parse::<Token![=]>()?;
+    seen.push(name);
+    Ok(key)
 }
 
 /// Returns the name of a module.
@@ -175,14 +183,14 @@ fn list(input: ParseStream<'_>, expected: &str) -> syn::Result<Vec<LitStr>> {
     Ok(Punctuated::<LitStr, Token![,]>::parse_terminated(&list)?.into_iter().collect())
 }
 
-/// Returns a table as in `mcp.toml`: keys are strings, or words.
-pub(super) fn table(input: ParseStream<'_>, example: &str) -> syn::Result<Vec<Rule>> {
+/// Returns a table as in `mcp.toml`, with the places of its keys, which are strings or words.
+pub(super) fn table(input: ParseStream<'_>, example: &str) -> syn::Result<Vec<(String, Span, LitStr)>> {
     if !input.peek(syn::token::Brace) {
         return Err(input.error(format!("expected a table: `{example}`")));
     }
     let table;
     braced!(table in input);
-    let mut rules: Vec<Rule> = Vec::new();
+    let mut entries: Vec<(String, Span, LitStr)> = Vec::new();
     while !table.is_empty() {
         let (key, span) = if table.peek(LitStr) {
             let key: LitStr = table.parse()?;
@@ -191,17 +199,16 @@ pub(super) fn table(input: ParseStream<'_>, example: &str) -> syn::Result<Vec<Ru
             let key = table.call(Ident::parse_any)?;
             (key.to_string(), key.span())
         };
-        if rules.iter().any(|known| known.key == key) {
-            return Err(syn::Error::new(span, format!("duplicate `{}`", mcp_bindgen_model::printable(&key))));
+        if entries.iter().any(|(known, ..)| *known == key) {
+            return Err(syn::Error::new(span, format!("duplicate `{}`", printable(&key))));
         }
         table.parse::<Token![=]>()?;
-        let value: LitStr = table.parse()?;
-        rules.push(Rule { key, value: value.value(), origin: Origin::Macro { key: span, value: value.span() } });
+        entries.push((key, span, table.parse()?));
         if !table.is_empty() {
             table.parse::<Token![,]>()?;
         }
     }
-    Ok(rules)
+    Ok(entries)
 }
 
 /// Parses one of the known words, with its span.
@@ -213,20 +220,5 @@ fn word<T: Copy>(key: &Ident, input: ParseStream<'_>, known: &[(&str, T)]) -> sy
             let names: Vec<String> = known.iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
             Err(syn::Error::new(word.span(), format!("`{key}` is {}", names.join(" or "))))
         }
-    }
-}
-
-/// Returns a module path; `syn::Path` would need the parser of types.
-pub(super) fn path(input: ParseStream<'_>) -> syn::Result<TokenStream> {
-    let mut tokens = TokenStream::new();
-    if input.peek(Token![::]) {
-        input.parse::<Token![::]>()?.to_tokens(&mut tokens);
-    }
-    loop {
-        input.call(Ident::parse_any)?.to_tokens(&mut tokens);
-        if !input.peek(Token![::]) {
-            return Ok(tokens);
-        }
-        input.parse::<Token![::]>()?.to_tokens(&mut tokens);
     }
 }

@@ -12,21 +12,23 @@ mod template_input;
 
 use std::path::{Path, PathBuf};
 
-use mcp_bindgen_model::{Config, ConfigWarning, FileError, Overrides, Prefix, Snapshot, Types};
-
-use crate::paths::relative;
 pub use macro_door::expand_macro;
+use mcp_bindgen_model::{
+    Config, ConfigWarning, FileError, Overrides, Prefix, Snapshot, Types, is_server_name, printable, read_text,
+};
+use mcp_bindgen_schema::diagnostics::{CODES, Diagnostic, Diagnostics, Listed, Severity};
+use proc_macro2::TokenStream;
 #[cfg(feature = "templates")]
 pub use template_door::expand_template;
 
-use crate::bindings::{Bindings, PlannedBindings};
+use crate::bindings::Bindings;
 use crate::live::{Door, Live};
 use crate::options::Options;
 use crate::overlay::Overlay;
 use crate::overrides::snapshot_for_bindings;
+use crate::paths::relative;
 use crate::patterns::{Idle, IdlePattern};
 use crate::rules::RuleFault;
-use mcp_bindgen_schema::diagnostics::{CODES, Diagnostic, Diagnostics, Listed, Severity};
 
 /// The crate that bindings are generated for.
 #[derive(Debug)]
@@ -34,7 +36,7 @@ pub struct Project {
     /// Its folder.
     manifest_dir: PathBuf,
     config: Option<Config>,
-    /// The configuration with the prefixes that a build sets, if it sets any.
+    /// The configuration with the prefixes that a build sets.
     named: Option<Config>,
     live: Live,
 }
@@ -59,8 +61,6 @@ pub struct Source {
     shown_overrides: PathBuf,
     /// `true` if the bindings are those of the live server. `path` is then the path of a stored snapshot.
     is_live: bool,
-    /// `true` if the rules of the configuration were checked before other options were set.
-    has_checked_rules: bool,
     /// The warnings of reading it.
     pub(crate) warnings: Vec<String>,
 }
@@ -78,8 +78,14 @@ impl Project {
             Ok(config)
         };
         let config = Config::find(&manifest_dir).map(load).transpose();
-        let config = config.map_err(|error| shown_from(&manifest_dir, error))?;
-        Ok(Self { manifest_dir, config, named: None, live: Live::never() })
+        let project = Self::without_config(manifest_dir);
+        let config = config.map_err(|error| project.shown(error))?;
+        Ok(Self { named: config.clone(), config, ..project })
+    }
+
+    /// Creates a project without a configuration, or whose configuration cannot be read.
+    fn without_config(manifest_dir: impl Into<PathBuf>) -> Self {
+        Self { manifest_dir: manifest_dir.into(), config: None, named: None, live: Live::never() }
     }
 
     /// Opens a project for a build, which may ask servers if that is enabled.
@@ -109,7 +115,12 @@ impl Project {
         };
         let warnings = config.warnings.iter().filter(|warning| is_ours(warning));
         let errors = warnings.map(|warning| warning.error.clone()).chain(self.live.warnings(config, servers));
-        errors.map(|error| shown_from(&self.manifest_dir, error).to_string()).collect()
+        errors.map(|error| self.shown(error).to_string()).collect()
+    }
+
+    /// Returns an error with its path as the crate's author knows it.
+    fn shown(&self, error: FileError) -> FileError {
+        FileError { path: error.path.as_deref().map(|path| relative(&self.manifest_dir, path)), ..error }
     }
 
     /// Returns the files that determine all servers.
@@ -120,11 +131,8 @@ impl Project {
 
     /// Sets the prefix of a server, which keeps its names distinct from those of other servers.
     pub(crate) fn set_prefix(&mut self, server: &str, prefix: &Prefix) {
-        let named = self.named.take().or_else(|| self.config.clone());
-        self.named = named.map(|mut config| {
-            config.servers.entry(server.to_owned()).and_modify(|server| server.prefix = prefix.clone());
-            config
-        });
+        let servers = self.named.iter_mut().flat_map(|config| config.servers.get_mut(server));
+        servers.for_each(|server| server.prefix = prefix.clone());
     }
 
     /// Returns the names of the configured servers.
@@ -139,23 +147,15 @@ impl Project {
         }
         let files = std::fs::read_dir(self.manifest_dir.join("mcp")).into_iter().flatten().flatten();
         let names = files.filter_map(|file| file.file_name().to_str()?.strip_suffix(".json").map(str::to_owned));
-        let mut names: Vec<String> = names.filter(|name| mcp_bindgen_model::is_server_name(name)).collect();
+        let mut names: Vec<String> = names.filter(|name| is_server_name(name)).collect();
         names.sort();
         names
     }
 
-    /// Returns `true` if the configuration makes this diagnostic an error.
-    #[must_use]
-    pub fn denies(&self, diagnostic: &Diagnostic) -> bool {
-        self.config.as_ref().is_some_and(|config| config.diagnostics.deny.iter().any(|code| code == diagnostic.code.id))
-    }
-
     /// Returns `true` if the configuration hides this diagnostic.
-    #[must_use]
-    pub fn allows(&self, diagnostic: &Diagnostic) -> bool {
-        self.config
-            .as_ref()
-            .is_some_and(|config| config.diagnostics.allow.iter().any(|code| code == diagnostic.code.id))
+    #[cfg(feature = "build-script")]
+    pub(crate) fn allows(&self, diagnostic: &Diagnostic) -> bool {
+        self.config.iter().flat_map(|config| &config.diagnostics.allow).any(|code| code == diagnostic.code.id)
     }
 
     /// Reads the snapshot of a server, from the given path or that of the configuration, and its overrides. Without a
@@ -165,13 +165,13 @@ impl Project {
     /// Fails if the server or its snapshot does not exist, if the snapshot is unreadable, or if its overrides do not
     /// match.
     pub fn read(&self, server: &str, path: Option<&str>) -> Result<Source, FileError> {
-        if !mcp_bindgen_model::is_server_name(server) {
-            let message = format!("invalid server name `{}`", mcp_bindgen_model::printable(server));
+        if !is_server_name(server) {
+            let message = format!("invalid server name `{}`", printable(server));
             return Err(FileError::new(message).with_help("use lower-case letters, digits, `-` and `_`, at most 64"));
         }
         let given = path.is_some();
         let options = self.options(server, given)?;
-        let options = self.named.as_ref().or(self.config.as_ref()).into_iter().fold(options, Options::beside);
+        let options = self.named.iter().fold(options, Options::beside);
         let path = self.snapshot_path(server, path);
         #[cfg(feature = "live")]
         if !given && let Some(outcome) = self.ask(server, &path) {
@@ -179,7 +179,7 @@ impl Project {
         }
         let shown = relative(&self.manifest_dir, &path);
         if !path.is_file() {
-            return Err(if given { no_file(&shown) } else { self.missing(server, &shown) });
+            return Err(self.missing(server, &shown, given));
         }
         self.read_file(server, path, options)
     }
@@ -194,12 +194,12 @@ impl Project {
     }
 
     fn read_file(&self, server: &str, path: PathBuf, options: Options) -> Result<Source, FileError> {
-        let mend = || format!("run `mcp-bindgen sync {server}` to write the snapshot again");
         let named = |error: FileError| {
-            let help = error.help.or_else(|| Some(mend()));
-            shown_from(&self.manifest_dir, FileError { path: Some(path.clone()), help, ..error })
+            let mend = || format!("run `mcp-bindgen sync {server}` to write the snapshot again");
+            let help = error.help.clone().or_else(|| Some(mend()));
+            self.shown(FileError { help, ..error.in_file(&path) })
         };
-        let text = mcp_bindgen_model::read_text(&path).map_err(named)?;
+        let text = read_text(&path).map_err(named)?;
         let snapshot = Snapshot::parse(&text).map_err(named)?;
         self.source(options, path, snapshot, text, None)
     }
@@ -214,11 +214,13 @@ impl Project {
         text: String,
         captured: Option<&Path>,
     ) -> Result<Source, FileError> {
-        let named = |error| shown_from(&self.manifest_dir, error);
-        let overrides = Overrides::load_beside(&path).map_err(named)?;
+        let overrides = Overrides::load_beside(&path).map_err(|error| self.shown(error))?;
         let server = self.config.as_ref().and_then(|config| config.servers.get(&options.server.name));
-        let snapshot =
-            snapshot_for_bindings(snapshot, overrides.as_ref(), server).map_err(|faults| named(first(faults)))?;
+        let snapshot = snapshot_for_bindings(snapshot, overrides.as_ref(), server).map_err(|faults| {
+            // A macro or build script reports one at a time; the command line reports all.
+            let first = faults.into_iter().next();
+            self.shown(first.unwrap_or_else(|| FileError::new("the overrides do not fit")))
+        })?;
         Ok(Source {
             snapshot,
             options,
@@ -228,7 +230,6 @@ impl Project {
             shown_overrides: Overrides::beside(relative(&self.manifest_dir, &path)),
             path,
             is_live: captured.is_some(),
-            has_checked_rules: false,
             warnings: Vec::new(),
         })
     }
@@ -240,20 +241,21 @@ impl Project {
         };
         match config.server_with_defaults(server) {
             Ok(server) => {
-                check_backend(server.types, &server.name).map_err(|error| {
-                    let path = config.path.clone();
-                    shown_from(&self.manifest_dir, FileError { path, ..error })
-                })?;
+                check_backend(server.types, &server.name)
+                    .map_err(|error| self.shown(FileError { path: config.path.clone(), ..error }))?;
                 Ok(Options::for_crate(&server, &self.manifest_dir))
             }
             Err(_) if has_path && !config.rejected.contains_key(server) => Ok(Options::new(server)),
-            Err(error) => Err(shown_from(&self.manifest_dir, error)),
+            Err(error) => Err(self.shown(error)),
         }
     }
 
-    fn missing(&self, server: &str, shown: &Path) -> FileError {
+    /// Returns the error of a snapshot that is not there; `given` if its path was.
+    fn missing(&self, server: &str, shown: &Path, given: bool) -> FileError {
         let shown = shown.display();
         match &self.config {
+            _ if given => FileError::new(format!("file not found: {shown}"))
+                .with_help("`path` is relative to Cargo.toml's folder"),
             Some(_) => FileError::new(format!("no snapshot of server `{server}`: {shown} not found"))
                 .with_help(format!("run `mcp-bindgen sync {server}` and commit the file{}", self.live.or_ask(server))),
             None => FileError::new(format!(
@@ -279,71 +281,56 @@ impl Source {
     /// # Errors
     /// Fails if there is one.
     pub fn check_configured(&self, project: &Project) -> Result<(), FileError> {
-        self.check_patterns(project)?;
-        self.check_rules(project)
-    }
-
-    fn check_patterns(&self, project: &Project) -> Result<(), FileError> {
-        let Some(idle) = self.options.idle_patterns(&self.snapshot).into_iter().next() else { return Ok(()) };
-        let message =
-            format!("in `{}` of server `{}` in the configuration: {idle}", idle.key, self.options.server.name);
-        Err(shown_from(&project.manifest_dir, idle.error(message, &self.shown)))
-    }
-
-    /// Checks the rules of the configuration.
-    ///
-    /// # Errors
-    /// Fails if a rule is invalid.
-    fn check_rules(&self, project: &Project) -> Result<(), FileError> {
-        let first = Bindings::faults(&self.snapshot, &self.options).into_iter().find(RuleFault::is_configured);
-        first.map_or(Ok(()), |fault| Err(shown_from(&project.manifest_dir, fault.error)))
+        if let Some(idle) = self.options.idle_patterns(&self.snapshot).into_iter().next() {
+            let message =
+                format!("in `{}` of server `{}` in the configuration: {idle}", idle.key, self.options.server.name);
+            return Err(project.shown(idle.error(message, &self.shown)));
+        }
+        let faults = Bindings::faults(&self.snapshot, &self.options);
+        faults.into_iter().find(|fault| fault.is_configured).map_or(Ok(()), |fault| Err(project.shown(fault.error)))
     }
 
     /// Sets the options of a macro or build script, except `tools`, after checking those of the configuration.
     ///
     /// # Errors
-    /// Fails like [`check_configured`](Self::check_configured). If the options do not affect rules,
-    /// [`plan`](Self::plan) checks the rules, so that one plan is enough.
+    /// Fails like [`check_configured`](Self::check_configured).
     pub(crate) fn overlay(&mut self, project: &Project, overlay: &Overlay) -> Result<(), FileError> {
-        self.check_patterns(project)?;
-        self.has_checked_rules = overlay.affects_rules();
-        if self.has_checked_rules {
-            self.check_rules(project)?;
-        }
+        self.check_configured(project)?;
         self.options = overlay.apply(self.options.clone());
         Ok(())
     }
 
-    /// Plans the bindings. Returns the first rule of the configuration that cannot hold, or else those of the macro or
-    /// build script.
-    pub(crate) fn plan(&self, project: &Project) -> (PlannedBindings<'_>, Vec<RuleFault>) {
+    /// Sets the option `tools`, once its patterns were checked against the others.
+    pub(crate) fn select(&mut self, overlay: &Overlay) {
+        self.options.tools.extend(overlay.tools.clone());
+    }
+
+    /// Generates the bindings.
+    ///
+    /// # Errors
+    /// Fails with the rules of the macro or build script that do not fit, or else with the diagnostics that the project
+    /// denies. The rules of the configuration were checked before.
+    pub(crate) fn bindings(&self, project: &Project) -> Result<(TokenStream, Diagnostics), Vec<RuleFault>> {
         let planned = Bindings::plan(&self.snapshot, &self.options);
-        let (configured, others): (Vec<_>, Vec<_>) =
-            planned.faults().iter().cloned().partition(RuleFault::is_configured);
-        let faults = match configured.into_iter().next().filter(|_| !self.has_checked_rules) {
-            Some(mut fault) => {
-                fault.error = shown_from(&project.manifest_dir, fault.error);
-                vec![fault]
-            }
-            None => others,
+        let mut faults: Vec<_> = planned.faults().iter().filter(|fault| !fault.is_configured).cloned().collect();
+        if faults.is_empty() {
+            let denied = self.denied(project, planned.diagnostics());
+            faults.extend(denied.map(|error| RuleFault { error, span: None, is_configured: true }));
+        }
+        if faults.is_empty() { Ok((planned.module(), planned.diagnostics().clone())) } else { Err(faults) }
+    }
+
+    /// Returns an error with each diagnostic that the project denies, if there are any.
+    fn denied(&self, project: &Project, diagnostics: &Diagnostics) -> Option<FileError> {
+        let denies = |said: &&Diagnostic| {
+            project.config.iter().flat_map(|config| &config.diagnostics.deny).any(|code| code == said.code.id)
         };
-        (planned, faults)
-    }
-
-    fn idle(&self, idle: &IdlePattern) -> FileError {
-        FileError::new(idle.to_string()).in_file(&self.shown).with_help(&idle.help)
-    }
-
-    /// Returns an error for each diagnostic that the project denies.
-    #[must_use]
-    pub fn denied(&self, project: &Project, diagnostics: &Diagnostics) -> Vec<String> {
-        let denied = diagnostics.iter().filter(|said| project.denies(said)).cloned();
-        denied
-            .map(|mut said| {
-                said.code.severity = Severity::Error;
-                format!("{}\n  = note: denied in the configuration", self.located(&said))
-            })
-            .collect()
+        let denied = diagnostics.iter().filter(denies).cloned().map(|mut said| {
+            said.code.severity = Severity::Error;
+            format!("{}\n  = note: denied in the configuration", self.located(&said))
+        });
+        let denied: Vec<String> = denied.collect();
+        (!denied.is_empty()).then(|| FileError::new(denied.join("\n")))
     }
 
     /// Formats a diagnostic with its position in the file.
@@ -365,8 +352,8 @@ impl Source {
             diagnostic.summary(),
             shown.display(),
             diagnostic.listed,
-            mcp_bindgen_model::printable(&diagnostic.tool),
-            mcp_bindgen_model::printable(&diagnostic.pointer),
+            printable(&diagnostic.tool),
+            printable(&diagnostic.pointer),
             diagnostic.code.help,
         )
     }
@@ -389,7 +376,10 @@ pub(crate) fn check_pattern<'s>(
             first = Some((idle, source));
         }
     }
-    first.map_or(Ok(()), |(idle, source)| Err(source.idle(&idle)))
+    let error = |(idle, source): (IdlePattern, &Source)| {
+        FileError::new(idle.to_string()).in_file(&source.shown).with_help(idle.help)
+    };
+    first.map_or(Ok(()), |found| Err(error(found)))
 }
 
 /// Fails if a backend is not built in.
@@ -399,18 +389,4 @@ pub(crate) fn check_backend(types: Types, server: &str) -> Result<(), FileError>
     }
     Err(FileError::new(format!("`types = \"typify\"` of server `{server}` requires feature `typify`"))
         .with_help("enable it for mcp-bindgen (macro) or mcp-bindgen-codegen (build script), or remove `types`"))
-}
-
-/// Returns the first error, because a macro or build script reports one at a time; the command line reports all.
-fn first(faults: Vec<FileError>) -> FileError {
-    faults.into_iter().next().unwrap_or_else(|| FileError::new("the overrides do not fit"))
-}
-
-fn no_file(shown: &Path) -> FileError {
-    FileError::new(format!("file not found: {}", shown.display()))
-        .with_help("`path` is relative to Cargo.toml's folder")
-}
-
-fn shown_from(manifest_dir: &Path, error: FileError) -> FileError {
-    FileError { path: error.path.as_deref().map(|path| relative(manifest_dir, path)), ..error }
 }

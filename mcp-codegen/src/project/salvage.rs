@@ -13,11 +13,6 @@ use crate::emit::stand_in;
 use crate::options::Options;
 
 impl Project {
-    /// Creates a project whose configuration cannot be read.
-    pub(super) fn without_config(manifest_dir: &Path) -> Self {
-        Self { manifest_dir: manifest_dir.to_owned(), config: None, named: None, live: crate::live::Live::never() }
-    }
-
     /// Returns the options of the configuration, as far as it can be read.
     pub(super) fn salvaged_options(&self, server: &str) -> Options {
         let config = self.config.as_ref().and_then(|config| config.server_with_defaults(server).ok());

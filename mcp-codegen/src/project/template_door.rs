@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use mcp_bindgen_model::{FileError, nearest};
+use mcp_bindgen_model::{FileError, nearest, printable, read_text};
 use mcp_bindgen_template::Fault;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
@@ -97,7 +97,7 @@ impl TemplateFile {
     fn read(manifest_dir: &Path, literal: &LitStr) -> syn::Result<Self> {
         let path = manifest_dir.join(literal.value());
         let shown = relative(manifest_dir, &path);
-        let text = mcp_bindgen_model::read_text(&path).map_err(|error| {
+        let text = read_text(&path).map_err(|error| {
             let error =
                 if path.exists() { FileError { path: Some(shown.clone()), ..error } } else { missing(&path, &shown) };
             syn::Error::new(literal.span(), error)
@@ -148,10 +148,10 @@ impl Sources {
             sources.add(project, input, server);
         }
         let mut servers = project.possible_servers();
-        servers.extend(input.snapshots.iter().map(|snapshot| snapshot.key.clone()));
+        servers.extend(input.snapshots.iter().map(|(server, _)| server.clone()));
         // First those whose tools are called by such names: a snapshot that is read is a file that the crate hangs on.
         let (likely, others): (Vec<_>, Vec<_>) = servers.into_iter().partition(|server| {
-            let is_given = input.snapshots.iter().any(|snapshot| snapshot.key == *server);
+            let is_given = input.snapshots.iter().any(|(given, _)| given == server);
             project.options(server, is_given).is_ok_and(|options| script.may_call(&options))
         });
         for servers in [likely, others] {
@@ -169,8 +169,8 @@ impl Sources {
         if self.read.contains_key(server) || self.failed.contains_key(server) {
             return;
         }
-        let path = input.snapshots.iter().find(|snapshot| snapshot.key == server);
-        let source = project.read(server, path.map(|path| path.value.as_str()));
+        let path = input.snapshots.iter().find(|(given, _)| given == server).map(|(_, path)| path.value());
+        let source = project.read(server, path.as_deref());
         match source.and_then(|source| source.check_configured(project).map(|()| source)) {
             Ok(source) => drop(self.read.insert(server.to_owned(), source)),
             Err(error) => drop(self.failed.insert(server.to_owned(), error)),
@@ -192,13 +192,12 @@ impl Sources {
 
     /// Returns the error of a snapshot that is given for a server that is not called.
     fn check_named(&self, input: &TemplateInput) -> syn::Result<()> {
-        check_each(&input.snapshots, |snapshot| match self.failed.get(&snapshot.key) {
-            Some(error) => Err(syn::Error::new(snapshot.span(), error)),
-            None if self.read.contains_key(&snapshot.key) => Ok(()),
+        check_each(&input.snapshots, |(server, path)| match self.failed.get(server) {
+            Some(error) => Err(syn::Error::new(path.span(), error)),
+            None if self.read.contains_key(server) => Ok(()),
             None => {
-                let message =
-                    format!("the template calls no tool of `{}`", mcp_bindgen_model::printable(&snapshot.key));
-                Err(syn::Error::new(snapshot.span(), message))
+                let message = format!("the template calls no tool of `{}`", printable(server));
+                Err(syn::Error::new(path.span(), message))
             }
         })
     }
@@ -208,7 +207,7 @@ impl Sources {
         let servers: Vec<&Source> = self.read.values().collect();
         check_each(&servers, |source| {
             let denied = source.denied(project, &checked.diagnostics(source.options.server_name()));
-            if denied.is_empty() { Ok(()) } else { Err(syn::Error::new(place, denied.join("\n"))) }
+            denied.map_or(Ok(()), |error| Err(syn::Error::new(place, error)))
         })
     }
 }

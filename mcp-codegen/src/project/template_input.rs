@@ -1,19 +1,18 @@
 //! The grammar of `mcp_template!`.
 
 use proc_macro2::{Ident, TokenStream};
-use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{LitStr, Token};
 
-use super::macro_input::{module, path, table, unknown_option};
-use crate::rules::Rule;
+use super::macro_input::{module, option, table};
+use crate::rust_path::module_path;
 
 /// `"prompts/triage.md", mod = daily, snapshots = { github = "schemas/github.json" }, crate = ..`
 pub(super) struct TemplateInput {
     pub(super) path: LitStr,
     pub(super) module: Option<Ident>,
-    /// The paths of the snapshots, by the names of servers.
-    pub(super) snapshots: Vec<Rule>,
+    /// The names of servers, and the paths of their snapshots.
+    pub(super) snapshots: Vec<(String, LitStr)>,
     pub(super) crate_path: Option<TokenStream>,
 }
 
@@ -34,23 +33,14 @@ impl Parse for TemplateInput {
             if input.peek(LitStr) {
                 return Err(input.error("expected one template; use a separate `mcp_template!` for each"));
             }
-            let key = input.call(Ident::parse_any)?;
-            let name = key.to_string();
-            if !OPTIONS.contains(&name.as_str()) {
-                return Err(unknown_option(&key, &OPTIONS));
-            }
-            if seen.contains(&name) {
-                return Err(syn::Error::new(key.span(), format!("duplicate option `{name}`")));
-            }
-            input.parse::<Token![=]>()?;
-            match name.as_str() {
+            match option(input, &OPTIONS, &mut seen)?.to_string().as_str() {
                 "mod" => parsed.module = Some(module(input)?),
                 "snapshots" => {
-                    parsed.snapshots = table(input, "snapshots = { github = \"schemas/github.json\" }")?;
+                    let entries = table(input, "snapshots = { github = \"schemas/github.json\" }")?;
+                    parsed.snapshots = entries.into_iter().map(|(server, _, path)| (server, path)).collect();
                 }
-                _ => parsed.crate_path = Some(path(input)?),
+                _ => parsed.crate_path = Some(module_path(input)?),
             }
-            seen.push(name);
         }
         Ok(parsed)
     }

@@ -8,7 +8,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use mcp_bindgen_schema::{Document, Role, Shape, ShapeId, Slot, Unknown};
+use mcp_bindgen_model::{nearest, pointer_segment, printable};
+use mcp_bindgen_schema::{Document, Role, Shape, ShapeId, Slot};
+
+use super::ToolPlan;
 
 /// The step into a tool's structured result.
 const OUTPUT: &str = "$output";
@@ -44,13 +47,19 @@ pub(crate) struct Found {
     pub(crate) slot: Slot,
 }
 
-/// A place that leads nowhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lost {
-    /// How many steps lead somewhere.
-    pub(crate) followed: usize,
-    /// The steps that there are instead of the next one, as they are written.
-    pub(crate) known: Vec<String>,
+/// The shapes at a place.
+pub(crate) struct Located {
+    pub(crate) place: Place,
+    /// Which of the plan's tools it is in.
+    pub(crate) tool: usize,
+    /// The shapes, in the document of the place's role; never empty.
+    pub(crate) found: Vec<Found>,
+}
+
+/// Why a place leads nowhere, and what to do about it.
+pub(crate) struct Nowhere {
+    pub(crate) message: String,
+    pub(crate) help: String,
 }
 
 impl FromStr for Place {
@@ -87,20 +96,10 @@ impl fmt::Display for Step {
     }
 }
 
-impl Step {
-    /// Returns the name of the property, if the step is one.
-    pub(crate) fn property(&self) -> Option<&str> {
-        match self {
-            Self::Property(name) => Some(name),
-            Self::Each => None,
-        }
-    }
-}
-
 /// Returns a name as it is written in a place.
-pub(crate) fn escaped(name: &str) -> String {
+fn escaped(name: &str) -> String {
     let mark = if name == EACH || name == OUTPUT { "~" } else { "" };
-    format!("{mark}{}", mcp_bindgen_model::pointer_segment(name))
+    format!("{mark}{}", pointer_segment(name))
 }
 
 fn unescaped(part: &str) -> Result<String, String> {
@@ -124,16 +123,12 @@ impl Place {
         self.role == Role::Input && self.steps.is_empty()
     }
 
-    /// Creates the place that its first `count` steps lead to.
-    pub(crate) fn up_to(&self, count: usize) -> Self {
-        Self { steps: self.steps.iter().take(count).cloned().collect(), ..self.clone() }
-    }
-
-    /// Returns the shapes at the place in the document of its tool and role: in a union, those of every branch.
-    pub(crate) fn find(&self, document: &Document<'_>) -> Result<Vec<Found>, Lost> {
+    /// Returns the shapes at the place in the document of its tool and role: in a union, those of every branch. For a
+    /// place that leads nowhere, returns how many steps lead somewhere, and the steps that there are instead of the next.
+    pub(crate) fn find(&self, document: &Document<'_>) -> Result<Vec<Found>, (usize, Vec<String>)> {
         let mut here = vec![Found { field: None, slot: Slot { shape: document.root, nullable: false } }];
         for (followed, step) in self.steps.iter().enumerate() {
-            let holders = opened(document, &here);
+            let holders: Vec<ShapeId> = document.shapes.leaves(here.iter().map(|found| found.slot.shape)).collect();
             let mut next = Vec::new();
             for found in holders.iter().flat_map(|holder| below(document, *holder, step)) {
                 if !next.contains(&found) {
@@ -141,10 +136,11 @@ impl Place {
                 }
             }
             if next.is_empty() {
-                let mut known: Vec<String> = holders.iter().flat_map(|holder| steps_below(document, *holder)).collect();
+                let known = holders.iter().flat_map(|holder| steps_below(document.shapes.get(*holder)));
+                let mut known: Vec<String> = known.map(|step| step.to_string()).collect();
                 known.sort();
                 known.dedup();
-                return Err(Lost { followed, known });
+                return Err((followed, known));
             }
             here = next;
         }
@@ -152,39 +148,96 @@ impl Place {
     }
 }
 
-/// Returns the shapes in these slots, with the branches of a union in its place.
-fn opened(document: &Document<'_>, found: &[Found]) -> Vec<ShapeId> {
-    document.shapes.leaves(found.iter().map(|found| found.slot.shape)).collect()
-}
-
 fn below(document: &Document<'_>, holder: ShapeId, step: &Step) -> Vec<Found> {
-    let plain = |slot: &Slot| Found { field: None, slot: *slot };
     match (step, document.shapes.get(holder)) {
         (Step::Property(name), Shape::Struct(object)) => {
             let fields = object.fields.iter().enumerate().filter(|(_, field)| field.wire == *name);
             fields.map(|(index, field)| Found { field: Some((holder, index)), slot: field.slot }).collect()
         }
-        (Step::Each, Shape::List(slot) | Shape::Map(slot)) => vec![plain(slot)],
-        (Step::Each, Shape::Tuple(slots)) => slots.iter().map(plain).collect(),
-        (Step::Each, Shape::Prefixed(slots, rest)) => slots.iter().chain(rest).map(plain).collect(),
-        (Step::Each, Shape::Struct(object)) => match &object.unknown {
-            Unknown::Keep(slot) => vec![plain(slot)],
-            Unknown::Ignore | Unknown::Deny => Vec::new(),
-        },
+        (Step::Property(_), _) => Vec::new(),
+        (Step::Each, shape) => parts(shape).into_iter().map(|slot| Found { field: None, slot }).collect(),
+    }
+}
+
+fn steps_below(shape: &Shape) -> Vec<Step> {
+    let fields = if let Shape::Struct(object) = shape { object.fields.as_slice() } else { &[] };
+    let properties = fields.iter().map(|field| Step::Property(field.wire.clone()));
+    properties.chain((!parts(shape).is_empty()).then_some(Step::Each)).collect()
+}
+
+/// Returns the items of an array, or the values of a map.
+pub(super) fn parts(shape: &Shape) -> Vec<Slot> {
+    match shape {
+        Shape::List(slot) | Shape::Map(slot) => vec![*slot],
+        Shape::Tuple(slots) => slots.clone(),
+        Shape::Prefixed(slots, rest) => slots.iter().chain(rest).copied().collect(),
+        Shape::Struct(object) => object.unknown.kept().into_iter().collect(),
         _ => Vec::new(),
     }
 }
 
-fn steps_below(document: &Document<'_>, holder: ShapeId) -> Vec<String> {
-    let mut steps: Vec<String> = match document.shapes.get(holder) {
-        Shape::Struct(object) => object.fields.iter().map(|field| escaped(&field.wire)).collect(),
-        _ => Vec::new(),
+/// Finds a place. `every` names the tools of the snapshot, bound or not.
+pub(crate) fn locate(tools: &[ToolPlan<'_>], every: &[&str], text: &str) -> Result<Located, Nowhere> {
+    let shown = printable(text);
+    let place: Place = text.parse().map_err(|reason| Nowhere {
+        message: format!("invalid place `{shown}`: {reason}"),
+        help: "expected `TOOL`, `TOOL/PROPERTY/*/PROPERTY` or `TOOL/$output/PROPERTY`".to_owned(),
+    })?;
+    let Some((index, tool)) = tools.iter().enumerate().find(|(_, tool)| tool.wire == place.tool) else {
+        return Err(no_tool(&place, text, every));
     };
-    if !below(document, holder, &Step::Each).is_empty() {
-        steps.push(EACH.to_owned());
+    let Some(schema) = tool.schema(place.role) else {
+        return Err(Nowhere {
+            message: format!("`{shown}` not found: tool `{}` declares no `outputSchema`", printable(tool.wire)),
+            help: "its result has no types of its own".to_owned(),
+        });
+    };
+    match place.find(&schema.document) {
+        Ok(found) => Ok(Located { place, tool: index, found }),
+        Err((followed, known)) => Err(no_place(&place, followed, &known)),
     }
-    steps
 }
+
+fn no_tool(place: &Place, text: &str, every: &[&str]) -> Nowhere {
+    let (tool, shown) = (printable(&place.tool), printable(text));
+    if every.contains(&place.tool.as_str()) {
+        return Nowhere {
+            message: format!("`{shown}` not found: tool `{tool}` is not bound"),
+            help: "it is excluded by `tools` or `exclude`".to_owned(),
+        };
+    }
+    let whole = every
+        .iter()
+        .find(|name| text.strip_prefix(**name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
+    let help = match (whole, nearest(&place.tool, every.iter().copied()).first()) {
+        (Some(name), _) => format!("the tool `{}` is written `{}` here", printable(name), printable(&escaped(name))),
+        (None, Some(near)) => format!("did you mean `{}`?", printable(&escaped(near))),
+        (None, None) => "`mcp-bindgen list` shows the tools of a snapshot".to_owned(),
+    };
+    Nowhere { message: format!("`{shown}` not found: unknown tool `{tool}`"), help }
+}
+
+fn no_place(place: &Place, followed: usize, known: &[String]) -> Nowhere {
+    let step = place.steps.get(followed).map(ToString::to_string).unwrap_or_default();
+    let before = Place { steps: place.steps.iter().take(followed).cloned().collect(), ..place.clone() };
+    let [place, before] = [place, &before].map(|place| printable(&place.to_string()));
+    let near = nearest(&step, known.iter().map(String::as_str));
+    let help = match (near.is_empty(), known.is_empty()) {
+        (false, _) => format!("did you mean {}?", listed(&near, near.len())),
+        (true, false) => format!("there is {}", listed(known, MOST_NAMED)),
+        (true, true) => "it has no named parts".to_owned(),
+    };
+    Nowhere { message: format!("`{place}` not found: no `{}` in `{before}`", printable(&step)), help }
+}
+
+/// Lists at most `most` names.
+pub(super) fn listed(names: &[impl AsRef<str>], most: usize) -> String {
+    let shown: Vec<String> = names.iter().take(most).map(|name| format!("`{}`", printable(name.as_ref()))).collect();
+    format!("{}{}", shown.join(", "), if names.len() > most { ", .." } else { "" })
+}
+
+/// The maximum number of listed names if no name is near.
+const MOST_NAMED: usize = 12;
 
 #[cfg(test)]
 mod tests {
@@ -220,7 +273,7 @@ mod tests {
         }
     }
 
-    fn found(schema: &Value, place: &str) -> Result<Vec<Option<(String, bool)>>, Lost> {
+    fn found(schema: &Value, place: &str) -> Result<Vec<Option<(String, bool)>>, (usize, Vec<String>)> {
         let document = Document::read(schema, Role::Input, &mut Reporter::new("t", 0, "/inputSchema"));
         let wire = |(holder, index): (ShapeId, usize)| match document.shapes.get(holder) {
             Shape::Struct(object) => (object.fields[index].wire.clone(), object.tag.is_some()),
@@ -254,9 +307,7 @@ mod tests {
         assert_eq!(found(&schema, "t/entities/*/name"), Ok(vec![field("name", false)]));
         assert_eq!(found(&schema, "t/by_name/*/parent/parent/name"), Ok(vec![field("name", false)]));
         assert_eq!(found(&schema, "t/shape/size"), Ok(vec![field("size", true); 2]));
-        let lost = |followed, known: &[&str]| {
-            Err(Lost { followed, known: known.iter().map(|step| (*step).to_owned()).collect() })
-        };
+        let lost = |followed, known: &[&str]| Err((followed, known.iter().map(|step| (*step).to_owned()).collect()));
         assert_eq!(found(&schema, "t/entities/name"), lost(1, &["*"]));
         assert_eq!(found(&schema, "t/entity"), lost(0, &["by_name", "entities", "shape"]));
         assert_eq!(found(&schema, "t/entities/*/name/x"), lost(3, &[]));
