@@ -8,6 +8,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::format_ident;
 use schemars_08::schema::Schema;
 use serde_json::Value;
+use syn::File;
 use typify_impl::{TypeSpace, TypeSpaceSettings};
 
 use super::{Replacement, prepare, references, rewrite, root, same_names};
@@ -20,29 +21,23 @@ pub(super) fn types_of(schema: &Value, name: &str, module: &str, options: &Optio
     same_names::check(&prepared)?;
     let schemas: BTreeMap<String, Schema> =
         serde_json::from_value(Value::Object(prepared)).map_err(|error| first_line(&error.to_string()))?;
-    let generated =
+    let (tokens, root) =
         catch_unwind(AssertUnwindSafe(|| generate(schemas, name))).unwrap_or_else(|panic| Err(message(&*panic)))?;
     let required = schema.get("required").and_then(Value::as_array);
     let required: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
-    let mut file = rewrite::checked(generated.tokens)?;
-    let private = options.private_path();
-    rewrite::rewrite(&mut file, &generated.root, &private)?;
-    let facts = root::describe(&file, &generated.root, &required);
+    let file: File = syn::parse2(tokens).map_err(|error| format!("its code does not parse: {error}"))?;
+    let facts = root::describe(&file, &root, &required)?;
     let module = format_ident!("{module}");
     Ok(Replacement {
-        items: rewrite::module(&file, &generated.root, &facts, &private),
+        items: rewrite::module(file, &root, &facts, &options.private_path())?,
         wrapped: facts.field_type("result", &module),
-        root: generated.root,
+        root,
         module,
     })
 }
 
-struct Generated {
-    tokens: TokenStream,
-    root: Ident,
-}
-
-fn generate(schemas: BTreeMap<String, Schema>, name: &str) -> Result<Generated, String> {
+/// Returns typify's code, and the name of the root's type in it.
+fn generate(schemas: BTreeMap<String, Schema>, name: &str) -> Result<(TokenStream, Ident), String> {
     let mut settings = TypeSpaceSettings::default();
     settings.with_derive("PartialEq".to_owned());
     settings.with_map_type("::std::collections::BTreeMap".to_owned());
@@ -52,7 +47,7 @@ fn generate(schemas: BTreeMap<String, Schema>, name: &str) -> Result<Generated, 
     let id = space.add_type(&root).map_err(|error| first_line(&error.to_string()))?;
     let root = space.get_type(&id).map_err(|error| first_line(&error.to_string()))?;
     let root = syn::parse2(root.ident()).map_err(|_| "it has no name for the root")?;
-    Ok(Generated { tokens: space.to_stream(), root })
+    Ok((space.to_stream(), root))
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {

@@ -1,54 +1,31 @@
-//! Adapts typify's code: it only refers to the library, its documentation is split into lines, and code that would
-//! not compile is found first.
+//! Adapts typify's code: it only refers to the library, and its documentation is split into lines.
 
-use std::collections::HashSet;
-
-use proc_macro2::{Ident, Literal, TokenStream, TokenTree};
+use proc_macro2::{Group, Ident, Literal, Punct, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::punctuated::Punctuated;
-use syn::visit_mut::{VisitMut, visit_attribute_mut, visit_expr_path_mut, visit_path_mut, visit_type_path_mut};
-use syn::{
-    Attribute, Expr, ExprLit, ExprPath, File, Item, ItemMod, Lit, Meta, Path, PathSegment, QSelf, Token, TypePath,
-};
+use syn::{Expr, ExprLit, File, Item, ItemMod, Lit, LitStr, MetaNameValue};
 
 use super::root::Facts;
-use crate::names::STANDARD;
 
-/// Names that typify's code, or a derive in it, takes from the prelude, beside those that our code takes too.
-const MORE_STANDARD: &str = "AsRef Iterator ToString TryFrom TryInto";
+/// The crates that the library exports for typify's code.
+const CRATES: [&str; 3] = ["serde", "serde_json", "regress"];
 
-/// Parses typify's code, and fails if names in it clash.
-pub(super) fn checked(tokens: TokenStream) -> Result<File, String> {
-    let file: File = syn::parse2(tokens).map_err(|error| format!("its code does not parse: {error}"))?;
-    let mut names = HashSet::new();
-    for item in &file.items {
-        let (name, members): (_, Vec<&Ident>) = match item {
-            Item::Struct(item) => (&item.ident, item.fields.iter().filter_map(|field| field.ident.as_ref()).collect()),
-            Item::Enum(item) => (&item.ident, item.variants.iter().map(|variant| &variant.ident).collect()),
-            _ => continue,
-        };
-        if !names.insert(name) {
-            return Err(format!("it has two types `{name}`"));
-        }
-        if [STANDARD, MORE_STANDARD].iter().any(|names| names.split(' ').any(|known| name == known)) {
-            return Err(format!("it has a type `{name}`, which Rust has too"));
-        }
-        let mut seen = HashSet::new();
-        if let Some(twice) = members.into_iter().find(|member| !seen.insert(*member)) {
-            return Err(format!("its `{name}` has `{twice}` twice"));
-        }
-    }
-    Ok(file)
-}
-
-/// Makes the code depend on the library only.
-pub(super) fn rewrite(file: &mut File, root: &Ident, private: &TokenStream) -> Result<(), String> {
-    let library: Path = syn::parse2(private.clone()).map_err(|_| "the library's path is not a path")?;
-    let serde = quote!(#library::serde).to_string().replace(' ', "");
+/// Returns the contents of the module around the types.
+pub(super) fn module(
+    mut file: File,
+    root: &Ident,
+    facts: &Facts,
+    private: &TokenStream,
+) -> Result<TokenStream, String> {
+    let prelude = prelude();
+    let serde = quote!(#private::serde).to_string().replace(' ', "");
     for item in &mut file.items {
         let (name, attributes) = match item {
             Item::Struct(item) => (&item.ident, &mut item.attrs),
             Item::Enum(item) => (&item.ident, &mut item.attrs),
+            Item::Mod(ItemMod { content: Some((_, items)), .. }) => {
+                items.insert(0, syn::parse2(prelude.clone()).map_err(|_| "the prelude is not an item")?);
+                continue;
+            }
             _ => continue,
         };
         if name == root {
@@ -57,28 +34,16 @@ pub(super) fn rewrite(file: &mut File, root: &Ident, private: &TokenStream) -> R
         }
         attributes.push(syn::parse_quote!(#[serde(crate = #serde)]));
     }
-    for item in &mut file.items {
-        if let Item::Mod(ItemMod { content: Some((_, items)), .. }) = item {
-            items.insert(0, syn::parse2(prelude()).map_err(|_| "the prelude is not an item")?);
-        }
-    }
-    Rewriting { library }.visit_file_mut(file);
-    Ok(())
-}
-
-/// Returns the contents of the module around the types.
-pub(super) fn module(file: &File, root: &Ident, facts: &Facts, private: &TokenStream) -> TokenStream {
-    let new = facts.constructor(root);
-    let prelude = prelude();
-    quote! {
+    let (types, new) = (rewritten(file.into_token_stream(), private), facts.constructor(root));
+    Ok(quote! {
         #prelude
         #[allow(unused_imports)]
         use #private::serde::Deserialize as _;
 
-        #file
+        #types
         #new
         #private::__wire_through_serde!(#root);
-    }
+    })
 }
 
 /// Returns the imports for crates without an implicit prelude.
@@ -89,105 +54,68 @@ fn prelude() -> TokenStream {
     }
 }
 
-struct Rewriting {
-    library: Path,
-}
-
-impl Rewriting {
-    fn is_ours(first: &PathSegment) -> bool {
-        ["serde", "serde_json", "regress"].iter().any(|name| first.ident == name)
-    }
-
-    /// Adjusts `<T as Trait>::item`, which counts the segments of the trait's path.
-    fn keep_trait(&self, qualified: Option<&mut QSelf>, path: &Path) {
-        if let (Some(qualified), Some(_)) = (qualified.filter(|qualified| qualified.position > 0), self.moved(path)) {
-            qualified.position += self.library.segments.len();
-        }
-    }
-
-    fn moved(&self, path: &Path) -> Option<Path> {
-        path.leading_colon?;
-        path.segments.first().filter(|first| Self::is_ours(first))?;
-        let mut moved = self.library.clone();
-        moved.segments.extend(path.segments.iter().cloned());
-        Some(moved)
-    }
-}
-
-impl VisitMut for Rewriting {
-    fn visit_path_mut(&mut self, path: &mut Path) {
-        if let Some(moved) = self.moved(path) {
-            *path = moved;
-        }
-        visit_path_mut(self, path);
-    }
-
-    fn visit_expr_path_mut(&mut self, path: &mut ExprPath) {
-        self.keep_trait(path.qself.as_mut(), &path.path);
-        visit_expr_path_mut(self, path);
-    }
-
-    fn visit_type_path_mut(&mut self, path: &mut TypePath) {
-        self.keep_trait(path.qself.as_mut(), &path.path);
-        visit_type_path_mut(self, path);
-    }
-
-    fn visit_attribute_mut(&mut self, attribute: &mut Attribute) {
-        if let Meta::List(list) = &mut attribute.meta {
-            if list.path.is_ident("derive") {
-                let parsed = attribute.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated);
-                if let (Ok(mut derives), Meta::List(list)) = (parsed, &mut attribute.meta) {
-                    derives.iter_mut().for_each(|path| self.visit_path_mut(path));
-                    list.tokens = derives.into_token_stream();
-                }
-            } else if list.path.is_ident("serde") {
-                list.tokens = self.paths_in_text(std::mem::take(&mut list.tokens));
+/// Makes code depend on the library only.
+fn rewritten(tokens: TokenStream, library: &TokenStream) -> TokenStream {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut rest = tokens.as_slice();
+    let mut code = TokenStream::new();
+    loop {
+        rest = match rest {
+            [] => return code,
+            [TokenTree::Punct(first), TokenTree::Punct(second), TokenTree::Ident(name), after @ ..]
+                if begins_crate(first, second, name) =>
+            {
+                code.extend(quote!(#library::#name));
+                after
             }
-        }
-        visit_attribute_mut(self, attribute);
-    }
-
-    fn visit_attributes_mut(&mut self, attributes: &mut Vec<Attribute>) {
-        *attributes = std::mem::take(attributes).into_iter().flat_map(lines).collect();
-        attributes.iter_mut().for_each(|attribute| self.visit_attribute_mut(attribute));
-    }
-}
-
-impl Rewriting {
-    /// Rewrites paths in strings, which `serde` uses for functions.
-    fn paths_in_text(&self, tokens: TokenStream) -> TokenStream {
-        let mut key = None;
-        let mut rewritten = TokenStream::new();
-        for token in tokens {
-            match &token {
-                TokenTree::Ident(ident) => key = Some(ident.to_string()),
-                TokenTree::Literal(_) if key.as_deref() == Some("skip_serializing_if") => {
-                    let text: Option<syn::LitStr> = syn::parse2(token.clone().into()).ok();
-                    let path: Option<Path> = text.and_then(|text| text.parse().ok());
-                    if let Some(moved) = path.and_then(|path| self.moved(&path)) {
-                        let text = moved.into_token_stream().to_string().replace(' ', "");
-                        rewritten.extend([TokenTree::Literal(Literal::string(&text))]);
-                        continue;
-                    }
-                }
-                _ => {}
+            [TokenTree::Ident(serde), TokenTree::Group(options), after @ ..] if serde == "serde" => {
+                let options = Group::new(options.delimiter(), functions(options.stream(), library));
+                code.extend(quote!(#serde #options));
+                after
             }
-            rewritten.extend([token]);
-        }
-        rewritten
+            [TokenTree::Punct(hash), TokenTree::Group(attribute), after @ ..] if hash.as_char() == '#' => {
+                code.extend(documentation(attribute).unwrap_or_else(|| {
+                    let attribute = Group::new(attribute.delimiter(), rewritten(attribute.stream(), library));
+                    quote!(#hash #attribute)
+                }));
+                after
+            }
+            [TokenTree::Group(group), after @ ..] => {
+                Group::new(group.delimiter(), rewritten(group.stream(), library)).to_tokens(&mut code);
+                after
+            }
+            [token, after @ ..] => {
+                token.to_tokens(&mut code);
+                after
+            }
+        };
     }
 }
 
-/// Splits documentation into an attribute for each line; other attributes stay.
-fn lines(attribute: Attribute) -> Vec<Attribute> {
-    let text = match &attribute.meta {
-        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
-            _ => None,
-        },
-        _ => None,
-    };
-    let Some(text) = text else { return vec![attribute] };
+/// Returns `true` for `::serde` and the like: typify names crates after `::`, and nothing else by these words.
+fn begins_crate(first: &Punct, second: &Punct, name: &Ident) -> bool {
+    [first, second].iter().all(|punct| punct.as_char() == ':') && CRATES.iter().any(|known| name == known)
+}
+
+/// Returns documentation as an attribute for each line, or `None` for other attributes.
+fn documentation(attribute: &Group) -> Option<TokenStream> {
+    let MetaNameValue { path, value, .. } = syn::parse2(attribute.stream()).ok()?;
+    let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = value else { return None };
+    let text = text.value();
     let lines = text.lines().map(|line| format!(" {}", line.trim_start()));
-    lines.map(|line| syn::parse_quote!(#[doc = #line])).collect()
+    path.is_ident("doc").then(|| lines.map(|line| quote!(#[doc = #line])).collect())
+}
+
+/// Makes the functions that `serde`'s options name as strings depend on the library only.
+fn functions(options: TokenStream, library: &TokenStream) -> TokenStream {
+    let mut names_function = false;
+    let moved = |token: TokenTree| {
+        if let TokenTree::Ident(key) = &token {
+            names_function = key == "skip_serializing_if";
+        }
+        let text = syn::parse2::<LitStr>(token.clone().into()).ok().filter(|_| names_function);
+        let path = text.and_then(|text| text.value().parse::<TokenStream>().ok());
+        path.map_or(token, |path| Literal::string(&rewritten(path, library).to_string().replace(' ', "")).into())
+    };
+    options.into_iter().map(moved).collect()
 }

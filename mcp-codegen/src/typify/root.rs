@@ -2,16 +2,21 @@
 
 use std::collections::HashSet;
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::visit_mut::{VisitMut, visit_path_mut};
-use syn::{Attribute, Field, Fields, File, Item, LitStr, Path, Type};
+use syn::ext::IdentExt;
+use syn::{Field, Fields, File, Item, LitStr, Type};
+
+use crate::names::STANDARD;
 
 /// clippy's limit for the arguments of a function.
 const MOST_ARGUMENTS: usize = 7;
+/// Names that typify's code, or a derive in it, takes from the prelude, beside those that our code takes too.
+const MORE_STANDARD: &str = "AsRef Iterator ToString TryFrom TryInto";
 
-/// The root type, if it is a struct.
+/// What typify's code declares.
 pub(super) struct Facts {
+    /// The fields of the root type, if it is a struct.
     fields: Option<Vec<Member>>,
     /// The types of the module.
     types: HashSet<String>,
@@ -25,63 +30,58 @@ struct Member {
     required: Option<usize>,
 }
 
-/// Reads the root type. `required` are the names of the required properties, in the schema's order.
-pub(super) fn describe(file: &File, root: &Ident, required: &[&str]) -> Facts {
+/// Reads typify's code. `required` are the names of the required properties, in the schema's order.
+///
+/// # Errors
+/// Fails if names in the code clash.
+pub(super) fn describe(file: &File, root: &Ident, required: &[&str]) -> Result<Facts, String> {
     let mut facts = Facts { fields: None, types: HashSet::new() };
     for item in &file.items {
-        match item {
-            Item::Struct(item) => {
-                facts.types.insert(item.ident.to_string());
-                if let (true, Fields::Named(fields)) = (item.ident == *root, &item.fields) {
-                    facts.fields = fields.named.iter().map(|field| Member::new(field, required)).collect();
-                }
-            }
-            Item::Enum(item) => {
-                facts.types.insert(item.ident.to_string());
-            }
-            _ => {}
+        let (name, members): (_, Vec<&Ident>) = match item {
+            Item::Struct(item) => (&item.ident, item.fields.iter().filter_map(|field| field.ident.as_ref()).collect()),
+            Item::Enum(item) => (&item.ident, item.variants.iter().map(|variant| &variant.ident).collect()),
+            _ => continue,
+        };
+        if !facts.types.insert(name.to_string()) {
+            return Err(format!("it has two types `{name}`"));
+        }
+        if [STANDARD, MORE_STANDARD].iter().any(|names| names.split(' ').any(|known| name == known)) {
+            return Err(format!("it has a type `{name}`, which Rust has too"));
+        }
+        let mut seen = HashSet::new();
+        if let Some(twice) = members.into_iter().find(|member| !seen.insert(*member)) {
+            return Err(format!("its `{name}` has `{twice}` twice"));
+        }
+        if let Item::Struct(item) = item
+            && let (true, Fields::Named(fields)) = (name == root, &item.fields)
+        {
+            facts.fields = fields.named.iter().map(|field| Member::new(field, required)).collect();
         }
     }
-    facts
+    Ok(facts)
 }
 
 impl Member {
     fn new(field: &Field, required: &[&str]) -> Option<Self> {
         let name = field.ident.clone()?;
-        let mut wire = name.to_string().trim_start_matches("r#").to_owned();
+        let mut wire = name.unraw().to_string();
         let mut can_be_left_out = false;
         for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-            let options = SerdeOptions::of(attribute);
-            can_be_left_out |= options.can_be_left_out;
-            wire = options.rename.unwrap_or(wire);
+            // Unreadable options do not matter here.
+            let _ = attribute.parse_nested_meta(|meta| {
+                can_be_left_out |=
+                    ["default", "skip_serializing_if", "flatten"].iter().any(|name| meta.path.is_ident(name));
+                if meta.input.peek(syn::Token![=]) {
+                    let text: LitStr = meta.value()?.parse()?;
+                    if meta.path.is_ident("rename") {
+                        wire = text.value();
+                    }
+                }
+                Ok(())
+            });
         }
         let place = required.iter().position(|key| *key == wire).unwrap_or(usize::MAX);
         Some(Self { wire, name, ty: field.ty.clone(), required: (!can_be_left_out).then_some(place) })
-    }
-}
-
-#[derive(Default)]
-struct SerdeOptions {
-    rename: Option<String>,
-    can_be_left_out: bool,
-}
-
-impl SerdeOptions {
-    fn of(attribute: &Attribute) -> Self {
-        let mut options = Self::default();
-        // Unreadable options do not matter here.
-        let _ = attribute.parse_nested_meta(|meta| {
-            options.can_be_left_out |=
-                ["default", "skip_serializing_if", "flatten"].iter().any(|name| meta.path.is_ident(name));
-            if meta.input.peek(syn::Token![=]) {
-                let text: LitStr = meta.value()?.parse()?;
-                if meta.path.is_ident("rename") {
-                    options.rename = Some(text.value());
-                }
-            }
-            Ok(())
-        });
-        options
     }
 }
 
@@ -118,24 +118,24 @@ impl Facts {
     /// Returns the type of a property's field, as it is named outside the module.
     pub(super) fn field_type(&self, wire: &str, module: &Ident) -> Option<TokenStream> {
         let field = self.fields.iter().flatten().find(|field| field.wire == wire && field.name == wire)?;
-        let mut ty = field.ty.clone();
-        Qualifying { types: &self.types, module }.visit_type_mut(&mut ty);
-        Some(ty.into_token_stream())
+        Some(self.outside(field.ty.to_token_stream(), module))
     }
-}
 
-/// Puts the module before the names of its types.
-struct Qualifying<'f> {
-    types: &'f HashSet<String>,
-    module: &'f Ident,
-}
-
-impl VisitMut for Qualifying<'_> {
-    fn visit_path_mut(&mut self, path: &mut Path) {
-        if path.get_ident().is_some_and(|name| self.types.contains(&name.to_string())) {
-            path.segments.insert(0, self.module.clone().into());
-        }
-        visit_path_mut(self, path);
+    /// Puts the module before the names of its types.
+    fn outside(&self, ty: TokenStream, module: &Ident) -> TokenStream {
+        let mut is_within_path = false;
+        let qualified = |token: TokenTree| {
+            let begins = !is_within_path;
+            is_within_path = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ':');
+            match token {
+                TokenTree::Group(group) => {
+                    Group::new(group.delimiter(), self.outside(group.stream(), module)).into_token_stream()
+                }
+                TokenTree::Ident(name) if begins && self.types.contains(&name.to_string()) => quote!(#module::#name),
+                other => other.into(),
+            }
+        };
+        ty.into_iter().map(qualified).collect()
     }
 }
 
