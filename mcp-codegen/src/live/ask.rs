@@ -73,18 +73,17 @@ impl Asking {
     pub(super) fn ask(&self, config: &Config, name: &str, known: Option<&Snapshot>) -> Result<Captured, String> {
         let server = configured(config, name)?;
         let patience = server.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
-        let Some(question) = self
-            .kept
-            .take(&stem(name, &identity(config, &server, known)), patience + GRACE)
-            .map_err(|error| error.to_string())?
-        else {
+        let stem = stem(name, &identity(config, &server, known));
+        let question = self.kept.take(&stem, patience + GRACE).map_err(|error| error.to_string())?;
+        let Some(question) = question else {
             return Err(format!("another process of this build has been connecting to it for more than {patience:?}"));
         };
         let kept_text = question.text();
         let answer = match question.answer() {
             Some(answer) => answer,
             None => {
-                let client = Client::for_snapshot(config, &server, known, options(patience));
+                let options = ClientOptions::new().connect_timeout(patience);
+                let client = Client::for_snapshot(config, &server, known, options);
                 let mut kept = Ok(());
                 let answer = answer_of(client, patience, self.build.clone(), |answer| kept = question.keep(answer))?;
                 kept.map_err(|error| error.to_string())?;
@@ -106,17 +105,11 @@ impl Asking {
 
 /// Returns the configuration of the server: as at run time and on the command line, `MCP_SERVERS` precedes the file.
 fn configured(config: &Config, name: &str) -> Result<ServerConfig, String> {
-    if let Ok(text) = std::env::var(SERVERS_VARIABLE) {
-        let named = Config::from_env_json(&text).map_err(|error| error.to_string())?;
-        if named.servers.contains_key(name) || named.rejected.contains_key(name) {
-            return named.server(name).cloned().map_err(|error| error.to_string());
-        }
-    }
+    let named = std::env::var(SERVERS_VARIABLE).ok().map(|text| Config::from_env_json(&text));
+    let named = named.transpose().map_err(|error| error.to_string())?;
+    let has = |named: &&Config| named.servers.contains_key(name) || named.rejected.contains_key(name);
+    let config = named.as_ref().filter(has).unwrap_or(config);
     config.server(name).cloned().map_err(|error| error.to_string())
-}
-
-fn options(patience: Duration) -> ClientOptions {
-    ClientOptions::new().connect_timeout(patience)
 }
 
 /// Returns the identity of a question about a server. Placeholders represent secrets, whose values do not change during

@@ -72,13 +72,11 @@ impl Question<'_> {
     /// # Errors
     /// Fails if it cannot be written.
     pub(super) fn keep(self, answer: &Result<String, String>) -> Result<(), FileError> {
-        let mut record = json!({ "build": self.kept.build.name, "at": now().as_secs() });
-        match (answer, &mut record) {
-            // The record comes last: it vouches for the text.
-            (Ok(text), _) => write_private(&self.text(), text.as_bytes())?,
-            (Err(failure), Value::Object(record)) => drop(record.insert("failure".to_owned(), json!(failure))),
-            (Err(_), _) => {}
+        // The record comes last: it vouches for the text.
+        if let Ok(text) = answer {
+            write_private(&self.text(), text.as_bytes())?;
         }
+        let record = json!({ "build": self.kept.build.name, "at": now().as_secs(), "failure": answer.as_ref().err() });
         write_private(&self.file("answer"), format!("{record}\n").as_bytes())
     }
 

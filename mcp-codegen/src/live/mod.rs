@@ -35,94 +35,58 @@ pub(crate) enum Door {
     BuildScript(#[cfg_attr(not(feature = "live"), allow(dead_code))] std::path::PathBuf),
 }
 
-/// The servers that a variable's value asks for.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Wanted {
-    is_everybody: bool,
-    names: Vec<String>,
-}
-
-impl Wanted {
-    fn parse(value: &str) -> Self {
-        match value.trim() {
-            "" | "0" => Self::default(),
-            "1" => Self { is_everybody: true, names: Vec::new() },
-            names => {
-                let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-                Self { is_everybody: false, names: names.map(str::to_owned).collect() }
-            }
-        }
-    }
-
-    fn includes(&self, server: &str) -> bool {
-        self.is_everybody || self.names.iter().any(|name| name == server)
-    }
-}
-
-/// The conditions under which this process may connect at all, besides the project.
-struct Surroundings {
-    /// The value of [`VARIABLE`].
-    asked: String,
-    /// docs.rs builds without a network.
-    is_docs_rs: bool,
-    /// `true` in an editor, which expands macros at every key.
-    is_editor: bool,
-}
-
-impl Surroundings {
-    fn of_this_process() -> Self {
-        let asked = std::env::var_os(VARIABLE).unwrap_or_default().to_string_lossy().into_owned();
-        let is_analyzer =
-            |path: &Path| path.file_stem().is_some_and(|name| name.to_string_lossy().contains("rust-analyzer"));
-        // It runs build scripts with itself in the place of rustc.
-        let wrapper = std::env::var_os("RUSTC_WRAPPER").is_some_and(|wrapper| is_analyzer(Path::new(&wrapper)));
-        let is_editor = wrapper
-            || std::env::var_os("RA_RUSTC_WRAPPER").is_some()
-            || std::env::current_exe().is_ok_and(|program| is_analyzer(&program));
-        Self { asked, is_docs_rs: std::env::var_os("DOCS_RS").is_some(), is_editor }
-    }
-}
-
 /// The live servers of a build.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Live {
-    wanted: Wanted,
+    /// The servers that the variable names; `1` alone means all.
+    wanted: Vec<String>,
     /// `true` if the build of this crate may ask, here or in another process.
     allowed: bool,
     #[cfg(feature = "live")]
     asking: Option<ask::Asking>,
 }
 
-impl Live {
-    /// Creates the settings of a process that never connects.
-    pub(crate) fn never() -> Self {
-        Self {
-            wanted: Wanted::default(),
-            allowed: false,
-            #[cfg(feature = "live")]
-            asking: None,
-        }
-    }
+/// Returns `true` where no process may connect: docs.rs builds without a network, and editors expand macros at every key.
+fn is_offline() -> bool {
+    let is_analyzer =
+        |path: &Path| path.file_stem().is_some_and(|name| name.to_string_lossy().contains("rust-analyzer"));
+    // An editor runs build scripts with itself in the place of rustc.
+    std::env::var_os("RUSTC_WRAPPER").is_some_and(|wrapper| is_analyzer(Path::new(&wrapper)))
+        || std::env::var_os("RA_RUSTC_WRAPPER").is_some()
+        || std::env::current_exe().is_ok_and(|program| is_analyzer(&program))
+        || std::env::var_os("DOCS_RS").is_some()
+}
 
+impl Live {
     /// Reads the settings of this process.
     pub(crate) fn of(door: Door, manifest_dir: &Path, config: Option<&Config>) -> Self {
-        Self::among(&Surroundings::of_this_process(), door, manifest_dir, config)
+        let asked = std::env::var_os(VARIABLE).unwrap_or_default().to_string_lossy().into_owned();
+        Self::among(&asked, is_offline(), door, manifest_dir, config)
     }
 
-    fn among(around: &Surroundings, door: Door, manifest_dir: &Path, config: Option<&Config>) -> Self {
+    fn among(asked: &str, is_offline: bool, door: Door, manifest_dir: &Path, config: Option<&Config>) -> Self {
         // Packages that cargo unpacked never connect: their users do not know the servers.
         let allowed = config.is_some_and(|config| config.defaults.live == Allowed::Ask);
         let allowed = allowed && !is_packaged(manifest_dir) && !is_checked_out(manifest_dir);
-        let may_connect = allowed && !around.is_docs_rs && !around.is_editor;
-        let wanted = if may_connect { Wanted::parse(&around.asked) } else { Wanted::default() };
+        let asked = if allowed && !is_offline && asked.trim() != "0" { asked } else { "" };
+        let wanted = asked.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let wanted: Vec<String> = wanted.map(str::to_owned).collect();
         #[cfg(not(feature = "live"))]
         let _ = door;
         Self {
             #[cfg(feature = "live")]
-            asking: if wanted == Wanted::default() { None } else { ask::Asking::of(door) },
+            asking: if wanted.is_empty() { None } else { ask::Asking::of(door) },
             wanted,
             allowed,
         }
+    }
+
+    fn wants_all(&self) -> bool {
+        self.wanted == ["1"]
+    }
+
+    fn wants(&self, server: &str) -> bool {
+        self.wants_all() || self.wanted.iter().any(|name| name == server)
     }
 
     /// Returns `true` if another value of the variable would give other bindings.
@@ -142,11 +106,12 @@ impl Live {
     /// Returns warnings about requests that cannot be fulfilled, for a crate that binds these servers.
     pub(crate) fn warnings(&self, config: &Config, servers: &[&str]) -> Vec<FileError> {
         if !cfg!(feature = "live") {
-            let ours = servers.iter().any(|server| self.wanted.includes(server));
+            let ours = servers.iter().any(|server| self.wants(server));
             return ours.then(without_feature).into_iter().collect();
         }
         let known = || config.servers.keys().chain(config.rejected.keys()).map(String::as_str);
-        let unknown = self.wanted.names.iter().filter(|name| !known().any(|known| known == name.as_str()));
+        let is_unknown = |name: &&String| !self.wants_all() && !known().any(|known| known == name.as_str());
+        let unknown = self.wanted.iter().filter(is_unknown);
         let unknown = unknown.filter(|name| self.is_first_to_say(config, name));
         unknown.map(|name| no_such_server(config, name, known())).collect()
     }
@@ -170,7 +135,7 @@ impl Live {
         server: &str,
         known: impl FnOnce() -> Option<mcp_bindgen_model::Snapshot>,
     ) -> Option<Result<Captured, String>> {
-        let asking = self.asking.as_ref().filter(|_| self.wanted.includes(server))?;
+        let asking = self.asking.as_ref().filter(|_| self.wants(server))?;
         Some(asking.ask(config, server, known().as_ref()))
     }
 }
@@ -208,16 +173,12 @@ mod tests {
         Config::parse_toml(text, Path::new("mcp.toml")).unwrap()
     }
 
-    fn around(asked: &str) -> Surroundings {
-        Surroundings { asked: asked.to_owned(), is_docs_rs: false, is_editor: false }
-    }
-
-    fn live(around: &Surroundings, folder: &Path, config: &Config) -> Live {
+    fn live(asked: &str, folder: &Path, config: &Config) -> Live {
         #[cfg(feature = "build-script")]
         let door = Door::BuildScript(folder.join("target/debug/build/x/out"));
         #[cfg(not(feature = "build-script"))]
         let door = Door::Macro;
-        Live::among(around, door, folder, Some(config))
+        Live::among(asked, false, door, folder, Some(config))
     }
 
     #[test]
@@ -233,8 +194,9 @@ mod tests {
             ("hub", false, false),
             ("Github", false, false),
         ] {
-            let wanted = Wanted::parse(value);
-            assert_eq!((wanted.includes("github"), wanted.includes("git")), (github, git), "{value:?}");
+            let folder = tempfile::tempdir().unwrap();
+            let live = live(value, folder.path(), &config(CONFIG));
+            assert_eq!((live.wants("github"), live.wants("git")), (github, git), "{value:?}");
         }
     }
 
@@ -243,31 +205,28 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (folder, plain) = (folder.path(), config(CONFIG));
         let never = config(&format!("[defaults]\nlive = \"never\"\n{CONFIG}"));
-        assert_eq!(live(&around("1"), folder, &plain).wanted, Wanted::parse("1"));
-        assert_eq!(live(&around("1"), folder, &never).wanted, Wanted::default());
-        assert!(!live(&around("1"), folder, &never).depends_on_variable());
-        let docs = Surroundings { is_docs_rs: true, ..around("1") };
-        assert_eq!(live(&docs, folder, &plain).wanted, Wanted::default());
-        let editor = Surroundings { is_editor: true, ..around("1") };
-        assert_eq!(live(&editor, folder, &plain).wanted, Wanted::default());
-        let unconfigured = Live::among(&around("1"), Door::Macro, folder, None);
-        assert_eq!((unconfigured.wanted, unconfigured.allowed), (Wanted::default(), false));
+        assert!(live("1", folder, &plain).wants("git"));
+        assert!(!live("1", folder, &never).wants("git"));
+        assert!(!live("1", folder, &never).depends_on_variable());
+        assert!(!Live::among("1", true, Door::Macro, folder, Some(&plain)).wants("git"));
+        let unconfigured = Live::among("1", false, Door::Macro, folder, None);
+        assert!(!unconfigured.wants("git") && !unconfigured.allowed);
 
         let checked_out = folder.join("checkouts/servers-0123");
         mcp_bindgen_model::write_if_changed(&checked_out.join(".cargo-ok"), b"").unwrap();
-        let member = live(&around("1"), &checked_out.join("crates/one"), &plain);
-        assert_eq!((member.wanted, member.allowed), (Wanted::default(), false));
+        let member = live("1", &checked_out.join("crates/one"), &plain);
+        assert!(!member.wants("git") && !member.allowed);
 
         mcp_bindgen_model::write_if_changed(&folder.join("Cargo.toml.orig"), b"").unwrap();
-        let packaged = live(&around("1"), folder, &plain);
-        assert_eq!((packaged.wanted, packaged.allowed), (Wanted::default(), false));
+        let packaged = live("1", folder, &plain);
+        assert!(!packaged.wants("git") && !packaged.allowed);
     }
 
     #[test]
     fn variable_is_tracked_where_it_has_an_effect() {
         let folder = tempfile::tempdir().unwrap();
         for asked in ["", "0", "1"] {
-            let live = live(&around(asked), folder.path(), &config(CONFIG));
+            let live = live(asked, folder.path(), &config(CONFIG));
             assert_eq!(live.depends_on_variable(), cfg!(feature = "live"), "{asked:?}");
         }
     }
@@ -276,8 +235,7 @@ mod tests {
     #[test]
     fn build_without_the_live_feature_warns() {
         let folder = tempfile::tempdir().unwrap();
-        let said =
-            |asked: &str| live(&around(asked), folder.path(), &config(CONFIG)).warnings(&config(CONFIG), &["git"]);
+        let said = |asked: &str| live(asked, folder.path(), &config(CONFIG)).warnings(&config(CONFIG), &["git"]);
         assert_eq!((said("0"), said("github")), (vec![], vec![]), "nothing is asked for that is bound here");
         assert!(said("git,other")[0].to_string().contains("enable feature `live`"), "{:?}", said("git"));
     }
@@ -288,7 +246,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let config = config(CONFIG);
         let said = |asked: &str| {
-            let said = live(&around(asked), folder.path(), &config).warnings(&config, &["git"]);
+            let said = live(asked, folder.path(), &config).warnings(&config, &["git"]);
             said.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!((said("1"), said("git,github")), (vec![], vec![]));

@@ -20,22 +20,18 @@ pub(super) fn of_build_script(out_dir: &Path) -> PathBuf {
 
 /// Returns the build folder from the arguments of rustc or rustdoc. Builds without a folder are those of an editor.
 pub(super) fn of_rustc(arguments: impl IntoIterator<Item = String>) -> Option<PathBuf> {
-    let (mut out_dir, mut dependencies) = (None, None);
-    let mut arguments = arguments.into_iter().flat_map(from_file);
-    while let Some(argument) = arguments.next() {
-        let value = |name: &str, arguments: &mut dyn Iterator<Item = String>| match argument.strip_prefix(name)? {
-            "" => arguments.next(),
-            rest => Some(rest.trim_start_matches('=').to_owned()),
-        };
-        if let Some(folder) = value("--out-dir", &mut arguments) {
-            out_dir = Some(folder);
-        } else if let Some(found) = value("-L", &mut arguments)
-            && let Some(folder) = found.strip_prefix("dependency=")
-        {
-            dependencies.get_or_insert_with(|| folder.to_owned());
-        }
-    }
-    let absolute = |folder: String| std::path::absolute(folder).ok();
+    let arguments: Vec<String> = arguments.into_iter().flat_map(from_file).collect();
+    // The value is the rest of the argument, or the next one.
+    let values = |name: &'static str| {
+        let next = arguments.iter().skip(1).map(Some).chain([None]);
+        arguments.iter().zip(next).filter_map(move |(argument, next)| match argument.strip_prefix(name)? {
+            "" => next.map(String::as_str),
+            rest => Some(rest.trim_start_matches('=')),
+        })
+    };
+    let out_dir = values("--out-dir").last();
+    let dependencies = values("-L").find_map(|found| found.strip_prefix("dependency="));
+    let absolute = |folder: &str| std::path::absolute(folder).ok();
     let (out_dir, dependencies) = (out_dir.and_then(absolute), dependencies.and_then(absolute));
     // rustdoc writes elsewhere than to the folder of a profile.
     let profiles = [&dependencies, &out_dir].into_iter().flatten().find_map(|folder| profile(folder, ABOVE_RUSTC));

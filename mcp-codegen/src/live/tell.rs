@@ -45,15 +45,14 @@ pub(crate) fn unreachable(server: &str, shown: &Path, why: &str) -> String {
     format!("failed to connect to {server}, using its snapshot: {}\n{}\n{help}", printable_lines(why), at(shown))
 }
 
-/// Describes why a server without a snapshot could not be asked, and the next step.
-pub(crate) fn unreachable_without_snapshot(server: &str, shown: &Path, why: &str) -> (String, String) {
+/// Returns the error of a server without a snapshot that could not be asked.
+pub(crate) fn unreachable_without_snapshot(server: &str, shown: &Path, why: &str) -> FileError {
     let message =
         format!("{server} has no snapshot, {}, and connecting failed: {}", shown.display(), printable_lines(why));
-    let help = format!(
+    FileError::new(message).with_help(format!(
         "build with {VARIABLE}={server} where it is reachable; or run `mcp-bindgen sync {server}` there, and commit \
          the file"
-    );
-    (message, help)
+    ))
 }
 
 fn at(shown: &Path) -> String {
@@ -104,8 +103,9 @@ mod tests {
     fn server_text_is_escaped_in_messages() {
         let said = unreachable("x", Path::new("mcp/x.json"), "no \u{1b}[31m\nits last lines:\n  a\u{202e}b");
         assert!(said.contains("no \\u{1b}[31m\nits last lines:\n  a\\u{202e}b\n --> mcp/x.json"), "{said}");
-        let (message, help) = unreachable_without_snapshot("x", Path::new("mcp/x.json"), "why");
-        assert_eq!(message, "x has no snapshot, mcp/x.json, and connecting failed: why");
+        let error = unreachable_without_snapshot("x", Path::new("mcp/x.json"), "why");
+        let help = error.help.unwrap_or_default();
+        assert_eq!(error.message, "x has no snapshot, mcp/x.json, and connecting failed: why");
         assert!(help.contains("MCP_BINDGEN_LIVE=x") && help.contains("`mcp-bindgen sync x`"), "{help}");
     }
 }

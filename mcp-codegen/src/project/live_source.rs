@@ -31,10 +31,7 @@ impl Project {
                 source.warnings.push(unreachable(server, &shown, &why));
                 return Ok(source);
             }
-            Err(why) => {
-                let (message, help) = unreachable_without_snapshot(server, &shown, &why);
-                return Err(FileError::new(message).with_help(help));
-            }
+            Err(why) => return Err(unreachable_without_snapshot(server, &shown, &why)),
         };
         let named = |error: FileError| self.shown(error.in_file(&captured.path));
         // From the text, as the macro will read it once `sync` has written it.

@@ -85,7 +85,7 @@ impl Project {
 
     /// Creates a project without a configuration, or whose configuration cannot be read.
     fn without_config(manifest_dir: impl Into<PathBuf>) -> Self {
-        Self { manifest_dir: manifest_dir.into(), config: None, named: None, live: Live::never() }
+        Self { manifest_dir: manifest_dir.into(), config: None, named: None, live: Live::default() }
     }
 
     /// Opens a project for a build, which may ask servers if that is enabled.
