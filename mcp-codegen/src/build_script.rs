@@ -37,6 +37,7 @@ use crate::rust_path::module_path;
 pub struct Builder {
     /// The options before the first server.
     every: Overlay,
+    /// Each with all that is set for it.
     servers: Vec<(String, Overlay)>,
     /// The first setting that is not valid.
     fault: Option<BuildError>,
@@ -76,7 +77,7 @@ impl Builder {
 
     /// Adds a server. Options before the first server apply to all, later ones to the last added server.
     pub fn server(mut self, name: impl Into<String>) -> Self {
-        self.servers.push((name.into(), Overlay::default()));
+        self.servers.push((name.into(), self.every.clone()));
         self
     }
 
@@ -206,8 +207,7 @@ impl Builder {
         }
         // A pattern that does nothing may be about a server that cannot be read.
         if faults.is_empty() {
-            let checked = self.check_patterns(&sources.iter().map(|(_, _, source)| source).collect::<Vec<_>>());
-            faults.extend(checked.err().map(BuildError::from));
+            faults.extend(self.check_patterns(&sources).err().map(BuildError::from));
         }
         for (name, overlay, source) in &mut sources {
             source.select(overlay);
@@ -224,11 +224,11 @@ impl Builder {
         if faults.is_empty() { Ok(()) } else { Err(all(faults)) }
     }
 
-    /// Returns the servers to bind, each with all that is set for it.
+    /// Returns the servers to bind.
     fn resolved(&self, project: &Project) -> Result<Vec<(String, Overlay)>, BuildError> {
         let mut servers = self.servers.clone();
         if servers.is_empty() {
-            servers.extend(project.servers().map(|name| (name.to_owned(), Overlay::default())));
+            servers.extend(project.servers().map(|name| (name.to_owned(), self.every.clone())));
         }
         if servers.is_empty() {
             let message = "no server is bound: add one with `.server(\"..\")`, or add `[servers.NAME]` to mcp.toml";
@@ -250,7 +250,6 @@ impl Builder {
             let message = format!("`{option}` applies to one server: call it after its `.server(\"..\")`");
             return Err(BuildError(message));
         }
-        let servers: Vec<_> = servers.into_iter().map(|(name, overlay)| (name, overlay.or(&self.every))).collect();
         for (name, overlay) in &servers {
             if let Some(module) = overlay.module.as_ref().filter(|module| !is_module_name(module)) {
                 let message = format!("invalid module name `{}`", printable(module));
@@ -262,22 +261,22 @@ impl Builder {
 
     /// Checks patterns. A pattern for every server must match in one of them; a pattern for one server must match
     /// there.
-    fn check_patterns(&self, sources: &[&Source]) -> Result<(), FileError> {
-        let uses_every = |place: usize| self.servers.get(place).is_none_or(|(_, overlay)| overlay.tools.is_none());
-        let sharing = sources.iter().enumerate().filter(|(place, _)| uses_every(*place));
-        let sharing: Vec<&Source> = sharing.map(|(_, source)| *source).collect();
-        let check = |overlay: &Overlay, of_tools: &[&Source], of_exclude: &[&Source]| {
-            for pattern in overlay.tools.iter().flatten() {
-                check_pattern(Options::idle_pattern, pattern, of_tools.iter().copied())?;
+    fn check_patterns(&self, sources: &[(&String, &Overlay, Source)]) -> Result<(), FileError> {
+        let of_every = |overlay: &Overlay| overlay.tools == self.every.tools;
+        for pattern in self.every.tools.iter().flatten() {
+            let sharing = sources.iter().filter(|(_, overlay, _)| of_every(overlay));
+            check_pattern(Options::idle_pattern, pattern, sharing.map(|(.., source)| source))?;
+        }
+        for pattern in &self.every.exclude {
+            check_pattern(Options::idle_exclude, pattern, sources.iter().map(|(.., source)| source))?;
+        }
+        for (_, overlay, source) in sources {
+            for pattern in overlay.tools.iter().filter(|_| !of_every(overlay)).flatten() {
+                check_pattern(Options::idle_pattern, pattern, [source])?;
             }
-            for pattern in &overlay.exclude {
-                check_pattern(Options::idle_exclude, pattern, of_exclude.iter().copied())?;
+            for pattern in overlay.exclude.iter().skip(self.every.exclude.len()) {
+                check_pattern(Options::idle_exclude, pattern, [source])?;
             }
-            Ok(())
-        };
-        check(&self.every, &sharing, sources)?;
-        for ((_, overlay), source) in self.servers.iter().zip(sources) {
-            check(overlay, &[source], &[source])?;
         }
         Ok(())
     }

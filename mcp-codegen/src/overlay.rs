@@ -23,25 +23,6 @@ pub(crate) struct Overlay {
 }
 
 impl Overlay {
-    /// Adds the options of `every`; those of `self` come first.
-    #[cfg(feature = "build-script")]
-    pub(crate) fn or(self, every: &Self) -> Self {
-        let every = every.clone();
-        let mut rules = every.rules;
-        rules.extend(self.rules);
-        Self {
-            tools: self.tools.or(every.tools),
-            exclude: [every.exclude, self.exclude].concat(),
-            module: self.module.or(every.module),
-            prefix: self.prefix.or(every.prefix),
-            path: self.path.or(every.path),
-            crate_path: self.crate_path.or(every.crate_path),
-            types: self.types.or(every.types),
-            unknown: self.unknown.or(every.unknown),
-            rules,
-        }
-    }
-
     /// Returns the options with these, except `tools`: a pattern is first checked against the others.
     pub(crate) fn apply(&self, mut options: Options) -> Options {
         let more = self.clone();

@@ -72,9 +72,10 @@ impl IdlePattern {
     }
 }
 
-/// Returns the glob of a pattern, without the `!` that takes names away.
-fn positive(pattern: &str) -> &str {
-    pattern.strip_prefix('!').unwrap_or(pattern)
+/// Returns `true` if a pattern matches a name, or takes it away with `!`.
+fn names_any(pattern: &str, names: &[&str]) -> bool {
+    let glob = pattern.strip_prefix('!').unwrap_or(pattern);
+    names.iter().any(|name| matches_glob(glob, name))
 }
 
 impl Options {
@@ -94,25 +95,18 @@ impl Options {
     /// ```
     #[must_use]
     pub fn idle_patterns(&self, snapshot: &Snapshot) -> Vec<IdlePattern> {
-        let names = tool_names(snapshot);
-        let keyed = |key, patterns| std::iter::repeat(key).zip::<&Vec<String>>(patterns);
-        let tools = self.tools.iter().flatten().filter_map(|pattern| self.idle_among(pattern, &names));
-        let others = keyed("exclude", &self.exclude)
-            .chain(keyed("approve", &self.server.approve))
-            .chain(keyed("remote_use", &self.server.remote_use));
-        let others = others.filter_map(|(key, pattern)| {
-            let unused = !names.iter().any(|name| matches_glob(positive(pattern), name));
-            unused.then(|| self.idle(key, pattern, Idle::NoTool, &names))
-        });
+        let (server, names) = (&self.server, tool_names(snapshot));
+        let mut idle: Vec<IdlePattern> =
+            self.tools.iter().flatten().filter_map(|pattern| self.idle_among(pattern, &names)).collect();
+        idle.extend(self.unmatched("exclude", &self.exclude, &names));
+        idle.extend(self.unmatched("approve", &server.approve, &names));
+        idle.extend(self.unmatched("remote_use", &server.remote_use, &names));
         let prompts: Vec<&str> = snapshot.prompts.iter().filter_map(name_of).collect();
-        let unused = |pattern: &&String| !prompts.iter().any(|name| matches_glob(positive(pattern), name));
-        let idle_prompts = self.server.prompts.iter().flatten().filter(unused);
-        let idle_prompts = idle_prompts.map(|pattern| self.idle("prompts", pattern, Idle::NoPrompt, &prompts));
-        let policies = self.server.policies.iter().flat_map(|rule| self.idle_in(rule, snapshot));
-        let mut idle: Vec<IdlePattern> = tools.chain(others).chain(idle_prompts).chain(policies).collect();
+        idle.extend(self.unmatched("prompts", server.prompts.iter().flatten(), &prompts));
+        idle.extend(server.policies.iter().flat_map(|rule| self.idle_in(rule, snapshot)));
         if idle.is_empty() && !names.is_empty() && !names.iter().any(|name| self.selects(name)) {
             let all = self.exclude.join("`, `");
-            let first = self.exclude.first().map(|first| self.server.places.of(&format!("exclude/{first}")));
+            let first = self.exclude.first().map(|first| server.places.of(&format!("exclude/{first}")));
             let all = self.idle("exclude", &all, Idle::Excluded, &names);
             idle.push(IdlePattern { place: first.unwrap_or_default(), ..all });
         }
@@ -127,8 +121,7 @@ impl Options {
     /// Returns why an additional pattern of `exclude` would exclude nothing or everything, if so.
     pub(crate) fn idle_exclude(&self, pattern: &str, snapshot: &Snapshot) -> Option<IdlePattern> {
         let names = tool_names(snapshot);
-        let unused = !names.iter().any(|name| matches_glob(positive(pattern), name));
-        if unused {
+        if !names_any(pattern, &names) {
             return Some(self.idle("exclude", pattern, Idle::NoTool, &names));
         }
         let mut exclude = self.exclude.clone();
@@ -137,11 +130,19 @@ impl Options {
         (!left).then(|| self.idle("exclude", pattern, Idle::Excluded, &names))
     }
 
+    /// Returns those patterns that match no name.
+    fn unmatched<'p, P>(&self, key: &'static str, patterns: P, names: &[&str]) -> Vec<IdlePattern>
+    where
+        P: IntoIterator<Item = &'p String>,
+    {
+        let reason = if key == "prompts" { Idle::NoPrompt } else { Idle::NoTool };
+        let unmatched = patterns.into_iter().filter(|pattern| !names_any(pattern, names));
+        unmatched.map(|pattern| self.idle(key, pattern, reason, names)).collect()
+    }
+
     /// Returns the tools and arguments of a policy that are not there.
     fn idle_in(&self, rule: &PolicyRule, snapshot: &Snapshot) -> Vec<IdlePattern> {
-        let names = tool_names(snapshot);
-        let unused = |pattern: &&String| !names.iter().any(|name| matches_glob(positive(pattern), name));
-        let tools = rule.tools.iter().filter(unused).map(|pattern| self.idle("policy", pattern, Idle::NoTool, &names));
+        let tools = self.unmatched("policy", &rule.tools, &tool_names(snapshot));
         let schemas =
             snapshot.tools.iter().filter(|tool| name_of(tool).is_some_and(|name| matches_globs(&rule.tools, name)));
         let declared = schemas.map(|tool| tool.get("inputSchema").and_then(Value::as_object).map(declared_arguments));
@@ -151,13 +152,13 @@ impl Options {
         let known: Vec<&str> = declared.iter().flatten().map(String::as_str).collect();
         let unknown = rule.when.keys().filter(|argument| !is_open && !known.contains(&&*first_name(argument)));
         let arguments = unknown.map(|argument| self.idle("policy", argument, Idle::NoArgument, &known));
-        let tools = tools.map(|idle| (format!("tools/{}", idle.pattern), idle));
+        let tools = tools.into_iter().map(|idle| (format!("tools/{}", idle.pattern), idle));
         let arguments = arguments.map(|idle| (format!("when/{}", idle.pattern), idle));
         tools.chain(arguments).map(|(key, idle)| IdlePattern { place: rule.place(&key), ..idle }).collect()
     }
 
     fn idle_among(&self, pattern: &str, names: &[&str]) -> Option<IdlePattern> {
-        let matching: Vec<&str> = names.iter().copied().filter(|name| matches_glob(positive(pattern), name)).collect();
+        let matching: Vec<&str> = names.iter().copied().filter(|name| names_any(pattern, &[*name])).collect();
         let takes_away = pattern.starts_with('!') && !matching.is_empty();
         if takes_away || matching.iter().any(|name| self.selects(name)) {
             return None;

@@ -47,14 +47,13 @@ fn line_literal(line: &str) -> Literal {
 }
 
 impl Docs {
-    /// Appends paragraphs of the generator.
-    pub(super) fn and(mut self, paragraphs: &[String]) -> Self {
-        for paragraph in paragraphs {
-            if !self.lines.is_empty() {
-                self.lines.push(String::new());
-            }
-            self.lines.push(paragraph.clone());
+    /// Appends a paragraph, if it has lines.
+    pub(super) fn and(mut self, paragraph: impl IntoIterator<Item = String>) -> Self {
+        let mut paragraph = paragraph.into_iter().peekable();
+        if !self.lines.is_empty() && paragraph.peek().is_some() {
+            self.lines.push(String::new());
         }
+        self.lines.extend(paragraph);
         self
     }
 
@@ -68,13 +67,9 @@ impl Docs {
     }
 }
 
-pub(crate) fn lines(lines: Vec<String>) -> Docs {
-    Docs { lines, is_deprecated: false }
-}
-
-/// Returns a line about a value of the server, as code.
-pub(super) fn literal(text: &str) -> Docs {
-    lines(vec![code(text)])
+/// Returns documentation of one paragraph.
+pub(crate) fn lines(paragraph: impl IntoIterator<Item = String>) -> Docs {
+    Docs::default().and(paragraph)
 }
 
 /// Formats text as inline code.
@@ -99,33 +94,23 @@ pub(super) fn of_schemas(
     let first = |texts: &mut dyn Iterator<Item = &str>| {
         texts.map(sanitized).find(|lines| lines.iter().any(|line| !line.is_empty()))
     };
-    let mut said = first(&mut texts("description"))
+    let said = first(&mut texts("description"))
         .or_else(|| first(&mut texts("title").filter(|title| !names.iter().any(|name| is_in_name(title, name)))))
         .unwrap_or_else(|| vec![sentence(&fallback())]);
-    said.extend(listed(&sources));
-    lines(said).deprecated(schemas.is_deprecated(ids))
+    lines(said).and(facts(&sources)).deprecated(schemas.is_deprecated(ids))
 }
 
 /// Returns the facts of the root schema that types do not express, after the documentation of its tool.
 pub(super) fn facts_of(schemas: &Schemas<'_>, ids: &[SchemaId]) -> Vec<String> {
-    let sources: Vec<&Map<String, Value>> = ids.iter().flat_map(|id| schemas.described_by(*id)).collect();
-    listed(&sources)
-}
-
-fn listed(sources: &[&Map<String, Value>]) -> Vec<String> {
-    let mut lines: Vec<String> = facts(sources).into_iter().map(|(name, value)| format!("- {name}: {value}")).collect();
-    if !lines.is_empty() {
-        lines.insert(0, String::new());
-    }
-    lines
+    facts(&ids.iter().flat_map(|id| schemas.described_by(*id)).collect::<Vec<_>>())
 }
 
 fn sentence(text: &str) -> String {
     if text.ends_with('.') { text.to_owned() } else { format!("{text}.") }
 }
 
-/// Returns the facts that types do not express: defaults, bounds, patterns, formats, examples.
-fn facts(sources: &[&Map<String, Value>]) -> Vec<(&'static str, String)> {
+/// Returns a list of the facts that types do not express: defaults, bounds, patterns, formats, examples.
+fn facts(sources: &[&Map<String, Value>]) -> Vec<String> {
     const KEYWORDS: &[(&str, &str)] = &[
         ("default", "default"),
         ("format", "format"),
@@ -179,7 +164,7 @@ fn facts(sources: &[&Map<String, Value>]) -> Vec<(&'static str, String)> {
                 }
                 other => code(&other.to_string()),
             };
-            Some((*name, text)).filter(|(_, text)| !text.is_empty())
+            (!text.is_empty()).then(|| format!("- {name}: {text}"))
         })
         .collect()
 }

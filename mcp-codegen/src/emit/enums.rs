@@ -37,9 +37,9 @@ impl TypeEmitter<'_, '_> {
         order: &[Standard],
         implement: TokenStream,
     ) -> TokenStream {
-        let (private, name, docs) = (self.private, self.name(id), self.type_doc(id, &[]).and(&always(wires)));
+        let (private, name, docs) = (self.private, self.name(id), self.type_doc(id).and(always(wires)));
         let variants = variants(wires, enumeration);
-        let described = wires.iter().map(|wire| docs::literal(wire));
+        let described = wires.iter().map(|wire| docs::lines([docs::code(wire)]));
         let allow = lints(wires.len());
         let other = matches!(enumeration, Enumeration::Open).then(|| ident(OTHER));
         let mut has = order.to_vec();
@@ -89,11 +89,8 @@ fn variants(wires: &[&str], enumeration: Enumeration) -> Vec<Ident> {
 }
 
 /// Describes a constant.
-fn always(wires: &[&str]) -> Vec<String> {
-    match wires {
-        [only] => vec![format!("Always {}.", docs::code(only))],
-        _ => Vec::new(),
-    }
+fn always(wires: &[&str]) -> Option<String> {
+    if let [only] = wires { Some(format!("Always {}.", docs::code(only))) } else { None }
 }
 
 /// Returns attributes for lints, because the server's names may share a prefix.

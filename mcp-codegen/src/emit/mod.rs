@@ -104,8 +104,8 @@ impl TypeEmitter<'_, '_> {
     }
 
     /// Returns the documentation of a type: by its schema, or else by its place.
-    fn type_doc(&self, id: ShapeId, more: &[String]) -> docs::Docs {
-        let docs = match self.schema.types.get(&id).map(|named| &named.spot) {
+    fn type_doc(&self, id: ShapeId) -> docs::Docs {
+        match self.schema.types.get(&id).map(|named| &named.spot) {
             Some(None) => {
                 let schemas = &self.schema.document.schemas;
                 self.root_doc.clone().deprecated(schemas.is_deprecated(self.schema.origin(id)))
@@ -116,7 +116,6 @@ impl TypeEmitter<'_, '_> {
                 docs::of_schemas(&self.schema.document.schemas, self.schema.origin(id), &names, fallback)
             }
             None => docs::Docs::default(),
-        };
-        docs.and(more)
+        }
     }
 }

@@ -189,7 +189,7 @@ fn call(plan: &Plan<'_>, krate: &TokenStream, private: &TokenStream) -> TokenStr
         quote!(Some(#place) => #private::read_arguments(&arguments).map(Self::#variant),)
     });
     let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.params)).collect();
-    let described = plan.tools.iter().map(|tool| docs::literal(tool.wire).deprecated(tool.is_deprecated()));
+    let described = plan.tools.iter().map(|tool| docs::lines([docs::code(tool.wire)]).deprecated(tool.is_deprecated()));
     quote! {
         #doc
         #[derive(Clone, Debug, PartialEq)]

@@ -45,23 +45,20 @@ impl Offer<'_> {
     /// Emits the type of the parameters, and the handler.
     fn items(&self, plan: &Plan<'_>, options: &Options, tokens: &mut TokenStream) {
         let (krate, private) = (&options.crate_path, &options.private_path());
-        self.params(plan, private, tokens);
-        let doc = self.doc();
-        let [handler, params] = [&self.idents.handler, &self.idents.params].map(|name| ident(name));
-        tokens.extend(match &self.kind {
+        let ([capability, argument, result], about) = self.words();
+        let params = ident(&self.idents.params);
+        let (lead, call) = match &self.kind {
             OfferKind::Prompt(_) => {
                 let name = self.wire;
-                quote! {
-                    #doc
-                    pub async fn #handler(
-                        client: &impl #krate::GetPrompt,
-                        arguments: #params,
-                    ) -> Result<#krate::PromptResult, CallError> {
-                        #private::get_prompt(client, SERVER.name, #name, &arguments).await
-                    }
-                }
+                ("Arguments of the prompt", quote!(#private::get_prompt(client, SERVER.name, #name, &arguments)))
             }
-            OfferKind::Template { uri_template, .. } => quote! {
+            OfferKind::Template { .. } => {
+                ("The variables of", quote!(#private::read_resource(client, SERVER.name, variables.uri()?)))
+            }
+        };
+        self.params(plan, docs::lines([format!("{lead} {about}.")]).and(self.said.iter().cloned()), private, tokens);
+        if let OfferKind::Template { uri_template, .. } = &self.kind {
+            tokens.extend(quote! {
                 impl #params {
                     /// The URI, with every value percent-encoded as RFC 6570 says.
                     ///
@@ -71,28 +68,33 @@ impl Offer<'_> {
                         #private::fill_in(SERVER.name, #uri_template, self)
                     }
                 }
-
-                #doc
-                pub async fn #handler(
-                    client: &impl #krate::ReadResource,
-                    variables: #params,
-                ) -> Result<#krate::ResourceResult, CallError> {
-                    #private::read_resource(client, SERVER.name, variables.uri()?).await
-                }
-            },
+            });
+        }
+        let (doc, handler) = (self.doc(), ident(&self.idents.handler));
+        tokens.extend(quote! {
+            #doc
+            pub async fn #handler(
+                client: &impl #krate::#capability,
+                #argument: #params,
+            ) -> Result<#krate::#result, CallError> {
+                #call.await
+            }
         });
     }
 
+    /// Returns the trait, the argument and the result of its handler, and its description as code.
+    fn words(&self) -> ([Ident; 3], String) {
+        let (words, about) = match &self.kind {
+            OfferKind::Prompt(_) => (["GetPrompt", "arguments", "PromptResult"], self.wire),
+            OfferKind::Template { uri_template, .. } => {
+                (["ReadResource", "variables", "ResourceResult"], *uri_template)
+            }
+        };
+        (words.map(ident), docs::code(about))
+    }
+
     /// Emits the type of the parameters.
-    fn params(&self, plan: &Plan<'_>, private: &TokenStream, tokens: &mut TokenStream) {
-        let mut lines = vec![match &self.kind {
-            OfferKind::Prompt(_) => format!("Arguments of the prompt {}.", docs::code(self.wire)),
-            OfferKind::Template { uri_template, .. } => format!("The variables of {}.", docs::code(uri_template)),
-        }];
-        if !self.said.is_empty() {
-            lines.push(String::new());
-            lines.extend(self.said.iter().cloned());
-        }
+    fn params(&self, plan: &Plan<'_>, root_doc: docs::Docs, private: &TokenStream, tokens: &mut TokenStream) {
         let nobody = &mut Reporter::new("", 0, "");
         let mut schema = SchemaPlan::new(&self.schema, Role::Input, &self.idents.params, &[], false, nobody);
         let root = schema.document.root;
@@ -100,18 +102,15 @@ impl Offer<'_> {
             schema.builders.insert(root, self.idents.builder.clone());
         }
         let types = TypeEmitter::new(&schema, plan, private);
-        TypeEmitter { root_doc: docs::lines(lines), extra_derives: &Derives::default(), ..types }.types(tokens);
+        TypeEmitter { root_doc, extra_derives: &Derives::default(), ..types }.types(tokens);
     }
 
     fn doc(&self) -> docs::Docs {
         let does = match &self.kind {
-            OfferKind::Prompt(_) => format!("Gets the prompt {}.", docs::code(self.wire)),
-            OfferKind::Template { uri_template, .. } => format!("Reads the resource {}.", docs::code(uri_template)),
+            OfferKind::Prompt(_) => "Gets the prompt",
+            OfferKind::Template { .. } => "Reads the resource",
         };
-        docs::lines(match &self.summary {
-            Some(summary) => vec![summary.clone(), String::new(), does],
-            None => vec![does],
-        })
+        docs::lines(self.summary.clone()).and([format!("{does} {}.", self.words().1)])
     }
 
     fn spec(&self, krate: &TokenStream) -> TokenStream {
@@ -134,13 +133,9 @@ impl Offer<'_> {
 
     /// Returns the method of the client type.
     fn method(&self, krate: &TokenStream) -> TokenStream {
-        let (argument, result) = match &self.kind {
-            OfferKind::Prompt(_) => ("arguments", "PromptResult"),
-            OfferKind::Template { .. } => ("variables", "ResourceResult"),
-        };
+        let ([_, argument, result], _) = self.words();
         let OfferIdents { method, handler, params, .. } = &self.idents;
-        let [method, handler, params, argument, result] =
-            [method.as_str(), handler, params, argument, result].map(ident);
+        let [method, handler, params] = [method, handler, params].map(|name| ident(name));
         let doc = self.doc();
         quote! {
             #doc

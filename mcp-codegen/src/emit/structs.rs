@@ -67,8 +67,8 @@ impl TypeEmitter<'_, '_> {
                 }),
             })
             .collect();
-        let demands: Vec<String> = object.require_any.iter().map(|sets| demand(sets)).collect();
-        let docs = self.type_doc(id, &demands);
+        let demands = object.require_any.iter().map(|sets| demand(sets));
+        let docs = demands.fold(self.type_doc(id), |docs, demand| docs.and([demand]));
         let derives = self.derives(id);
         let has_default = !members.iter().any(Member::is_asked_for);
         let default = has_default.then(|| quote!(, Default));

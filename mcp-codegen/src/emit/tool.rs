@@ -21,7 +21,7 @@ impl ToolPlan<'_> {
         TypeEmitter { replacement: replaced.input.as_ref(), root_doc: self.params_doc(), ..types }.types(tokens);
         if let Some(schema) = &self.output {
             let root_doc = docs::lines(vec![format!("Structured result of {}.", docs::code(self.wire))]);
-            let root_doc = root_doc.and(&self.output_said().into_iter().collect::<Vec<_>>());
+            let root_doc = root_doc.and(self.output_said());
             let types = TypeEmitter::new(schema, plan, private);
             TypeEmitter { replacement: replaced.output.as_ref(), root_doc, ..types }.types(tokens);
         }
@@ -149,49 +149,31 @@ impl ToolPlan<'_> {
     }
 
     fn params_doc(&self) -> docs::Docs {
-        let mut lines = vec![format!("Parameters of {}.", docs::code(self.wire))];
-        if self.declared.input.is_some() {
-            lines.push(String::new());
-            lines.push("An override changes what the server declares of them.".to_owned());
-        }
-        if let Some(viewed) = self.declared.viewed {
-            let names = |names: Vec<&str>| names.into_iter().map(docs::code).collect::<Vec<_>>().join(", ");
-            let hidden: Vec<&str> = viewed.view.hidden_arguments().collect();
-            if !hidden.is_empty() {
-                lines.push(String::new());
-                lines.push(format!("The configuration decides about {}.", names(hidden)));
-            }
-        }
-        if !self.said.is_empty() {
-            lines.push(String::new());
-            lines.extend(self.said.iter().cloned());
-        }
-        lines.extend(docs::facts_of(&self.input.document.schemas, self.input.origin(self.input.document.root)));
-        let said = |(hint, value): (Hint, bool)| {
+        let viewed = self.declared.viewed;
+        let overridden =
+            self.declared.input.map(|_| "An override changes what the server declares of them.".to_owned());
+        let hidden: Vec<String> =
+            viewed.iter().flat_map(|viewed| viewed.view.hidden_arguments()).map(docs::code).collect();
+        let hidden = (!hidden.is_empty()).then(|| format!("The configuration decides about {}.", hidden.join(", ")));
+        let is_changed = viewed.is_some_and(|viewed| !viewed.view.hints.is_empty());
+        let whose = if is_changed { "Hints" } else { "The server says" };
+        let hint = |(hint, value): (Hint, bool)| {
             format!("{}: {}", hint.name().replace('_', "-"), if value { "yes" } else { "no" })
         };
-        let hints: Vec<String> = self.hints().map(said).collect();
-        if !hints.is_empty() {
-            lines.push(String::new());
-            let whose = if self.declared.viewed.is_some_and(|viewed| !viewed.view.hints.is_empty()) {
-                "Hints"
-            } else {
-                "The server says"
-            };
-            lines.push(format!("{whose}: {}.", hints.join(", ")));
-        }
-        docs::lines(lines)
+        let hints: Vec<String> = self.hints().map(hint).collect();
+        docs::lines([format!("Parameters of {}.", docs::code(self.wire))])
+            .and(overridden)
+            .and(hidden)
+            .and(self.said.iter().cloned())
+            .and(docs::facts_of(&self.input.document.schemas, self.input.origin(self.input.document.root)))
+            .and((!hints.is_empty()).then(|| format!("{whose}: {}.", hints.join(", "))))
     }
 
     /// Returns a short description of the method; the parameters have the whole description.
     fn call_doc(&self) -> docs::Docs {
-        let call = format!("Calls {}.", docs::code(self.wire));
-        let lines = match &self.summary {
-            Some(summary) if self.wire == self.idents.method => vec![summary.clone()],
-            Some(summary) => vec![summary.clone(), String::new(), call],
-            None => vec![call],
-        };
-        docs::lines(lines).deprecated(self.is_deprecated())
+        let says_so = self.summary.is_some() && self.wire == self.idents.method;
+        let call = (!says_so).then(|| format!("Calls {}.", docs::code(self.wire)));
+        docs::lines(self.summary.clone()).and(call).deprecated(self.is_deprecated())
     }
 
     /// Returns `true` if the server says not to use the tool any more: MCP has no word for it, but the schema of its

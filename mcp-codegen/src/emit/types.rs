@@ -91,7 +91,7 @@ impl TypeEmitter<'_, '_> {
     /// Emits a type with one public field, for a value without a named type.
     pub(super) fn newtype(&self, id: ShapeId, inner: Slot) -> TokenStream {
         let name = self.name(id);
-        let docs = self.type_doc(id, &[]);
+        let docs = self.type_doc(id);
         let derives = self.derives(id);
         let asked = self.asked(id, &[]);
         let held = self.held_type(id, inner.shape);
@@ -111,7 +111,7 @@ impl TypeEmitter<'_, '_> {
     /// Emits a newtype for a string, a number or a list that only holds valid values.
     pub(super) fn checked(&self, id: ShapeId, checks: &Value) -> TokenStream {
         let (private, name) = (self.private, self.name(id));
-        let docs = self.type_doc(id, &[]);
+        let docs = self.type_doc(id);
         if let Shape::List(item) = self.schema.document.shapes.get(id) {
             let (derives, item) = (self.derives(id), self.slot_type(*item));
             let asked = self.asked(id, &[]);

@@ -17,7 +17,7 @@ const MANY_KEYS: usize = 4;
 impl TypeEmitter<'_, '_> {
     pub(super) fn union_type(&self, id: ShapeId, union: &UnionShape) -> TokenStream {
         let name = self.name(id);
-        let docs = self.type_doc(id, &[]);
+        let docs = self.type_doc(id);
         let derives = self.derives(id);
         let asked = self.asked(id, &[]);
         let labels = branch_labels(union);

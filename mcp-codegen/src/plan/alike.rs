@@ -81,11 +81,9 @@ pub(super) struct AlikeTypes {
 
 impl AlikeTypes {
     pub(super) fn new(tools: &[ToolPlan<'_>]) -> Self {
-        let schemas: Vec<(usize, &SchemaPlan<'_>)> = tools
-            .iter()
-            .enumerate()
-            .flat_map(|(tool, plan)| plan.schemas().map(move |schema| (tool, schema)))
-            .collect();
+        let plans = tools.iter().enumerate();
+        let schemas = plans.flat_map(|(tool, plan)| plan.schemas().map(move |schema| (tool, schema)));
+        let schemas: Vec<(usize, &SchemaPlan<'_>)> = schemas.collect();
         let documents: Vec<_> = schemas.iter().map(|(_, schema)| &schema.document).collect();
         let alike = Alike::new(&documents);
         let mut members: HashMap<Class, Vec<TypeAt>> = HashMap::new();
@@ -93,12 +91,9 @@ impl AlikeTypes {
         for (place, (tool, schema)) in schemas.into_iter().enumerate() {
             let role = schema.document.role;
             documents.insert((tool, role), place);
-            let types = schema.types.keys().filter(|id| !schema.checks.contains_key(id));
-            let mut shapes: Vec<ShapeId> = types.copied().collect();
-            shapes.sort_unstable();
-            for shape in shapes {
-                if let Some(class) = alike.class(place, shape) {
-                    members.entry(class).or_default().push(TypeAt { tool, role, shape });
+            for shape in schema.types.keys().filter(|id| !schema.checks.contains_key(id)) {
+                if let Some(class) = alike.class(place, *shape) {
+                    members.entry(class).or_default().push(TypeAt { tool, role, shape: *shape });
                 }
             }
         }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::fmt::Write;
 
+use mcp_bindgen_model::pointer_segment;
 use mcp_bindgen_schema::{Document, SchemaId, Shape, ShapeId, Slot, Unknown};
 
 use serde_json::Value;
@@ -35,64 +35,39 @@ impl NamedType {
 }
 
 /// The place of a type in the one that holds it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Spot {
     pub(crate) holder: ShapeId,
     /// The property, or the branch.
     pub(crate) label: String,
-    step: Step,
-    /// The lists, maps and tuples in between.
-    containers: Vec<Container>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    Field,
-    Extra,
-    Branch,
-    Value,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Container {
-    List,
-    Map,
-    Tuple(usize),
+    /// The way there. `~` precedes `0` or `1` in a key, so a key never looks like the other steps.
+    path: String,
+    /// The number of its steps.
+    depth: usize,
+    /// The end of the names of types here: of the lists, maps and tuples in between.
+    ending: String,
 }
 
 /// The wire keys that lead to a type, from the root or from its definition: how many, and as text.
 pub(crate) type WirePath = (usize, String);
 
+/// The beginning of the path of a branch.
+const BRANCH: &str = "/~or/";
+
 impl Spot {
-    fn path(&self, path: &mut String) {
-        let escaped = mcp_bindgen_model::pointer_segment(&self.label);
-        // `~` precedes `0` or `1` in a key, so a key never looks like the other steps.
-        let _ = match self.step {
-            Step::Field => write!(path, "/{escaped}"),
-            Step::Extra => write!(path, "/~extra"),
-            Step::Branch => write!(path, "/~or/{escaped}"),
-            Step::Value => write!(path, "/~value"),
-        };
-        for container in &self.containers {
-            let _ = match container {
-                Container::List => write!(path, "/~item"),
-                Container::Map => write!(path, "/~any"),
-                Container::Tuple(index) => write!(path, "/~at/{index}"),
-            };
-        }
+    fn new(holder: ShapeId, label: &str, path: String) -> Self {
+        Self { holder, label: label.to_owned(), path, depth: 1, ending: String::new() }
+    }
+
+    /// Returns the spot inside a list, a map or a tuple here.
+    fn inside(&self, step: &str, ending: &str) -> Self {
+        let (path, ending) = (format!("{}{step}", self.path), format!("{}{ending}", self.ending));
+        Self { path, ending, depth: self.depth + 1, ..self.clone() }
     }
 
     /// Returns the name of a type here, in a holder of this name.
     fn name(&self, holder: &str) -> String {
-        let mut name = format!("{holder}{}", Style::Pascal.apply(&self.label));
-        for container in &self.containers {
-            let _ = match container {
-                Container::List => write!(name, "Item"),
-                Container::Map => write!(name, "Value"),
-                Container::Tuple(index) => write!(name, "{}", index + 1),
-            };
-        }
-        name
+        format!("{holder}{}{}", Style::Pascal.apply(&self.label), self.ending)
     }
 }
 
@@ -145,8 +120,8 @@ pub(super) fn wire_path(types: &BTreeMap<ShapeId, NamedType>, id: ShapeId) -> Wi
         spots.push(spot);
         named = types.get(&spot.holder);
     }
-    let depth = usize::from(!text.is_empty()) + spots.iter().map(|spot| 1 + spot.containers.len()).sum::<usize>();
-    spots.iter().rev().for_each(|spot| spot.path(&mut text));
+    let depth = usize::from(!text.is_empty()) + spots.iter().map(|spot| spot.depth).sum::<usize>();
+    spots.iter().rev().for_each(|spot| text.push_str(&spot.path));
     (depth, text)
 }
 
@@ -168,7 +143,7 @@ impl<'n> Naming<'n, '_> {
     fn settle(&mut self, id: ShapeId, root_name: &str) {
         let Some((spot, _)) = self.spots.remove(&id) else { return };
         // A branch is a type of its own beside the definition that it comes from.
-        let is_branch = matches!(spot.step, Step::Branch) && spot.containers.is_empty();
+        let is_branch = spot.path.starts_with(BRANCH) && spot.depth == 1;
         let definition = if is_branch { None } else { definition(self.document, id) };
         let (name, definition) = match definition {
             Some((name, pointer)) => (format!("{root_name}{}", Style::Pascal.apply(&name)), Some(pointer.to_owned())),
@@ -182,27 +157,27 @@ impl<'n> Naming<'n, '_> {
     fn below(&mut self, holder: ShapeId) {
         let document = self.document;
         let own = document.shapes.origin(holder);
-        let spot = |label: &str, step| Spot { holder, label: label.to_owned(), step, containers: Vec::new() };
         match document.shapes.get(holder) {
             Shape::Struct(object) => {
-                let fields = object.fields.iter().filter(|field| self.needs_name(field.slot)).collect::<Vec<_>>();
-                for field in fields {
-                    self.place(field.slot.shape, spot(&field.wire, Step::Field), &field.schemas);
+                for field in object.fields.iter().filter(|field| self.needs_name(field.slot)).collect::<Vec<_>>() {
+                    let path = format!("/{}", pointer_segment(&field.wire));
+                    self.place(field.slot.shape, &Spot::new(holder, &field.wire, path), &field.schemas);
                 }
                 if let Unknown::Keep(slot) = object.unknown {
-                    self.place(slot.shape, spot("extra", Step::Extra), own);
+                    self.place(slot.shape, &Spot::new(holder, "extra", "/~extra".to_owned()), own);
                 }
             }
             Shape::List(item) => {
-                let spot = spot("", Step::Value);
-                self.place(item.shape, Spot { containers: vec![Container::List], ..spot }, own);
+                let spot = Spot::new(holder, "", "/~value".to_owned());
+                self.place(item.shape, &spot.inside("/~item", "Item"), own);
             }
             Shape::Union(union) => {
                 for (branch, label) in union.branches.iter().zip(branch_labels(union)) {
-                    self.place(branch.shape, spot(&label, Step::Branch), own);
+                    let path = format!("{BRANCH}{}", pointer_segment(&label));
+                    self.place(branch.shape, &Spot::new(holder, &label, path), own);
                 }
             }
-            Shape::Named(inner) => self.place(inner.shape, spot("value", Step::Value), own),
+            Shape::Named(inner) => self.place(inner.shape, &Spot::new(holder, "value", "/~value".to_owned()), own),
             _ => {}
         }
     }
@@ -214,21 +189,18 @@ impl<'n> Naming<'n, '_> {
     }
 
     /// Records the types in a spot: the type itself, or those inside an unnamed container.
-    fn place(&mut self, id: ShapeId, spot: Spot, schemas: &'n [SchemaId]) {
-        let inside = |container: Container| {
-            let containers = spot.containers.iter().copied().chain([container]).collect();
-            Spot { label: spot.label.clone(), containers, ..spot }
-        };
+    fn place(&mut self, id: ShapeId, spot: &Spot, schemas: &'n [SchemaId]) {
         match self.document.shapes.get(id) {
-            shape if shape.is_named() || self.checks.contains_key(&id) => self.find(id, spot, schemas),
-            Shape::List(Slot { shape, .. }) => self.place(*shape, inside(Container::List), schemas),
-            Shape::Map(Slot { shape, .. }) => self.place(*shape, inside(Container::Map), schemas),
+            shape if shape.is_named() || self.checks.contains_key(&id) => self.find(id, spot.clone(), schemas),
+            Shape::List(Slot { shape, .. }) => self.place(*shape, &spot.inside("/~item", "Item"), schemas),
+            Shape::Map(Slot { shape, .. }) => self.place(*shape, &spot.inside("/~any", "Value"), schemas),
             Shape::Tuple(items) | Shape::Prefixed(items, _) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.place(item.shape, inside(Container::Tuple(index)), schemas);
+                    let spot = spot.inside(&format!("/~at/{index}"), &(index + 1).to_string());
+                    self.place(item.shape, &spot, schemas);
                 }
                 if let Shape::Prefixed(_, Some(rest)) = self.document.shapes.get(id) {
-                    self.place(rest.shape, inside(Container::List), schemas);
+                    self.place(rest.shape, &spot.inside("/~item", "Item"), schemas);
                 }
             }
             _ => {}
@@ -278,6 +250,6 @@ fn rank(
     };
     let is_reference = !schemas.iter().any(|schema| is_below(pointer(schema)));
     let (depth, mut path) = wire_path(types, spot.holder);
-    spot.path(&mut path);
-    (is_reference, (depth + 1 + spot.containers.len(), path))
+    path.push_str(&spot.path);
+    (is_reference, (depth + spot.depth, path))
 }

@@ -35,21 +35,14 @@ impl<'s> KnownServer<'s> {
         self.plan.tools.iter().any(|tool| tool.idents.prefixed == prefixed)
     }
 
-    fn tool(&self, wire: &str) -> Option<&ToolPlan<'s>> {
-        self.plan.tools.iter().find(|tool| tool.wire == wire)
-    }
-
-    fn add_to(&self, tools: &mut Tools) {
-        tools.add_server(&self.options.server.name);
-        for tool in &self.plan.tools {
-            tools.add(&self.options.server.name, tool.wire, &tool.idents.prefixed, tool.input_schema);
-        }
+    pub(super) fn name(&self) -> &'s str {
+        &self.options.server.name
     }
 
     /// Describes a tool that the server has, and that the configuration leaves out.
     fn left_out(&self, target: &Target) -> Option<String> {
         let name = match target {
-            Target::Tool { server, tool } if *server == self.options.server.name => {
+            Target::Tool { server, tool } if server == self.name() => {
                 let names = self.snapshot.tools.iter().filter_map(|tool| tool.get("name")?.as_str());
                 names.into_iter().find(|name| name == tool)?.to_owned()
             }
@@ -63,9 +56,8 @@ impl<'s> KnownServer<'s> {
             }
             _ => return None,
         };
-        let server = &self.options.server.name;
-        let key = self.options.left_out_by(&name)?;
-        Some(format!("tool `{}` of server `{server}` is excluded by `{key}` in the configuration", printable(&name)))
+        let (key, server, name) = (self.options.left_out_by(&name)?, self.name(), printable(&name));
+        Some(format!("tool `{name}` of server `{server}` is excluded by `{key}` in the configuration"))
     }
 }
 
@@ -99,16 +91,11 @@ pub(super) struct Field {
 
 impl Field {
     pub(super) fn said(&self) -> String {
-        let arguments: Vec<String> = self
-            .arguments
-            .iter()
-            .map(|(tool, argument)| format!("{} of {}", docs::code(argument), docs::code(tool)))
-            .collect();
-        let name = docs::code(&self.name);
-        if arguments.is_empty() {
-            return format!("The variable {name}.");
-        }
-        format!("The variable {name}: {}.", arguments.join(", "))
+        let argument =
+            |(tool, argument): &(String, String)| format!("{} of {}", docs::code(argument), docs::code(tool));
+        let arguments: Vec<String> = self.arguments.iter().map(argument).collect();
+        let more = if arguments.is_empty() { "" } else { ": " };
+        format!("The variable {}{more}{}.", docs::code(&self.name), arguments.join(", "))
     }
 }
 
@@ -120,10 +107,15 @@ impl Script {
     /// The faults, in the order of the text: at most twenty.
     pub fn check<'s>(&self, servers: &'s [KnownServer<'s>], unread: &[&str]) -> Result<Checked<'s>, Vec<Fault>> {
         let mut tools = Tools::new();
-        servers.iter().for_each(|server| server.add_to(&mut tools));
+        for server in servers {
+            tools.add_server(server.name());
+            for tool in &server.plan.tools {
+                tools.add(server.name(), tool.wire, &tool.idents.prefixed, tool.input_schema);
+            }
+        }
         let mut faults = Vec::new();
         let mut called: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        let mut uses = Uses::default();
+        let mut uses = BTreeMap::new();
         for (place, action) in self.actions() {
             if faults.len() >= MOST_FAULTS {
                 break;
@@ -132,7 +124,7 @@ impl Script {
                 Ok(tool) => {
                     faults.extend(tool.check(action, place));
                     called.entry(tool.server()).or_default().insert(tool.name());
-                    uses.add(tool, action);
+                    add_uses(&mut uses, tool, action);
                 }
                 Err(message) => {
                     let left_out = servers.iter().find_map(|server| server.left_out(&action.target));
@@ -145,14 +137,20 @@ impl Script {
             faults.truncate(MOST_FAULTS);
             return Err(faults);
         }
+        let tool = |known: &'s KnownServer<'s>, wire: &str| known.plan.tools.iter().find(|tool| tool.wire == wire);
         let used = servers.iter().filter_map(|known| {
-            let tools = called.get(known.options.server.name.as_str())?;
-            let tools = tools.iter().filter_map(|tool| known.tool(tool)).collect();
-            Some(UsedServer { known, tools })
+            let tools = called.get(known.name())?;
+            Some(UsedServer { known, tools: tools.iter().filter_map(|wire| tool(known, wire)).collect() })
         });
         let mut servers: Vec<UsedServer<'s>> = used.collect();
-        servers.sort_by(|one, other| one.known.options.server.name.cmp(&other.known.options.server.name));
-        Ok(Checked { servers, fields: self.variables().map(|name| uses.field(name, self.is_optional(name))).collect() })
+        servers.sort_by_key(|used| used.known.name());
+        let fields = self.variables().map(|name| {
+            let Uses { takes, arguments } = uses.remove(name).unwrap_or_default();
+            let only = takes.first().filter(|_| takes.len() == 1).copied();
+            let is_optional = self.is_optional(name);
+            Field { name: name.to_owned(), takes: only.unwrap_or(Takes::Json), is_optional, arguments }
+        });
+        Ok(Checked { fields: fields.collect(), servers })
     }
 }
 
@@ -162,7 +160,7 @@ impl Script {
         let mut named = BTreeMap::new();
         for known in servers {
             for tool in &known.plan.tools {
-                named.entry(tool.idents.prefixed.as_str()).or_insert((known.options.server.name.as_str(), tool.wire));
+                named.entry(tool.idents.prefixed.as_str()).or_insert((known.name(), tool.wire));
             }
         }
         let found = |target: &'s Target| match target {
@@ -180,18 +178,18 @@ impl Script {
 impl Checked<'_> {
     /// Returns the names of the servers whose tools are called, sorted.
     pub fn servers(&self) -> impl Iterator<Item = &str> {
-        self.servers.iter().map(|server| server.known.options.server.name.as_str())
+        self.servers.iter().map(|server| server.known.name())
     }
 
     /// Returns the called tools of a server, by their names there, sorted.
     pub fn tools<'c>(&'c self, server: &'c str) -> impl Iterator<Item = &'c str> {
-        let used = self.servers.iter().filter(move |used| used.known.options.server.name == server);
+        let used = self.servers.iter().filter(move |used| used.known.name() == server);
         used.flat_map(|used| used.tools.iter().map(|tool| tool.wire))
     }
 
     /// Returns the diagnostics about the tools of a server that are called.
     pub(crate) fn diagnostics(&self, server: &str) -> Diagnostics {
-        let Some(used) = self.servers.iter().find(|used| used.known.options.server.name == server) else {
+        let Some(used) = self.servers.iter().find(|used| used.known.name() == server) else {
             return Diagnostics::default();
         };
         let is_called = |name: &str| used.tools.iter().any(|tool| tool.wire == name);
@@ -211,32 +209,23 @@ fn unlooked_at(action: &Action, unread: &[&str]) -> String {
     }
 }
 
-/// The variables that are passed to tools as they are.
+/// The uses of a variable that is passed to tools as it is: the types that they take, and the arguments that it is, each
+/// with its tool.
 #[derive(Default)]
 struct Uses {
-    takes: BTreeMap<String, BTreeSet<Takes>>,
-    arguments: BTreeMap<String, BTreeSet<(String, String)>>,
+    takes: BTreeSet<Takes>,
+    arguments: BTreeSet<(String, String)>,
 }
 
-impl Uses {
-    fn add(&mut self, tool: &Tool, action: &Action) {
-        for (code, takes) in tool.passed(action) {
-            self.takes.entry(code.trim().to_owned()).or_default().insert(takes);
-        }
-        for argument in &action.arguments {
-            if let Term::Variable(code) = &argument.value {
-                let as_argument = (tool.name().to_owned(), argument.name.clone());
-                self.arguments.entry(code.trim().to_owned()).or_default().insert(as_argument);
-            }
-        }
+/// Adds the variables that an action passes to its tool.
+fn add_uses(uses: &mut BTreeMap<String, Uses>, tool: &Tool, action: &Action) {
+    for (code, takes) in tool.passed(action) {
+        uses.entry(code.trim().to_owned()).or_default().takes.insert(takes);
     }
-
-    fn field(&mut self, name: &str, is_optional: bool) -> Field {
-        let taken: Vec<Takes> = self.takes.remove(name).into_iter().flatten().collect();
-        let takes = match taken.as_slice() {
-            [takes] => *takes,
-            _ => Takes::Json,
-        };
-        Field { name: name.to_owned(), takes, is_optional, arguments: self.arguments.remove(name).unwrap_or_default() }
+    for argument in &action.arguments {
+        if let Term::Variable(code) = &argument.value {
+            let as_argument = (tool.name().to_owned(), argument.name.clone());
+            uses.entry(code.trim().to_owned()).or_default().arguments.insert(as_argument);
+        }
     }
 }

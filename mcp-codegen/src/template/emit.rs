@@ -70,7 +70,7 @@ pub(crate) fn names() -> TokenStream {
 }
 
 fn callers<'c>(servers: &'c [UsedServer<'c>]) -> Vec<Caller<'c>> {
-    let names: Vec<&str> = servers.iter().map(|server| server.known.options.server.name.as_str()).collect();
+    let names: Vec<&str> = servers.iter().map(|server| server.known.name()).collect();
     let fields = identifiers(Style::Snake, &names, &[], "client");
     let types = identifiers(Style::Pascal, &names, TYPES, "client");
     let constants = identifiers(Style::Snake, &names, CONSTANTS, "server");
@@ -143,7 +143,7 @@ fn clients(callers: &[Caller<'_>], krate: &TokenStream, private: &TokenStream) -
     let types: Vec<&Ident> = callers.iter().map(|caller| &caller.type_name).collect();
     let constants: Vec<&Ident> = callers.iter().map(|caller| &caller.constant).collect();
     let said = callers.iter().map(|caller| {
-        let (server, first) = (docs::code(&caller.server.known.options.server.name), "Calls the tools of the server");
+        let (server, first) = (docs::code(caller.server.known.name()), "Calls the tools of the server");
         docs::lines(vec![format!("{first} {server}.")])
     });
     let generics = (!types.is_empty()).then(|| quote!(<#(#types = #krate::Client),*>));
