@@ -27,10 +27,10 @@ pub(super) fn types_of(schema: &Value, name: &str, module: &str, options: &Optio
     let required: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
     let file: File = syn::parse2(tokens).map_err(|error| format!("its code does not parse: {error}"))?;
     let facts = root::describe(&file, &root, &required)?;
-    let module = format_ident!("{module}");
+    let (module, private) = (format_ident!("{module}"), &options.private_path());
     Ok(Replacement {
-        items: rewrite::module(file, &root, &facts, &options.private_path())?,
-        wrapped: facts.field_type("result", &module),
+        items: rewrite::module(file, &root, &facts.constructor(&root, private), private)?,
+        wrapped: facts.field_type("result", &module).map(|ty| rewrite::rewritten(ty, private)),
         root,
         module,
     })

@@ -4,16 +4,14 @@ use proc_macro2::{Group, Ident, Literal, Punct, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Expr, ExprLit, File, Item, ItemMod, Lit, LitStr, MetaNameValue};
 
-use super::root::Facts;
-
 /// The crates that the library exports for typify's code.
 const CRATES: [&str; 3] = ["serde", "serde_json", "regress"];
 
-/// Returns the contents of the module around the types.
+/// Returns the contents of the module around the types and the constructor `new`.
 pub(super) fn module(
     mut file: File,
     root: &Ident,
-    facts: &Facts,
+    new: &TokenStream,
     private: &TokenStream,
 ) -> Result<TokenStream, String> {
     let prelude = prelude();
@@ -34,7 +32,7 @@ pub(super) fn module(
         }
         attributes.push(syn::parse_quote!(#[serde(crate = #serde)]));
     }
-    let (types, new) = (rewritten(file.into_token_stream(), private), facts.constructor(root));
+    let types = rewritten(file.into_token_stream(), private);
     Ok(quote! {
         #prelude
         #[allow(unused_imports)]
@@ -55,7 +53,7 @@ fn prelude() -> TokenStream {
 }
 
 /// Makes code depend on the library only.
-fn rewritten(tokens: TokenStream, library: &TokenStream) -> TokenStream {
+pub(super) fn rewritten(tokens: TokenStream, library: &TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut rest = tokens.as_slice();
     let mut code = TokenStream::new();
@@ -114,8 +112,9 @@ fn functions(options: TokenStream, library: &TokenStream) -> TokenStream {
             names_function = key == "skip_serializing_if";
         }
         let text = syn::parse2::<LitStr>(token.clone().into()).ok().filter(|_| names_function);
-        let path = text.and_then(|text| text.value().parse::<TokenStream>().ok());
-        path.map_or(token, |path| Literal::string(&rewritten(path, library).to_string().replace(' ', "")).into())
+        let path = text.and_then(|text| text.value().parse::<TokenStream>().ok()).unwrap_or_default();
+        let (before, after) = (path.to_string(), rewritten(path, library).to_string());
+        if before == after { token } else { Literal::string(&after.replace(' ', "")).into() }
     };
     options.into_iter().map(moved).collect()
 }

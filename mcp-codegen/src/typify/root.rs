@@ -7,6 +7,7 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::{Field, Fields, File, Item, LitStr, Type};
 
+use super::rewrite::rewritten;
 use crate::names::STANDARD;
 
 /// clippy's limit for the arguments of a function.
@@ -87,16 +88,14 @@ impl Member {
 
 impl Facts {
     /// Emits `new`, with the required properties in the order of `required`.
-    pub(super) fn constructor(&self, root: &Ident) -> TokenStream {
+    pub(super) fn constructor(&self, root: &Ident, library: &TokenStream) -> TokenStream {
         let Some(fields) = &self.fields else { return TokenStream::new() };
         let mut required: Vec<&Member> = fields.iter().filter(|field| field.required.is_some()).collect();
         required.sort_by_key(|field| field.required);
-        let arguments =
-            required.iter().map(
-                |Member { name, ty, .. }| {
-                    if is_text(ty) { quote!(#name: impl Into<String>) } else { quote!(#name: #ty) }
-                },
-            );
+        let arguments = required.iter().map(|Member { name, ty, .. }| {
+            let ty = if is_text(ty) { quote!(impl Into<String>) } else { rewritten(ty.to_token_stream(), library) };
+            quote!(#name: #ty)
+        });
         let values = fields.iter().map(|Member { name, ty, required, .. }| match required {
             Some(_) if is_text(ty) => quote!(#name: #name.into()),
             Some(_) => quote!(#name),
