@@ -181,10 +181,10 @@ impl<'s> PlannedBindings<'s> {
         }
         let mut tools = Vec::new();
         for (tool, replaced) in plan.tools.iter().zip(&self.replaced) {
-            for index in std::iter::once(&tool.index).chain(&tool.repeats) {
+            for index in tool.indexes() {
                 tools.push(ToolBinding {
                     server: plan.server.clone(),
-                    index: *index,
+                    index,
                     tool: tool.wire.to_owned(),
                     prefixed: tool.idents.prefixed.clone(),
                     module: plan.module.to_string(),
@@ -203,7 +203,7 @@ impl<'s> PlannedBindings<'s> {
                     variant: ident(&tool.idents.variant).to_string(),
                     viewed: tool.declared.viewed.cloned(),
                     overridden: OverrideBinding::of(tool.declared),
-                    diagnostics: by_tool.get(index).cloned().unwrap_or_default(),
+                    diagnostics: by_tool.get(&index).cloned().unwrap_or_default(),
                 });
             }
         }
@@ -241,14 +241,11 @@ impl<'s> PlannedBindings<'s> {
     /// Returns the schemas of each bound tool, in the order of the list.
     #[must_use]
     pub fn schemas(&self) -> Vec<ToolSchemas<'_, 's>> {
-        let schemas = self.plan.tools.iter().flat_map(|tool| {
-            std::iter::once(tool.index).chain(tool.repeats.iter().copied()).map(|index| ToolSchemas {
-                index,
-                input: &tool.input.document,
-                output: tool.output.as_ref().map(|output| &output.document),
-            })
-        });
-        let mut schemas: Vec<_> = schemas.collect();
+        let (mut schemas, tools) = (Vec::new(), &self.plan.tools);
+        for tool in tools {
+            let (input, output) = (&tool.input.document, tool.output.as_ref().map(|output| &output.document));
+            schemas.extend(tool.indexes().map(|index| ToolSchemas { index, input, output }));
+        }
         schemas.sort_by_key(|schemas| schemas.index);
         schemas
     }
@@ -277,8 +274,7 @@ impl<'s> PlannedBindings<'s> {
             let mut tokens = TokenStream::new();
             tool.items(&self.plan, replaced, private, &mut tokens);
             let source = format_for_readers(tokens).unwrap_or_default();
-            sources.extend(tool.repeats.iter().map(|index| (*index, source.clone())));
-            sources.push((tool.index, source));
+            sources.extend(tool.indexes().map(|index| (index, source.clone())));
         }
         sources.sort_by_key(|(index, _)| *index);
         sources

@@ -51,7 +51,7 @@ impl TypeEmitter<'_, '_> {
     pub(super) fn structure(&self, id: ShapeId, object: &StructShape) -> TokenStream {
         let name = self.name(id);
         let idents = self.schema.field_names(id, object);
-        let extra = Self::kept(object.unknown).map(|slot| (ident(&names::extra(&idents)), self.slot_type(slot)));
+        let extra = object.unknown.kept().map(|slot| (ident(&names::extra(&idents)), self.slot_type(slot)));
         let members: Vec<Member<'_>> = object
             .fields
             .iter()
@@ -73,21 +73,21 @@ impl TypeEmitter<'_, '_> {
         let has_default = !members.iter().any(Member::is_asked_for);
         let default = has_default.then(|| quote!(, Default));
         let asked = self.asked(id, if has_default { &[Standard::Default] } else { &[] });
-        let extra_field = extra.iter().map(|(name, ty)| {
+        let extra_field = extra.as_ref().map(|(name, ty)| {
             quote! {
                 /// The undeclared properties.
                 pub #name: BTreeMap<String, #ty>,
             }
         });
-        let (new, builder) = self.constructor(id, object, &members, extra.as_ref().map(|(name, _)| name));
-        let setters = self.setters(id, &members);
-        let wire = self.table(id, object, &members, extra.as_ref().map(|(name, _)| name));
+        let extra = extra.as_ref().map(|(name, _)| name);
+        let (new, builder) = self.constructor(id, object, &members, extra);
+        let (setters, wire) = (self.setters(id, &members), self.table(id, object, &members, extra));
         let mut tokens = quote! {
             #docs
             #[derive(#derives #default #asked)]
             pub struct #name {
                 #(#members)*
-                #(#extra_field)*
+                #extra_field
             }
         };
         if !(new.is_empty() && setters.is_empty()) {
@@ -110,7 +110,7 @@ impl TypeEmitter<'_, '_> {
         let mut required: Vec<&Member<'_>> = members.iter().filter(|member| member.is_asked_for()).collect();
         required.sort_by_key(|member| object.required.iter().position(|key| *key == member.field.wire));
         if required.is_empty() && !self.schema.is_sent(id) {
-            return <(TokenStream, TokenStream)>::default();
+            return Default::default();
         }
         let others = members.iter().filter(|member| !member.is_asked_for());
         let others = others.map(|Member { name, only, .. }| match only {
@@ -123,18 +123,13 @@ impl TypeEmitter<'_, '_> {
             let builder = self.schema.builders.get(&id);
             return builder.map(|name| self.builder(id, name, &required, &others)).unwrap_or_default();
         }
-        let is_text = |member: &Member<'_>| self.is_text(member.field);
-        let arguments =
-            required.iter().map(
-                |member @ Member { name, ty, .. }| {
-                    if is_text(member) { quote!(#name: impl Into<String>) } else { quote!(#name: #ty) }
-                },
-            );
-        let values = required.iter().map(
-            |member @ Member { name, .. }| {
-                if is_text(member) { quote!(#name: #name.into(),) } else { quote!(#name,) }
-            },
-        );
+        let (arguments, values): (Vec<_>, Vec<_>) = required
+            .iter()
+            .map(|Member { name, ty, field, .. }| match self.is_text(field) {
+                true => (quote!(#name: impl Into<String>), quote!(#name: #name.into(),)),
+                false => (quote!(#name: #ty), quote!(#name,)),
+            })
+            .unzip();
         let many = (required.len() > MOST_ARGUMENTS).then(|| quote!(#[allow(clippy::too_many_arguments)]));
         let new = quote! {
             /// Creates it with the required properties.

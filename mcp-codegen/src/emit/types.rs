@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::TypeEmitter;
 use crate::names::ident;
 use crate::plan::Standard;
-use mcp_bindgen_schema::{Field, Presence, Shape, ShapeId, Slot, Unknown};
+use mcp_bindgen_schema::{Field, Presence, Shape, ShapeId, Slot};
 
 /// The traits of a number that checks itself; a string has all but the first.
 const ORDERED_NUMBER: [Standard; 3] = [Standard::Copy, Standard::PartialOrd, Standard::Ord];
@@ -136,14 +136,6 @@ impl TypeEmitter<'_, '_> {
             #[derive(Clone, Debug, PartialEq, #derives #asked)]
             pub struct #name(#inner);
             #private::__checked!(#name(#inner) #checks);
-        }
-    }
-
-    /// Returns the slot of properties without a field, if a struct keeps them.
-    pub(super) fn kept(unknown: Unknown) -> Option<Slot> {
-        match unknown {
-            Unknown::Keep(slot) => Some(slot),
-            Unknown::Ignore | Unknown::Deny => None,
         }
     }
 }

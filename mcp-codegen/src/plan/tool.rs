@@ -93,6 +93,11 @@ impl<'s> ToolPlan<'s> {
         (plan, diagnostics)
     }
 
+    /// Returns the places of the tool in the snapshot's list.
+    pub(crate) fn indexes(&self) -> impl Iterator<Item = usize> {
+        std::iter::once(self.index).chain(self.repeats.iter().copied())
+    }
+
     pub(crate) fn schemas(&self) -> impl Iterator<Item = &SchemaPlan<'s>> {
         std::iter::once(&self.input).chain(&self.output)
     }

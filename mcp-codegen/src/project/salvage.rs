@@ -37,11 +37,11 @@ impl Project {
         }
         let options = options.everything().types(Types::Native);
         let bindings = Bindings::generate(&snapshot, &options).0;
-        let items = bindings.into_iter().last().and_then(|token| match token {
-            TokenTree::Group(items) => Some(items.stream()),
-            _ => None,
-        });
-        stand_in(&options.module_ident(), items.unwrap_or_default(), fault)
+        let items = match bindings.into_iter().last() {
+            Some(TokenTree::Group(items)) => items.stream(),
+            _ => TokenStream::new(),
+        };
+        stand_in(&options.module_ident(), items, fault)
     }
 }
 

@@ -39,13 +39,11 @@ pub(super) fn types_of(schema: &Value, name: &str, module: &str, options: &Optio
 /// Returns typify's code, and the name of the root's type in it.
 fn generate(schemas: BTreeMap<String, Schema>, name: &str) -> Result<(TokenStream, Ident), String> {
     let mut settings = TypeSpaceSettings::default();
-    settings.with_derive("PartialEq".to_owned());
-    settings.with_map_type("::std::collections::BTreeMap".to_owned());
+    settings.with_derive("PartialEq".to_owned()).with_map_type("::std::collections::BTreeMap".to_owned());
     let mut space = TypeSpace::new(&settings);
-    space.add_ref_types(schemas).map_err(|error| first_line(&error.to_string()))?;
     let root = Schema::new_ref(format!("{}{name}", prepare::DEFINITIONS));
-    let id = space.add_type(&root).map_err(|error| first_line(&error.to_string()))?;
-    let root = space.get_type(&id).map_err(|error| first_line(&error.to_string()))?;
+    let id = space.add_ref_types(schemas).and_then(|()| space.add_type(&root));
+    let root = id.and_then(|id| space.get_type(&id)).map_err(|error| first_line(&error.to_string()))?;
     let root = syn::parse2(root.ident()).map_err(|_| "it has no name for the root")?;
     Ok((space.to_stream(), root))
 }

@@ -166,19 +166,14 @@ impl Preparing<'_> {
             Regex::new(text).map_err(|_| "its regular expressions do not take a `pattern`")?;
             prepared.insert("pattern".to_owned(), pattern.clone());
         }
-        match map.get("const") {
-            Some(Value::String(text)) => {
-                prepared.insert("enum".to_owned(), vec![text.as_str()].into());
-            }
-            Some(other) => {
-                prepared.insert("const".to_owned(), other.clone());
-            }
-            None => {}
-        }
+        prepared.extend(map.get("const").map(|only| match only {
+            Value::String(text) => ("enum".to_owned(), vec![text.as_str()].into()),
+            other => ("const".to_owned(), other.clone()),
+        }));
         if let Some(values) = map.get("enum") {
-            let values = values.as_array().filter(|values| !values.is_empty());
-            check_enum(values.ok_or("an `enum` is not an array of values")?)?;
-            prepared.insert("enum".to_owned(), map.get("enum").cloned().unwrap_or_default());
+            let listed = values.as_array().filter(|values| !values.is_empty());
+            check_enum(listed.ok_or("an `enum` is not an array of values")?)?;
+            prepared.insert("enum".to_owned(), values.clone());
         }
         Ok(())
     }
@@ -199,8 +194,7 @@ impl Preparing<'_> {
                 && least == most
                 && (1..=LONGEST_ARRAY).contains(&most)
             {
-                prepared.insert("minItems".to_owned(), least.into());
-                prepared.insert("maxItems".to_owned(), most.into());
+                prepared.extend([("minItems".to_owned(), least.into()), ("maxItems".to_owned(), most.into())]);
             }
         }
         if let Some(additional) = map.get("additionalProperties") {
