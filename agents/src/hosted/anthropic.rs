@@ -6,14 +6,13 @@ use mcp_bindgen_model::{ServerConfig, printable};
 use serde_json::{Map, Value, json};
 
 use super::credentials::Credentials;
-use super::declarations::{HostedDeclarations, NotHostedReason, Refusal};
-use super::plan::{Approved, Plan};
-use super::{HostedCall, items, text};
+use super::declarations::{HostedDeclarations, NotHosted, NotHostedReason};
+use super::plan::Plan;
 use crate::json::object;
+use crate::provider::{items, text};
 
 /// The value of `anthropic-beta` without which the API knows neither field.
 const BETA: &str = "mcp-client-2025-11-20";
-const NO_APPROVALS: &str = "they require approval, which Anthropic's connector does not support";
 
 /// Fields as in Anthropic's documentation of the connector. It has no approvals: a tool that needs one is off there.
 pub(super) fn declare(
@@ -21,7 +20,7 @@ pub(super) fn declare(
     config: &ServerConfig,
     plan: Plan,
     credentials: &Credentials,
-) -> Result<(), Refusal> {
+) -> Result<(), NotHosted> {
     if !credentials.is_encrypted() {
         return Err(NotHostedReason::Address.because("its `url` is not https, which Anthropic's connector requires"));
     }
@@ -34,19 +33,16 @@ pub(super) fn declare(
         };
         return Err(NotHostedReason::Headers.because(message));
     }
-    let allowed = match (plan.approved, plan.allowed) {
-        (Approved::None, allowed) => allowed,
-        (Approved::These(approved), allowed) => {
-            let others = allowed.into_iter().flatten().filter(|name| !approved.contains(name)).collect();
-            let approved = approved.into_iter().collect();
-            declared.refuse(&config.name, Some(approved), NotHostedReason::Approval.because(NO_APPROVALS));
-            Some(others)
-        }
-        (Approved::All, _) => {
-            let message = "its calls require approval, which Anthropic's connector does not support";
-            return Err(NotHostedReason::Approval.because(message));
-        }
+    let Some(approved) = plan.approved else {
+        let message = "its calls require approval, which Anthropic's connector does not support";
+        return Err(NotHostedReason::Approval.because(message));
     };
+    let allowed = plan.allowed.map(|allowed| &allowed - &approved);
+    if !approved.is_empty() {
+        let refusal =
+            NotHostedReason::Approval.because("they require approval, which Anthropic's connector does not support");
+        declared.refuse(&config.name, Some(approved.into_iter().collect()), refusal);
+    }
     // Tools that are not named are disabled, including those that the server adds later.
     let enabled = |names: &BTreeSet<String>| -> Map<String, Value> {
         names.iter().map(|name| (name.clone(), json!({ "enabled": true }))).collect()
@@ -69,18 +65,15 @@ pub(super) fn declare(
     Ok(())
 }
 
-/// Returns the calls in a message: blocks `mcp_tool_use`, whose results are blocks `mcp_tool_result`.
-pub(super) fn calls(message: &Value) -> Vec<HostedCall> {
+/// Returns the calls in a message, blocks `mcp_tool_use` whose results are blocks `mcp_tool_result`: the server, the tool,
+/// and whether it failed.
+pub(super) fn calls(message: &Value) -> Vec<(String, String, bool)> {
     let blocks = items(message, "content");
-    let of_type = |kind: &'static str| blocks.iter().filter(move |block| text(block, "type") == kind);
-    let failed = |id: &str| {
-        let is_error = |block: &Value| block.get("is_error") == Some(&Value::Bool(true));
-        of_type("mcp_tool_result").any(|block| text(block, "tool_use_id") == id && is_error(block))
+    let has_failed = |call: &Value| {
+        let is_result =
+            |block: &&Value| text(block, "type") == "mcp_tool_result" && block.get("tool_use_id") == call.get("id");
+        blocks.iter().filter(is_result).any(|result| result.get("is_error") == Some(&Value::Bool(true)))
     };
-    let calls = of_type("mcp_tool_use").map(|block| HostedCall {
-        server: text(block, "server_name"),
-        tool: text(block, "name"),
-        is_error: failed(&text(block, "id")),
-    });
-    calls.collect()
+    let calls = blocks.iter().filter(|block| text(block, "type") == "mcp_tool_use");
+    calls.map(|call| (text(call, "server_name"), text(call, "name"), has_failed(call))).collect()
 }

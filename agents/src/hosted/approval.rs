@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use crate::json::text;
+use crate::provider::items;
 
 /// A call that OpenAI's own MCP client makes only after approval: an `mcp_approval_request` item of a response.
 /// `Debug` omits the arguments.
@@ -49,8 +50,7 @@ impl HostedApproval {
     /// are skipped.
     #[must_use]
     pub fn asked(response: &Value) -> Vec<Self> {
-        let items = response.get("output").and_then(Value::as_array).into_iter().flatten();
-        items.filter(|item| text(item, "type") == Some("mcp_approval_request")).filter_map(read).collect()
+        items(response, "output").iter().filter_map(read).collect()
     }
 
     /// Returns the item for the next request's `input` that approves the call.
@@ -68,11 +68,11 @@ impl HostedApproval {
 
 fn read(item: &Value) -> Option<HostedApproval> {
     let text = |key| text(item, key).map(str::to_owned);
+    text("type").filter(|kind| kind == "mcp_approval_request")?;
     let arguments = match item.get("arguments") {
         Some(Value::String(text)) if text.trim().is_empty() => json!({}),
         Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()),
-        Some(other) => other.clone(),
-        None => json!({}),
+        other => other.cloned().unwrap_or_else(|| json!({})),
     };
     Some(HostedApproval { server: text("server_label")?, tool: text("name")?, arguments, id: text("id")? })
 }

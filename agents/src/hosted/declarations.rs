@@ -77,8 +77,7 @@ impl HostedDeclarations {
     #[must_use]
     pub fn beside(&self, toolset: &Toolset) -> Toolset {
         toolset.without_servers_tools(|server, tool| match self.calls.get(server) {
-            Some(Some(called)) => called.contains(tool),
-            Some(None) => true,
+            Some(called) => called.as_ref().is_none_or(|called| called.contains(tool)),
             None => false,
         })
     }
@@ -91,9 +90,8 @@ impl HostedDeclarations {
     }
 
     /// Leaves a server, or some of its tools, to the program's own client.
-    pub(super) fn refuse(&mut self, server: &str, tools: Option<Vec<String>>, refusal: Refusal) {
-        let Refusal { reason, message } = refusal;
-        self.not_hosted.push(NotHosted { server: server.to_owned(), tools, reason, message });
+    pub(super) fn refuse(&mut self, server: &str, tools: Option<Vec<String>>, refusal: NotHosted) {
+        self.not_hosted.push(NotHosted { server: server.to_owned(), tools, ..refusal });
     }
 
     pub(super) fn note(&mut self, server: &str, kind: HostedNoteKind, message: impl Into<String>) {
@@ -130,15 +128,11 @@ pub struct NotHosted {
 
 impl fmt::Display for NotHosted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.tools {
-            None => write!(f, "{}: not hosted, use the program's own client: {}", self.server, self.message),
-            Some(tools) => {
-                let tools: Vec<String> =
-                    tools.iter().map(|tool| format!("`{}`", mcp_bindgen_model::printable(tool))).collect();
-                let (server, tools, message) = (&self.server, tools.join(", "), &self.message);
-                write!(f, "{server}: {tools} not hosted, use the program's own client: {message}")
-            }
-        }
+        let Self { server, tools, message, .. } = self;
+        let quoted = |tool: &String| format!("`{}`", mcp_bindgen_model::printable(tool));
+        let tools = tools.as_ref().map(|tools| tools.iter().map(quoted).collect::<Vec<_>>().join(", ") + " ");
+        let tools = tools.unwrap_or_default();
+        write!(f, "{server}: {tools}not hosted, use the program's own client: {message}")
     }
 }
 
@@ -170,16 +164,10 @@ pub enum NotHostedReason {
     Name,
 }
 
-/// Why something is not handed over.
-#[derive(Debug)]
-pub(super) struct Refusal {
-    pub(super) reason: NotHostedReason,
-    pub(super) message: String,
-}
-
 impl NotHostedReason {
-    pub(super) fn because(self, message: impl Into<String>) -> Refusal {
-        Refusal { reason: self, message: message.into() }
+    /// Creates the refusal of a server or tools that are named later.
+    pub(super) fn because(self, message: impl Into<String>) -> NotHosted {
+        NotHosted { server: String::new(), tools: None, reason: self, message: message.into() }
     }
 }
 

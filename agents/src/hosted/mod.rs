@@ -1,6 +1,5 @@
 //! Servers that are handed to a provider, whose own client of the protocol calls their tools.
 
-mod address;
 mod anthropic;
 mod approval;
 mod credentials;
@@ -10,18 +9,16 @@ mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_bindgen_model::{Config, Drift, FileError, ServerConfig, Snapshot, Transport};
+use mcp_bindgen_model::{Config, Drift, FileError, ServerConfig, Snapshot};
 use mcp_bindgen_runtime::events::{Events, HostedObserver};
 use mcp_bindgen_runtime::{SecretSource, ServerSpec, with_secrets};
 use serde_json::Value;
 
 pub use self::approval::HostedApproval;
-use self::credentials::Credentials;
-use self::declarations::Refusal;
+use self::credentials::{Credentials, remote};
 pub use self::declarations::{HostedDeclarations, HostedNote, HostedNoteKind, NotHosted, NotHostedReason};
 use self::plan::Plan;
 use crate::json::names;
-use crate::provider::{items, text};
 use crate::{Provider, Toolset};
 
 /// The servers with `hosted = true` in `mcp.toml`: the provider connects to them itself.
@@ -78,13 +75,6 @@ pub struct HostedServers {
     observer: HostedObserver,
 }
 
-/// A call that a provider made itself, as its response shows it.
-struct HostedCall {
-    server: String,
-    tool: String,
-    is_error: bool,
-}
-
 #[derive(Clone, Debug)]
 struct Server {
     config: ServerConfig,
@@ -92,12 +82,6 @@ struct Server {
     tools: Option<Vec<String>>,
     /// Names that nothing goes beyond, whatever the configuration says.
     only: Option<BTreeSet<String>>,
-}
-
-impl Server {
-    fn new(config: ServerConfig) -> Self {
-        Self { config, tools: None, only: None }
-    }
 }
 
 impl HostedServers {
@@ -139,21 +123,21 @@ impl HostedServers {
         let json = serde_json::from_str(text).map_err(|error| wrong(format!("its embedded configuration: {error}")))?;
         let config = ServerConfig::from_json(spec.name, &json)?;
         let bound = spec.tools.iter().map(|tool| tool.name.to_owned()).collect();
-        Ok(self.and(Server { only: Some(bound), ..Server::new(config) }))
+        Ok(self.and(Server { config, tools: None, only: Some(bound) }))
     }
 
     /// Adds a server whose tools are unknown, or replaces the one with its name. Its configuration can only be
     /// translated if it names tools without wildcards.
     #[must_use]
     pub fn with(self, config: ServerConfig) -> Self {
-        self.and(Server::new(config))
+        self.and(Server { config, tools: None, only: None })
     }
 
     /// Adds a server with the names of its tools, or replaces the one with its name.
     #[must_use]
     pub fn with_tools<S: Into<String>>(self, config: ServerConfig, tools: impl IntoIterator<Item = S>) -> Self {
         let tools = Some(tools.into_iter().map(Into::into).collect());
-        self.and(Server { tools, ..Server::new(config) })
+        self.and(Server { config, tools, only: None })
     }
 
     fn and(mut self, server: Server) -> Self {
@@ -253,7 +237,7 @@ impl HostedServers {
             // These call no servers.
             Provider::OpenAiChat | Provider::Gemini => return,
         };
-        for HostedCall { server, tool, is_error } in calls {
+        for (server, tool, is_error) in calls {
             self.observer.called(source, &server, &tool, is_error);
         }
     }
@@ -266,7 +250,7 @@ impl Server {
         provider: Provider,
         secrets: &impl SecretSource,
         declared: &mut HostedDeclarations,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), NotHosted> {
         let declare = match provider {
             Provider::OpenAiResponses => openai::declare,
             Provider::Anthropic => anthropic::declare,
@@ -279,10 +263,7 @@ impl Server {
             }
         };
         let config = &self.config;
-        if matches!(config.transport, Transport::Stdio { .. }) {
-            return Err(NotHostedReason::Transport
-                .because("a provider cannot start a child process; only a `url` can be hosted"));
-        }
+        remote(config)?;
         if !config.hosted {
             return Err(NotHostedReason::NotAsked.because("its configuration does not have `hosted = true`"));
         }
@@ -307,7 +288,6 @@ impl Server {
             .await
             .map_err(|error| NotHostedReason::Secrets.because(error.message.clone()))?;
         let credentials = Credentials::of(&ready)?;
-        address::check(&credentials.url)?;
         credentials.check_encryption(config, &ready)?;
         declare(declared, config, plan, &credentials)?;
         note(declared, config, &ready, &credentials);

@@ -4,10 +4,10 @@ use mcp_bindgen_model::ServerConfig;
 use serde_json::{Value, json};
 
 use super::credentials::Credentials;
-use super::declarations::{HostedDeclarations, HostedNoteKind, NotHostedReason, Refusal};
-use super::plan::{Approved, Plan};
-use super::{HostedCall, items, text};
+use super::declarations::{HostedDeclarations, HostedNoteKind, NotHosted, NotHostedReason};
+use super::plan::Plan;
 use crate::json::object;
+use crate::provider::{items, text};
 
 /// Fields as in `MCPTool` of OpenAI's own `openapi.yaml`.
 pub(super) fn declare(
@@ -15,7 +15,7 @@ pub(super) fn declare(
     config: &ServerConfig,
     plan: Plan,
     credentials: &Credentials,
-) -> Result<(), Refusal> {
+) -> Result<(), NotHosted> {
     // The API refuses other labels; names of servers may begin with a digit.
     if !config.name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         let message = "OpenAI requires server labels to begin with a letter";
@@ -23,21 +23,19 @@ pub(super) fn declare(
     }
     let Credentials { url, bearer, headers } = credentials;
     // Left out, it is `always`.
-    let approval = match (&plan.approved, &plan.allowed) {
-        (Approved::None, _) => json!("never"),
-        (Approved::These(names), allowed) => {
-            let others: Vec<&String> = allowed.iter().flatten().filter(|name| !names.contains(*name)).collect();
+    let approval = match &plan.approved {
+        Some(names) if names.is_empty() => json!("never"),
+        Some(names) => {
+            let others: Vec<&String> = plan.allowed.iter().flatten().filter(|name| !names.contains(*name)).collect();
             json!({ "always": { "tool_names": names }, "never": { "tool_names": others } })
         }
-        (Approved::All, allowed) => {
-            if allowed.is_none() {
-                let text = "its tools are unknown, so every call requires approval, not only those in `approve`; run \
-                            `mcp-bindgen sync`, or list them with `HostedServers::with_tools`";
-                declared.note(&config.name, HostedNoteKind::MoreApprovals, text);
-            }
-            json!("always")
-        }
+        None => json!("always"),
     };
+    if plan.approved.is_none() && plan.allowed.is_none() {
+        let text = "its tools are unknown, so every call requires approval, not only those in `approve`; run \
+                    `mcp-bindgen sync`, or list them with `HostedServers::with_tools`";
+        declared.note(&config.name, HostedNoteKind::MoreApprovals, text);
+    }
     let tool = object([
         ("type", Some("mcp".into())),
         ("server_label", Some(config.name.as_str().into())),
@@ -53,13 +51,9 @@ pub(super) fn declare(
     Ok(())
 }
 
-/// Returns the calls in a response: items `mcp_call`.
-pub(super) fn calls(response: &Value) -> Vec<HostedCall> {
-    let items = items(response, "output").iter();
-    let calls = items.filter(|item| text(item, "type") == "mcp_call").map(|item| HostedCall {
-        server: text(item, "server_label"),
-        tool: text(item, "name"),
-        is_error: item.get("error").is_some_and(|error| !error.is_null()),
-    });
-    calls.collect()
+/// Returns the calls in a response, items `mcp_call`: the server, the tool, and whether it failed.
+pub(super) fn calls(response: &Value) -> Vec<(String, String, bool)> {
+    let calls = items(response, "output").iter().filter(|item| text(item, "type") == "mcp_call");
+    let is_error = |call: &Value| call.get("error").is_some_and(|error| !error.is_null());
+    calls.map(|call| (text(call, "server_label"), text(call, "name"), is_error(call))).collect()
 }

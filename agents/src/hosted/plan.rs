@@ -4,22 +4,16 @@ use std::collections::BTreeSet;
 
 use mcp_bindgen_model::ServerConfig;
 
-use super::declarations::{NotHostedReason, Refusal};
+use super::declarations::{NotHosted, NotHostedReason};
 
 /// The demands of the configuration, in names in the place of globs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plan {
     /// The tools that may be called; `None` for all that the server has, now and later.
     pub(super) allowed: Option<BTreeSet<String>>,
-    pub(super) approved: Approved,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Approved {
-    None,
-    These(BTreeSet<String>),
-    /// All callable tools; if their names are unknown, this may include tools that the configuration does not select.
-    All,
+    /// The tools that may be called only after an approval; `None` for all. If their names are unknown, these may include
+    /// tools that do not require one.
+    pub(super) approved: Option<BTreeSet<String>>,
 }
 
 impl Plan {
@@ -34,7 +28,7 @@ impl Plan {
         config: &ServerConfig,
         listed: Option<&[String]>,
         only: Option<&BTreeSet<String>>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, NotHosted> {
         let is_restricted = config.tools.is_some()
             || !config.exclude.is_empty()
             || !config.views.is_empty()
@@ -55,8 +49,7 @@ impl Plan {
             _ => None,
         };
         let Some(names) = names else {
-            let approved = if config.approve.is_empty() { Approved::None } else { Approved::All };
-            return Ok(Self { allowed: None, approved });
+            return Ok(Self { allowed: None, approved: config.approve.is_empty().then(BTreeSet::new) });
         };
         let is_handed =
             |name: &&String| config.selects(name) && !config.views.contains_key(*name) && !config.has_policy(name);
@@ -68,11 +61,7 @@ impl Plan {
             }));
         }
         let approved: BTreeSet<String> = allowed.iter().filter(|name| config.needs_approval(name)).cloned().collect();
-        let approved = match approved.len() {
-            0 => Approved::None,
-            some if some == allowed.len() => Approved::All,
-            _ => Approved::These(approved),
-        };
+        let approved = Some(approved).filter(|approved| approved.len() < allowed.len());
         Ok(Self { allowed: Some(allowed), approved })
     }
 }
@@ -87,7 +76,7 @@ mod tests {
         ServerConfig::http("a", "https://a.example.com")
     }
 
-    fn plan(config: &ServerConfig, listed: Option<&[&str]>) -> Result<Plan, Refusal> {
+    fn plan(config: &ServerConfig, listed: Option<&[&str]>) -> Result<Plan, NotHosted> {
         let listed = listed.map(|listed| listed.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
         Plan::of(config, listed.as_deref(), None)
     }
@@ -98,7 +87,7 @@ mod tests {
 
     #[test]
     fn ungoverned_server_is_handed_over_completely() {
-        let whole = Plan { allowed: None, approved: Approved::None };
+        let whole = Plan { allowed: None, approved: Some(set(&[])) };
         assert_eq!(plan(&remote(), None).unwrap(), whole);
         assert_eq!(plan(&remote(), Some(&["x"])).unwrap(), whole);
     }
@@ -109,9 +98,9 @@ mod tests {
         let listed = ["merge", "list_b", "list_a", "list_secrets", "drop"];
         let Plan { allowed, approved } = plan(&config, Some(&listed)).unwrap();
         assert_eq!(allowed, Some(set(&["list_a", "list_b", "merge"])));
-        assert_eq!(approved, Approved::These(set(&["merge"])));
-        assert_eq!(plan(&config, Some(&["merge"])).unwrap().approved, Approved::All);
-        assert_eq!(plan(&config, Some(&["list_a"])).unwrap().approved, Approved::None);
+        assert_eq!(approved, Some(set(&["merge"])));
+        assert_eq!(plan(&config, Some(&["merge"])).unwrap().approved, None);
+        assert_eq!(plan(&config, Some(&["list_a"])).unwrap().approved, Some(set(&[])));
     }
 
     #[test]
@@ -122,7 +111,7 @@ mod tests {
             assert_eq!(plan(&globs, None).unwrap_err().reason, NotHostedReason::Tools);
         }
         let approved = plan(&remote().approve(["merge"]), None).unwrap();
-        assert_eq!(approved, Plan { allowed: None, approved: Approved::All });
+        assert_eq!(approved, Plan { allowed: None, approved: None });
     }
 
     #[test]
@@ -139,10 +128,10 @@ mod tests {
     fn bound_names_limit_every_configuration() {
         let only = |config: &ServerConfig, names: &[&str]| Plan::of(config, None, Some(&set(names)));
         let plain = only(&remote(), &["a", "b"]).unwrap();
-        assert_eq!(plain, Plan { allowed: Some(set(&["a", "b"])), approved: Approved::None });
+        assert_eq!(plain, Plan { allowed: Some(set(&["a", "b"])), approved: Some(set(&[])) });
         let governed =
             only(&remote().tools(["a*", "c"]).exclude(["ab"]).approve(["a"]), &["a", "ab", "ac", "b"]).unwrap();
-        assert_eq!(governed, Plan { allowed: Some(set(&["a", "ac"])), approved: Approved::These(set(&["a"])) });
+        assert_eq!(governed, Plan { allowed: Some(set(&["a", "ac"])), approved: Some(set(&["a"])) });
         for (config, names) in [(remote(), &[] as &[&str]), (remote().exclude(["a"]), &["a"])] {
             assert_eq!(only(&config, names).unwrap_err().reason, NotHostedReason::Tools);
         }
