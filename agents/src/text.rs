@@ -10,30 +10,30 @@ const LOOKED_AT: usize = 4_000;
 /// Returns the first sentence of a description in one line of at most 200 characters without markup; see [`unmarked`].
 /// A cut is shown as `…`.
 pub(crate) fn sentence(text: &str) -> String {
-    unmarked(&first_sentence(head(text)))
+    unmarked(&first_sentence(head(text, LOOKED_AT)))
 }
 
 /// Returns a name or another short text in one line without markup.
 pub(crate) fn label(text: &str) -> String {
-    unmarked(inner(&line(head(text))))
+    unmarked(inner(&line(head(text, LOOKED_AT))))
 }
 
 /// Returns a text as one line without markup. Control, bidirectional and invisible characters, tags, fences, links, and
 /// delimiters of templates are removed or escaped. Words stay unchanged.
 pub(crate) fn unmarked_line(text: &str) -> String {
-    unmarked(&line(head(text)))
+    unmarked(&line(head(text, LOOKED_AT)))
 }
 
 /// Returns a name that is safe between backticks.
 pub(crate) fn quotable_name(text: &str) -> String {
     const LONGEST_NAME: usize = 128;
-    let line = line(head(text));
+    let line = line(head(text, LOOKED_AT));
     line.chars().filter(|character| !matches!(character, '`' | '<' | '>' | '{' | '}')).take(LONGEST_NAME).collect()
 }
 
-/// Returns the part of a text that is searched for a line to show.
-fn head(text: &str) -> &str {
-    let end = text.char_indices().nth(LOOKED_AT).map_or(text.len(), |(end, _)| end);
+/// Returns the first characters of a text.
+pub(crate) fn head(text: &str, most: usize) -> &str {
+    let end = text.char_indices().nth(most).map_or(text.len(), |(end, _)| end);
     text.get(..end).unwrap_or(text)
 }
 
@@ -68,20 +68,14 @@ fn inner(line: &str) -> &str {
 
 /// Returns the text without controls, bidirectional marks and invisible characters; its lines stay.
 pub(crate) fn plain(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
-    let lines = text.split(['\n', '\r', '\u{2028}', '\u{2029}']);
-    let plain: Vec<String> = lines.map(visible).collect();
-    plain.join("\n").trim().to_owned()
+    let lines = text.replace("\r\n", "\n").replace(['\r', '\u{2028}', '\u{2029}'], "\n");
+    visible(&lines).trim().to_owned()
 }
 
 /// Returns the text in one line, without what misleads.
 pub(crate) fn line(text: &str) -> String {
-    let spaced: String = text.chars().map(|c| if c.is_whitespace() || is_break(c) { ' ' } else { c }).collect();
+    let spaced: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
     visible(&spaced).split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn is_break(character: char) -> bool {
-    matches!(character, '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Returns the first sentence of a description in one line of limited length. The line begins no heading, quotation or
@@ -97,10 +91,9 @@ fn first_sentence(text: &str) -> String {
 
 /// Returns the end of the first sentence. Abbreviations contain a full stop, or continue in lower case.
 fn sentence_end(line: &str) -> Option<usize> {
-    for (at, character) in line.char_indices() {
-        let end = at + character.len_utf8();
-        let rest = line.get(end..).unwrap_or_default();
-        let ends = match character {
+    let ends = |&(at, character): &(usize, char)| {
+        let rest = line.get(at + character.len_utf8()..).unwrap_or_default();
+        match character {
             '。' | '！' | '？' => true,
             '!' | '?' => rest.starts_with(' '),
             '.' => {
@@ -109,12 +102,9 @@ fn sentence_end(line: &str) -> Option<usize> {
                 rest.starts_with(' ') && !goes_on && !word.contains('.')
             }
             _ => false,
-        };
-        if ends {
-            return Some(end);
         }
-    }
-    None
+    };
+    line.char_indices().find(ends).map(|(at, character)| at + character.len_utf8())
 }
 
 /// Returns the text with at most this many characters, cut at a word, with `…` for the rest.
@@ -122,9 +112,8 @@ pub(crate) fn shortened(text: &str, at_most: usize) -> String {
     if text.chars().count() <= at_most {
         return text.to_owned();
     }
-    let end = text.char_indices().nth(at_most.saturating_sub(1)).map_or(text.len(), |(at, _)| at);
-    let head = text.get(..end).unwrap_or(text);
-    let is_whole = text.get(end..).is_some_and(|rest| rest.starts_with(char::is_whitespace));
+    let head = head(text, at_most.saturating_sub(1));
+    let is_whole = text.get(head.len()..).is_some_and(|rest| rest.starts_with(char::is_whitespace));
     // A text without spaces is cut inside a word.
     let word_end = head.rfind(char::is_whitespace).filter(|at| !is_whole && *at * 2 > head.len());
     let kept = word_end.and_then(|at| head.get(..at)).unwrap_or(head).trim_end();

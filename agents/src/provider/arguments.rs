@@ -32,13 +32,7 @@ const SHOWN: usize = 40;
 /// assert!(Arguments::from(r#"{"path": "/t"#).object().is_err());
 /// ```
 #[derive(Clone, PartialEq)]
-pub struct Arguments(Form);
-
-#[derive(Clone, PartialEq)]
-enum Form {
-    Text(String),
-    Value(Value),
-}
+pub struct Arguments(Value);
 
 /// The reason why arguments cannot be used, for the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,13 +46,15 @@ impl Arguments {
     /// Fails if they are too large, no JSON, or no object: in words for the model.
     pub fn object(self) -> Result<Map<String, Value>, UnreadableArguments> {
         let value = match self.0 {
-            Form::Text(text) if text.len() > LARGEST => return Err(too_large(text.len())),
-            Form::Text(text) if text.trim().is_empty() => return Ok(Map::new()),
-            Form::Text(text) => serde_json::from_str(&text).map_err(|error| broken(&text, &error))?,
-            Form::Value(value) => {
-                measure(&value)?;
-                value
+            Value::String(text) if text.len() > LARGEST => return Err(too_large(text.len())),
+            Value::String(text) if text.trim().is_empty() => return Ok(Map::new()),
+            Value::String(text) => serde_json::from_str(&text).map_err(|error| broken(&text, &error))?,
+            value if is_deeper(&value, DEEPEST) => {
+                let message = format!("the arguments are nested more than {DEEPEST} levels deep");
+                return Err(UnreadableArguments(message));
             }
+            value if bytes_up_to(&value, LARGEST) > LARGEST => return Err(too_large(LARGEST + 1)),
+            value => value,
         };
         match value {
             Value::Object(arguments) => Ok(arguments),
@@ -71,7 +67,7 @@ impl Arguments {
 
     /// Returns `true` if the text is a complete object, which cannot be a truncated one.
     pub(super) fn is_whole_text(&self) -> bool {
-        matches!(&self.0, Form::Text(text) if text.len() <= LARGEST
+        matches!(&self.0, Value::String(text) if text.len() <= LARGEST
             && serde_json::from_str::<Map<String, Value>>(text).is_ok())
     }
 }
@@ -79,28 +75,25 @@ impl Arguments {
 impl From<Value> for Arguments {
     /// Treats a string as JSON text, which OpenAI's replies contain.
     fn from(value: Value) -> Self {
-        match value {
-            Value::String(text) => Self(Form::Text(text)),
-            value => Self(Form::Value(value)),
-        }
+        Self(value)
     }
 }
 
 impl From<Map<String, Value>> for Arguments {
     fn from(arguments: Map<String, Value>) -> Self {
-        Self(Form::Value(Value::Object(arguments)))
+        Self(arguments.into())
     }
 }
 
 impl From<&str> for Arguments {
     fn from(text: &str) -> Self {
-        text.to_owned().into()
+        Self(text.into())
     }
 }
 
 impl From<String> for Arguments {
     fn from(text: String) -> Self {
-        Self(Form::Text(text))
+        Self(text.into())
     }
 }
 
@@ -108,13 +101,13 @@ impl From<String> for Arguments {
 impl fmt::Debug for Arguments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Form::Text(text) => write!(f, "Arguments({} bytes of text)", text.len()),
-            Form::Value(Value::Object(fields)) => {
+            Value::String(text) => write!(f, "Arguments({} bytes of text)", text.len()),
+            Value::Object(fields) => {
                 write!(f, "Arguments(")?;
                 f.debug_set().entries(fields.keys()).finish()?;
                 write!(f, ")")
             }
-            Form::Value(other) => write!(f, "Arguments({})", type_in_words(other)),
+            other => write!(f, "Arguments({})", type_in_words(other)),
         }
     }
 }
@@ -127,31 +120,16 @@ fn too_large(bytes: usize) -> UnreadableArguments {
 
 /// Describes the fault in the text, and the text before it.
 fn broken(text: &str, error: &serde_json::Error) -> UnreadableArguments {
-    let before = place(text, error.line(), error.column()).and_then(|end| text.get(..end)).unwrap_or_default();
+    let line: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    // Columns are bytes, counted from 1.
+    let end = (0..=line + error.column()).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+    let before = text.get(..end).unwrap_or_default();
     let start = before.char_indices().rev().nth(SHOWN - 1).map_or(0, |(start, _)| start);
     let near = match before.get(start..).unwrap_or_default() {
         "" => String::new(),
         near => format!(", after `{}`", printable(near)),
     };
     UnreadableArguments(format!("the arguments are not JSON: {error}{near}"))
-}
-
-/// Returns the byte up to which a reader had come, at a border of characters. Columns are bytes, counted from 1.
-fn place(text: &str, line: usize, column: usize) -> Option<usize> {
-    let start: usize = text.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
-    let mut end = (start + column).min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    Some(end)
-}
-
-/// Refuses arguments that are too large or too deep, without copying them.
-fn measure(value: &Value) -> Result<(), UnreadableArguments> {
-    if is_deeper(value, DEEPEST) {
-        return Err(UnreadableArguments(format!("the arguments are nested more than {DEEPEST} levels deep")));
-    }
-    if bytes_up_to(value, LARGEST) > LARGEST { Err(too_large(LARGEST + 1)) } else { Ok(()) }
 }
 
 fn is_deeper(value: &Value, levels: usize) -> bool {

@@ -1,180 +1,189 @@
-//! The facts of a provider. Each provider's file has one [`Format`].
+//! The format of a provider's API. Each provider's file implements [`Format`].
 
 use mcp_bindgen_schema::provider::{Dialect, Load};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::answers::Group;
-use super::parts::{Part, Takes};
-use super::{ModelCall, RunEvent};
+use super::calls::{Group, ModelCall, RunEvent};
+use super::parts::{PICTURES, Part, Takes};
 use crate::json::object;
 
-/// The format of a provider's API, and its limits.
-pub(crate) struct Format {
+/// The format of a provider's API.
+pub(crate) trait Format: Sync {
+    /// Returns the keys and the limits of the API.
+    fn facts(&self) -> Facts;
+
     /// Returns the calls in a reply.
-    pub(super) calls: fn(&Value) -> Vec<ModelCall>,
+    fn calls(&self, reply: &Value) -> Vec<ModelCall>;
+
+    /// Formats the result of one call.
+    fn result(&self, group: &Group<'_>, parts: Vec<Part>) -> Value;
+
+    /// Returns `true` if results for a model (`None` if unknown) can have images.
+    fn takes_images(&self, _model: Option<&str>) -> bool {
+        true
+    }
+
+    /// Formats a message.
+    fn message(&self, role: Role, parts: Vec<Part>) -> Value;
+
+    /// Formats the instructions.
+    fn instructions(&self, text: &str) -> Value {
+        text.into()
+    }
+
+    /// Returns the messages of a reply, as they go into the next request.
+    fn reply(&self, reply: &Value) -> Vec<Value>;
+
+    /// Returns the text of a reply.
+    fn text(&self, reply: &Value) -> String;
+
+    /// Adds an event of a stream to the reply so far.
+    fn add(&self, reply: &mut Value, event: &Value) -> Vec<RunEvent>;
+
+    /// Formats the declaration of a tool from its members.
+    fn declared(&self, members: Map<String, Value>) -> Value {
+        members.into()
+    }
+
+    /// Formats the value of `tools` in a request.
+    fn list(&self, tools: Vec<Value>) -> Vec<Value> {
+        tools
+    }
+
+    /// Declares a tool, whose name every provider accepts: `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`. The schema is in the
+    /// provider's dialect, and an object at its root. `is_strict` tells that the provider enforces it.
+    fn declaration(&self, name: &str, description: Option<&str>, schema: Value, is_strict: bool) -> Value {
+        let Facts { schema_key, says_strict, .. } = self.facts();
+        self.declared(object([
+            ("name", Some(name.into())),
+            ("description", description.map(Value::from)),
+            (schema_key, Some(schema)),
+            ("strict", says_strict.contains(&is_strict).then(|| is_strict.into())),
+        ]))
+    }
+
+    /// Returns a request.
+    fn request(&self, system: Option<&str>, messages: &[Value], tools: Vec<Value>) -> Map<String, Value> {
+        let Facts { instructions_key, messages_key, .. } = self.facts();
+        let system = system.map(|text| self.instructions(text));
+        let (first, instructions) = if instructions_key.is_none() { (system, None) } else { (None, system) };
+        let messages: Vec<Value> = first.into_iter().chain(messages.iter().cloned()).collect();
+        object([
+            (instructions_key.unwrap_or_default(), instructions),
+            (messages_key, (!messages.is_empty()).then(|| messages.into())),
+            ("tools", (!tools.is_empty()).then(|| tools.into())),
+        ])
+    }
+}
+
+/// The keys and the limits of a provider's API.
+pub(crate) struct Facts {
     /// The supported content of results.
     pub(super) takes: Takes,
-    /// Formats the result of one call.
-    pub(super) result: fn(&Group<'_>, Vec<Part>) -> Value,
-    /// The key of the one message with all results of a turn; without it, each is a message.
-    pub(super) results_key: Option<&'static str>,
-    /// Returns `true` if results for a model (`None` if unknown) can have images.
-    pub(super) images_for: fn(Option<&str>) -> bool,
     /// The media types of images in a user's message. An assistant's has text only.
     pub(super) images_of_users: &'static [&'static str],
-    /// Formats a message.
-    pub(super) message: fn(Role, Vec<Part>) -> Value,
-    /// Formats the instructions.
-    pub(super) instructions: fn(&str) -> Value,
+    /// The key of the one message with all results of a turn; without it, each is a message.
+    pub(super) results_key: Option<&'static str>,
     /// The key of the instructions in a request; without it, they are the first message.
     pub(super) instructions_key: Option<&'static str>,
     /// The key of the messages in a request.
     pub(super) messages_key: &'static str,
-    /// Returns the messages of a reply, as they go into the next request.
-    pub(crate) reply: fn(&Value) -> Vec<Value>,
-    /// Returns the text of a reply.
-    pub(crate) text: fn(&Value) -> String,
-    /// Adds an event of a stream to the reply so far.
-    pub(crate) add: fn(&mut Value, &Value) -> Vec<RunEvent>,
-    /// Formats the declaration of a tool.
-    pub(crate) declaration: fn(Declaration<'_>) -> Value,
-    /// Formats the value of `tools` in a request.
-    pub(crate) list: fn(Vec<Value>) -> Vec<Value>,
+    /// The key of the schema in a declaration.
+    pub(super) schema_key: &'static str,
+    /// The values of `strict` that declarations contain.
+    pub(super) says_strict: &'static [bool],
     /// The supported subset of JSON Schema.
     pub(crate) dialect: Dialect,
-    /// The maximum number of tools in a request, if limited.
-    pub(crate) tools_at_most: Option<usize>,
-    /// The maximum number of characters in a description, if limited.
-    pub(crate) description_at_most: Option<usize>,
+    /// The maximum number of tools in a request.
+    pub(crate) tools_at_most: usize,
+    /// The maximum number of characters in a description.
+    pub(crate) description_at_most: usize,
     /// `true` if a tool must have a description.
     pub(crate) needs_description: bool,
     /// The room for strict tools in a request.
     pub(crate) strict_at_most: StrictRoom,
     /// The mode to set in a request if all its tools are strict.
     pub(crate) strict_mode: Option<&'static str>,
-    /// The function that returns the provider's tool for searching deferred ones.
-    pub(crate) search: Option<fn() -> Value>,
+    /// The provider's tool for searching deferred ones.
+    pub(crate) search: Option<Value>,
 }
 
-impl Format {
-    /// Returns a request.
-    pub(crate) fn request(&self, system: Option<&str>, messages: &[Value], tools: Vec<Value>) -> Map<String, Value> {
-        let system = system.map(self.instructions);
-        let (instructions, first) = match self.instructions_key {
-            Some(key) => (system.map(|system| (key, system)), None),
-            None => (None, system),
-        };
-        let messages: Vec<Value> = first.into_iter().chain(messages.iter().cloned()).collect();
-        let lists = [(self.messages_key, messages), ("tools", tools)];
-        let lists = lists.into_iter().filter(|(_, list)| !list.is_empty()).map(|(key, list)| (key, list.into()));
-        instructions.into_iter().chain(lists).map(|(key, value)| (key.to_owned(), value)).collect()
-    }
+impl Facts {
+    /// The facts that a provider has unless its file says otherwise: no limits, and the keys of OpenAI.
+    pub(super) const USUAL: Self = Self {
+        takes: Takes { images: PICTURES, images_of_errors: true, marks_errors: true },
+        images_of_users: PICTURES,
+        results_key: None,
+        instructions_key: None,
+        messages_key: "messages",
+        schema_key: "parameters",
+        says_strict: &[true, false],
+        dialect: Dialect::OpenAi,
+        tools_at_most: usize::MAX,
+        description_at_most: usize::MAX,
+        needs_description: false,
+        strict_at_most: StrictRoom { tools: usize::MAX, optional: usize::MAX, unions: usize::MAX },
+        strict_mode: None,
+        search: None,
+    };
 }
 
 /// Adds a string to the one under a key.
 pub(super) fn push_text(object: &mut Value, key: &str, more: &str) {
-    match object.get_mut(key) {
-        Some(Value::String(text)) => text.push_str(more),
-        Some(other) => *other = more.into(),
-        None => {
-            if let Value::Object(members) = object {
-                members.insert(key.to_owned(), more.into());
-            }
-        }
+    let Value::Object(members) = object else { return };
+    match members.entry(key).or_insert(Value::Null) {
+        Value::String(text) => text.push_str(more),
+        other => *other = more.into(),
     }
 }
 
 /// Returns the object at a place of a list, which grows up to there.
-pub(super) fn grown(list: &mut Vec<Value>, place: usize) -> Option<&mut Value> {
+pub(super) fn grown(list: &mut Vec<Value>, place: u64) -> Option<&mut Value> {
     // Far more than any reply has.
     const MOST: usize = 4096;
-    if place >= MOST {
-        return None;
-    }
+    let place = usize::try_from(place).ok().filter(|place| *place < MOST)?;
     if list.len() <= place {
         list.resize_with(place + 1, || json!({}));
     }
     list.get_mut(place)
 }
 
-/// The author of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+/// The author of a message, by its name in most APIs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Role {
     User,
     Assistant,
-}
-
-impl Role {
-    /// Returns the name of the role in most APIs.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-        }
-    }
 }
 
 /// The limits on strict tools in a request: tools, optional parameters, and parameters with several types.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StrictRoom {
-    tools: usize,
-    optional: usize,
-    unions: usize,
+    pub(super) tools: usize,
+    pub(super) optional: usize,
+    pub(super) unions: usize,
 }
 
 impl StrictRoom {
-    /// No limit.
-    pub(super) const UNLIMITED: Self = Self::new(usize::MAX, usize::MAX, usize::MAX);
-
-    pub(super) const fn new(tools: usize, optional: usize, unions: usize) -> Self {
-        Self { tools, optional, unions }
-    }
-
     /// Takes the load of a strict tool.
     ///
     /// # Errors
     /// Fails with the reason if the remaining load is too small; nothing is taken then.
     pub(crate) fn take(&mut self, load: Load) -> Result<(), String> {
-        let short = |what: &str, wanted: usize, left: usize| {
-            format!("it has {wanted} {what}, and the earlier strict tools leave room for {left}; use a subset")
-        };
         if self.tools == 0 {
             return Err("the request already has the maximum number of strict tools; use a subset".to_owned());
         }
-        if load.optional > self.optional {
-            return Err(short("optional parameters", load.optional, self.optional));
+        let optional = ("optional parameters", load.optional, self.optional);
+        let unions = ("parameters of several types", load.unions, self.unions);
+        if let Some((what, wanted, left)) = [optional, unions].into_iter().find(|(_, wanted, left)| wanted > left) {
+            return Err(format!(
+                "it has {wanted} {what}, and the earlier strict tools leave room for {left}; use a subset"
+            ));
         }
-        if load.unions > self.unions {
-            return Err(short("parameters of several types", load.unions, self.unions));
-        }
-        self.tools -= 1;
-        self.optional -= load.optional;
-        self.unions -= load.unions;
+        let (optional, unions) = (self.optional - load.optional, self.unions - load.unions);
+        *self = Self { tools: self.tools - 1, optional, unions };
         Ok(())
-    }
-}
-
-/// A tool to declare.
-#[derive(Debug)]
-pub(crate) struct Declaration<'a> {
-    /// `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`, which every provider accepts.
-    pub(crate) name: &'a str,
-    pub(crate) description: Option<&'a str>,
-    /// In the provider's dialect; an object at its root.
-    pub(crate) schema: Value,
-    /// `true` if the provider enforces the schema.
-    pub(crate) is_strict: bool,
-}
-
-impl Declaration<'_> {
-    /// Returns its members, with the schema under the given key, and with `strict` if the provider has it.
-    pub(super) fn members(self, schema: &str, has_strict: bool) -> Map<String, Value> {
-        object([
-            ("name", Some(self.name.into())),
-            ("description", self.description.map(Value::from)),
-            (schema, Some(self.schema)),
-            ("strict", has_strict.then(|| self.is_strict.into())),
-        ])
     }
 }
 
@@ -190,7 +199,7 @@ mod tests {
 
     #[test]
     fn anthropic_limits_strict_tools_of_a_request() {
-        let mut room = crate::Provider::Anthropic.format().strict_at_most;
+        let mut room = crate::Provider::Anthropic.format().facts().strict_at_most;
         assert!(room.take(load(25, 0)).unwrap_err().contains("25 optional"));
         assert_eq!(room.take(load(20, 16)), Ok(()));
         assert!(room.take(load(0, 1)).unwrap_err().contains("leave room for 0"));
@@ -204,7 +213,7 @@ mod tests {
 
     #[test]
     fn other_providers_have_no_limit_per_request() {
-        let mut room = crate::Provider::OpenAiChat.format().strict_at_most;
+        let mut room = crate::Provider::OpenAiChat.format().facts().strict_at_most;
         assert!((0..1000).all(|_| room.take(load(100, 100)).is_ok()));
     }
 }

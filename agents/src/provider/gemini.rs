@@ -1,79 +1,126 @@
 //! Gemini's `generateContent`: calls are parts `functionCall`, results parts `functionResponse`.
 
+use mcp_bindgen_schema::provider::Dialect;
 use serde_json::{Value, json};
 
-use mcp_bindgen_schema::provider::Dialect;
-
-use super::answers::Group;
-use super::calls::{End, arguments, calls_among, items, text};
-use super::format::{Declaration, Format, Role, StrictRoom, push_text};
+use super::calls::{End, Group, ModelCall, RunEvent, arguments, calls_among, items, text};
+use super::format::{Facts, Format, Role, push_text};
 use super::parts::{Part, Takes, joined};
-use super::{ModelCall, RunEvent};
 use crate::json::object;
 
-pub(super) const FORMAT: Format = Format {
-    calls,
-    // Media beside the response; errors have a key of their own.
-    takes: Takes { images: &["image/png", "image/jpeg", "image/webp"], images_of_errors: true, marks_errors: true },
-    result,
-    results_key: Some("parts"),
-    images_for: takes_images,
-    images_of_users: &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
-    message,
-    instructions: |text| json!({"parts": [{"text": text}]}),
-    instructions_key: Some("systemInstruction"),
-    messages_key: "contents",
-    reply,
-    text: said,
-    add,
-    declaration,
-    list,
-    dialect: Dialect::Gemini,
-    // Google documents it.
-    tools_at_most: Some(512),
-    description_at_most: None,
-    needs_description: true,
-    strict_at_most: StrictRoom::UNLIMITED,
-    strict_mode: Some("VALIDATED"),
-    search: None,
-};
+pub(super) struct Gemini;
 
-fn calls(reply: &Value) -> Vec<ModelCall> {
-    let candidate = reply.pointer("/candidates/0").unwrap_or(reply);
-    let parts = items(candidate.get("content").unwrap_or(candidate), "parts");
-    let end = match text(candidate, "finishReason").as_str() {
-        "" | "STOP" | "FINISH_REASON_UNSPECIFIED" => End::Whole,
-        "MAX_TOKENS" => End::Cut,
-        // Safety, recitation, a malformed call and more.
-        _ => End::Withheld,
-    };
-    calls_among(parts, |part| {
-        let call = part.get("functionCall").filter(|call| call.is_object())?;
-        Some((ModelCall::new(text(call, "id"), text(call, "name"), arguments(call, "args")), end))
-    })
-}
+impl Format for Gemini {
+    fn facts(&self) -> Facts {
+        Facts {
+            // Media beside the response; errors have a key of their own.
+            takes: Takes { images: &["image/png", "image/jpeg", "image/webp"], ..Facts::USUAL.takes },
+            images_of_users: &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
+            results_key: Some("parts"),
+            instructions_key: Some("systemInstruction"),
+            messages_key: "contents",
+            // The member for JSON Schema, which is one of two.
+            schema_key: "parametersJsonSchema",
+            says_strict: &[],
+            dialect: Dialect::Gemini,
+            // Google documents it.
+            tools_at_most: 512,
+            needs_description: true,
+            strict_mode: Some("VALIDATED"),
+            ..Facts::USUAL
+        }
+    }
 
-fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
-    let media: Vec<Value> = parts.iter().filter(|part| !part.is_text()).map(part).collect();
-    let said = match joined(&parts) {
-        said if said.is_empty() => format!("the result is in the attached media ({})", media.len()),
-        said => said,
-    };
-    let key = if group.is_success() { "output" } else { "error" };
-    let response = object([
-        ("id", (!group.id.is_empty()).then(|| group.id.into())),
-        ("name", Some(group.name.into())),
-        ("response", Some(json!({ key: said }))),
-        ("parts", (!media.is_empty()).then(|| media.into())),
-    ]);
-    json!({"functionResponse": response})
-}
+    fn calls(&self, reply: &Value) -> Vec<ModelCall> {
+        let candidate = reply.pointer("/candidates/0").unwrap_or(reply);
+        let parts = items(candidate.get("content").unwrap_or(candidate), "parts");
+        let end = match text(candidate, "finishReason").as_str() {
+            "" | "STOP" | "FINISH_REASON_UNSPECIFIED" => End::Whole,
+            "MAX_TOKENS" => End::Cut,
+            // Safety, recitation, a malformed call and more.
+            _ => End::Withheld,
+        };
+        calls_among(parts, |part| {
+            let call = part.get("functionCall").filter(|call| call.is_object())?;
+            Some((ModelCall::new(text(call, "id"), text(call, "name"), arguments(call, "args")), end))
+        })
+    }
 
-/// Models before Gemini 3 refuse `parts` in a response.
-fn takes_images(model: Option<&str>) -> bool {
-    let version = model.and_then(|model| model.rsplit('/').next()?.strip_prefix("gemini-"));
-    let major = version.and_then(|version| version.split(['.', '-']).next()?.parse::<u32>().ok());
-    major.is_some_and(|major| major >= 3)
+    fn result(&self, group: &Group<'_>, parts: Vec<Part>) -> Value {
+        let media: Vec<Value> = parts.iter().filter(|part| part.text().is_none()).map(part).collect();
+        let said = match joined(&parts) {
+            said if said.is_empty() => format!("the result is in the attached media ({})", media.len()),
+            said => said,
+        };
+        let key = if group.is_success() { "output" } else { "error" };
+        let response = object([
+            ("id", (!group.id.is_empty()).then(|| group.id.into())),
+            ("name", Some(group.name.into())),
+            ("response", Some(json!({ key: said }))),
+            ("parts", (!media.is_empty()).then(|| media.into())),
+        ]);
+        json!({"functionResponse": response})
+    }
+
+    /// Models before Gemini 3 refuse `parts` in a response.
+    fn takes_images(&self, model: Option<&str>) -> bool {
+        let version = model.and_then(|model| model.rsplit('/').next()?.strip_prefix("gemini-"));
+        let major = version.and_then(|version| version.split(['.', '-']).next()?.parse::<u32>().ok());
+        major.is_some_and(|major| major >= 3)
+    }
+
+    fn message(&self, role: Role, parts: Vec<Part>) -> Value {
+        let role = if role == Role::User { "user" } else { "model" };
+        json!({"role": role, "parts": parts.iter().map(part).collect::<Vec<_>>()})
+    }
+
+    fn instructions(&self, text: &str) -> Value {
+        json!({"parts": [{"text": text}]})
+    }
+
+    fn reply(&self, reply: &Value) -> Vec<Value> {
+        reply.pointer("/candidates/0/content").cloned().into_iter().collect()
+    }
+
+    fn text(&self, reply: &Value) -> String {
+        let parts = reply.pointer("/candidates/0/content").map(|content| items(content, "parts")).unwrap_or_default();
+        parts.iter().filter(|part| !is_thought(part)).map(|part| text(part, "text")).collect()
+    }
+
+    /// Events are responses with some more parts each.
+    fn add(&self, reply: &mut Value, event: &Value) -> Vec<RunEvent> {
+        if reply.is_null() {
+            *reply = json!({"candidates": [{"content": {"role": "model", "parts": []}}]});
+        }
+        let mut pieces = Vec::new();
+        let Some(more) = event.pointer("/candidates/0") else { return pieces };
+        if let (Some(Value::Object(candidate)), Value::Object(members)) = (reply.pointer_mut("/candidates/0"), more) {
+            let members = members.iter().filter(|(key, _)| *key != "content");
+            candidate.extend(members.map(|(key, value)| (key.clone(), value.clone())));
+        }
+        let Some(Value::Array(parts)) = reply.pointer_mut("/candidates/0/content/parts") else { return pieces };
+        for part in more.get("content").map(|content| items(content, "parts")).unwrap_or_default() {
+            if let Some(call) = part.get("functionCall") {
+                pieces.push(RunEvent::CallBegun { id: text(call, "id"), name: text(call, "name") });
+                pieces.extend(call.get("args").and_then(|args| RunEvent::arguments(&args.to_string())));
+            } else if !is_thought(part) {
+                pieces.extend(RunEvent::text(&text(part, "text")));
+            }
+            // Text goes on in the part before it, unless it has more to it than text.
+            let is_plain =
+                |part: &Value| part.as_object().is_some_and(|part| part.len() == 1 && part.contains_key("text"));
+            match parts.last_mut().filter(|last| is_plain(last) && is_plain(part)) {
+                Some(last) => push_text(last, "text", &text(part, "text")),
+                None => parts.push(part.clone()),
+            }
+        }
+        pieces
+    }
+
+    /// Puts all declarations into one object.
+    fn list(&self, tools: Vec<Value>) -> Vec<Value> {
+        if tools.is_empty() { tools } else { vec![json!({"functionDeclarations": tools})] }
+    }
 }
 
 fn part(part: &Part) -> Value {
@@ -83,70 +130,17 @@ fn part(part: &Part) -> Value {
     }
 }
 
-fn message(role: Role, parts: Vec<Part>) -> Value {
-    let role = match role {
-        Role::User => "user",
-        Role::Assistant => "model",
-    };
-    json!({"role": role, "parts": parts.iter().map(part).collect::<Vec<_>>()})
-}
-
-fn reply(reply: &Value) -> Vec<Value> {
-    reply.pointer("/candidates/0/content").cloned().into_iter().collect()
-}
-
-fn said(reply: &Value) -> String {
-    let parts = reply.pointer("/candidates/0/content").map(|content| items(content, "parts")).unwrap_or_default();
-    parts.iter().filter(|part| !is_thought(part)).map(|part| text(part, "text")).collect()
-}
-
 fn is_thought(part: &Value) -> bool {
     part.get("thought") == Some(&Value::Bool(true))
-}
-
-/// Events are responses with some more parts each.
-fn add(reply: &mut Value, event: &Value) -> Vec<RunEvent> {
-    if reply.is_null() {
-        *reply = json!({"candidates": [{"content": {"role": "model", "parts": []}}]});
-    }
-    let Some(more) = event.pointer("/candidates/0") else { return Vec::new() };
-    if let (Some(Value::Object(candidate)), Value::Object(members)) = (reply.pointer_mut("/candidates/0"), more) {
-        candidate.extend(
-            members.iter().filter(|(key, _)| *key != "content").map(|(key, value)| (key.clone(), value.clone())),
-        );
-    }
-    let mut pieces = Vec::new();
-    let Some(Value::Array(parts)) = reply.pointer_mut("/candidates/0/content/parts") else { return pieces };
-    for part in more.get("content").map(|content| items(content, "parts")).unwrap_or_default() {
-        if let Some(call) = part.get("functionCall") {
-            pieces.push(RunEvent::CallBegun { id: text(call, "id"), name: text(call, "name") });
-            pieces.extend(call.get("args").and_then(|args| RunEvent::arguments(&args.to_string())));
-        } else if !is_thought(part) {
-            pieces.extend(RunEvent::text(&text(part, "text")));
-        }
-        // Text goes on in the part before it, unless it has more to it than text.
-        let is_plain = |part: &Value| part.as_object().is_some_and(|part| part.len() == 1 && part.contains_key("text"));
-        match parts.last_mut().filter(|last| is_plain(last) && is_plain(part)) {
-            Some(last) => push_text(last, "text", &text(part, "text")),
-            None => parts.push(part.clone()),
-        }
-    }
-    pieces
-}
-
-/// Declares a tool. The schema is in the member for JSON Schema, which is one of two.
-fn declaration(tool: Declaration<'_>) -> Value {
-    tool.members("parametersJsonSchema", false).into()
-}
-
-/// Puts all declarations into one object.
-fn list(tools: Vec<Value>) -> Vec<Value> {
-    if tools.is_empty() { tools } else { vec![json!({"functionDeclarations": tools})] }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn calls(reply: &Value) -> Vec<ModelCall> {
+        Gemini.calls(reply)
+    }
 
     #[test]
     fn calls_are_found_in_a_response_a_content_and_a_list_of_parts() {

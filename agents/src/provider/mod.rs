@@ -1,6 +1,5 @@
 //! The model providers, and their formats of tools, calls and results.
 
-mod answers;
 mod anthropic;
 mod arguments;
 mod calls;
@@ -9,15 +8,12 @@ mod gemini;
 mod openai_chat;
 mod openai_responses;
 mod parts;
-mod pictures;
 
-pub use answers::{Answered, Answers};
 pub use arguments::{Arguments, UnreadableArguments};
-pub use calls::{ModelCall, RunEvent};
+pub use calls::{Answered, Answers, ModelCall, RunEvent};
 pub(crate) use calls::{items, text};
-pub(crate) use format::{Declaration, Format, StrictRoom};
-pub(crate) use parts::{pictures, text_beside_pictures, with_message, with_text};
-pub(crate) use pictures::tokens_of_picture;
+pub(crate) use format::{Facts, Format};
+pub(crate) use parts::{pictures, text_beside_pictures, with_message};
 
 use format::Role;
 use mcp_bindgen_runtime::PromptResult;
@@ -39,12 +35,12 @@ pub enum Provider {
 }
 
 impl Provider {
-    pub(crate) fn format(self) -> &'static Format {
+    pub(crate) fn format(self) -> &'static dyn Format {
         match self {
-            Self::OpenAiChat => &openai_chat::FORMAT,
-            Self::OpenAiResponses => &openai_responses::FORMAT,
-            Self::Anthropic => &anthropic::FORMAT,
-            Self::Gemini => &gemini::FORMAT,
+            Self::OpenAiChat => &openai_chat::Chat,
+            Self::OpenAiResponses => &openai_responses::Responses,
+            Self::Anthropic => &anthropic::Anthropic,
+            Self::Gemini => &gemini::Gemini,
         }
     }
 
@@ -71,7 +67,7 @@ impl Provider {
     /// ```
     #[must_use]
     pub fn calls(self, reply: &Value) -> Vec<ModelCall> {
-        (self.format().calls)(reply)
+        self.format().calls(reply)
     }
 
     /// Returns the results of a model's calls, to append to the conversation: messages for OpenAI's Chat Completions,
@@ -107,15 +103,12 @@ impl Provider {
         self.printed(answers, Some(model))
     }
 
-    fn printed(self, answers: &[Answered], model: Option<&str>) -> Vec<Value> {
+    pub(crate) fn printed(self, answers: &[Answered], model: Option<&str>) -> Vec<Value> {
         let format = self.format();
-        let takes = match (format.images_for)(model) {
-            true => format.takes,
-            false => Takes { images: &[], ..format.takes },
-        };
-        let groups = answers::grouped(answers);
+        let Facts { takes, results_key, .. } = format.facts();
+        let takes = Takes { images: if format.takes_images(model) { takes.images } else { &[] }, ..takes };
         let mut room = Room::of_a_turn();
-        let printed = groups.iter().map(|group| {
+        let printed = calls::grouped(answers).into_iter().map(|group| {
             let is_shared = group.answers.len() > 1;
             let mut all = Vec::new();
             for answer in &group.answers {
@@ -124,12 +117,12 @@ impl Provider {
                 }
                 all.extend(parts(&answer.reply, takes, group.is_success(), &mut room));
             }
-            capped(&mut all, answers::LONGEST_RESULT);
-            (format.result)(group, all)
+            capped(&mut all, parts::LONGEST_RESULT);
+            format.result(&group, all)
         });
         let results: Vec<Value> = printed.collect();
-        match format.results_key {
-            Some(key) if !results.is_empty() => vec![json!({"role": "user", key: results})],
+        match results_key {
+            Some(key) if !results.is_empty() => vec![json!({"role": Role::User, key: results})],
             _ => results,
         }
     }
@@ -144,7 +137,7 @@ impl Provider {
     /// ```
     #[must_use]
     pub fn user_message(self, text: &str) -> Value {
-        (self.format().message)(Role::User, vec![Part::Text(text.to_owned())])
+        self.format().message(Role::User, vec![Part::Text(text.to_owned())])
     }
 
     /// Returns `true` if the provider paused in a reply without calls, and wants it back as it is: its own tools took long.
@@ -155,7 +148,7 @@ impl Provider {
     /// Returns the text of a model's reply: the body of a response.
     #[must_use]
     pub fn text(self, reply: &Value) -> String {
-        (self.format().text)(reply)
+        self.format().text(reply)
     }
 
     /// Returns the messages of a server's prompt in the provider's format, to put before or into a conversation.
@@ -177,22 +170,20 @@ impl Provider {
     /// ```
     #[must_use]
     pub fn prompt_messages(self, prompt: &PromptResult) -> Vec<Value> {
-        let format = self.format();
-        let mut room = Room::of_a_turn();
+        let (format, mut room) = (self.format(), Room::of_a_turn());
         let mut messages: Vec<(Role, Vec<Part>)> = Vec::new();
         for message in &prompt.messages {
             let (role, images) = match message.role.as_str() {
                 "assistant" => (Role::Assistant, &[][..]),
-                _ => (Role::User, format.images_of_users),
+                _ => (Role::User, format.facts().images_of_users),
             };
-            let parts = of_content(&message.content, images, &mut room);
+            let Some(part) = of_content(&message.content, images, &mut room) else { continue };
             match messages.last_mut() {
-                Some((last, all)) if *last == role => all.extend(parts),
-                _ if parts.is_empty() => {}
-                _ => messages.push((role, parts)),
+                Some((last, parts)) if *last == role => parts.push(part),
+                _ => messages.push((role, vec![part])),
             }
         }
-        messages.into_iter().map(|(role, parts)| (format.message)(role, parts)).collect()
+        messages.into_iter().map(|(role, parts)| format.message(role, parts)).collect()
     }
 }
 
@@ -204,8 +195,7 @@ mod tests {
 
     fn printed(provider: Provider, is_strict: bool) -> String {
         let schema = json!({ "type": "object", "properties": {} });
-        let declaration = Declaration { name: "fs_read", description: Some("Reads."), schema, is_strict };
-        (provider.format().declaration)(declaration).to_string()
+        provider.format().declaration("fs_read", Some("Reads."), schema, is_strict).to_string()
     }
 
     #[test]
@@ -243,7 +233,7 @@ mod tests {
 
     #[test]
     fn gemini_wraps_all_definitions_in_one_object() {
-        let listed = |provider: Provider, tools| (provider.format().list)(tools);
+        let listed = |provider: Provider, tools| provider.format().list(tools);
         let one = vec![json!({ "name": "a" })];
         assert_eq!(listed(Provider::Gemini, one.clone()), [json!({ "functionDeclarations": [{ "name": "a" }] })]);
         assert_eq!(listed(Provider::Gemini, Vec::new()), Vec::<Value>::new());

@@ -1,156 +1,139 @@
 //! OpenAI's Chat Completions: calls in `tool_calls` of a message, results as messages of the role `tool`.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use mcp_bindgen_schema::provider::Dialect;
+use super::calls::{End, Group, ModelCall, RunEvent, arguments, calls_among, text};
+use super::format::{Facts, Format, Role, grown, push_text};
+use super::parts::{Part, Takes, joined};
 
-use super::answers::Group;
-use super::calls::{End, arguments, calls_among, ending, text};
-use super::format::{Declaration, Format, Role, StrictRoom, grown, push_text};
-use super::parts::{PICTURES, Part, Takes, joined};
-use super::{ModelCall, RunEvent};
+pub(super) struct Chat;
 
-pub(super) const FORMAT: Format = Format {
-    calls,
-    // Text alone, and no flag for errors.
-    takes: Takes { images: &[], images_of_errors: false, marks_errors: false },
-    result,
-    results_key: None,
-    images_for: |_| false,
-    images_of_users: PICTURES,
-    message,
-    instructions: |text| json!({"role": "system", "content": text}),
-    instructions_key: None,
-    messages_key: "messages",
-    reply,
-    text: said,
-    add,
-    declaration,
-    list: std::convert::identity,
-    dialect: Dialect::OpenAi,
-    // OpenAI documents it.
-    tools_at_most: Some(128),
-    // Longer ones are refused, which OpenAI documents nowhere.
-    description_at_most: Some(1024),
-    needs_description: false,
-    strict_at_most: StrictRoom::UNLIMITED,
-    strict_mode: None,
-    search: None,
-};
-
-fn calls(reply: &Value) -> Vec<ModelCall> {
-    let choice = reply.pointer("/choices/0").unwrap_or(reply);
-    let message = choice.get("message").unwrap_or(choice);
-    let end = match ending(choice, "finish_reason") {
-        Ok("length") => End::Cut,
-        Ok("content_filter") => End::Withheld,
-        Ok(_) => End::Whole,
-        Err(end) => end,
-    };
-    let calls = message.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    calls_among(calls, |call| {
-        let id = text(call, "id");
-        let call = match call.get("function").filter(|function| function.is_object()) {
-            Some(function) => ModelCall::new(id, text(function, "name"), arguments(function, "arguments")),
-            // Every call needs an answer with its id.
-            None => {
-                let other = call.get("custom").unwrap_or(call);
-                ModelCall::new(Some(id).filter(|id| !id.is_empty())?, text(other, "name"), arguments(other, "input"))
-            }
-        };
-        Some((call, end))
-    })
-}
-
-fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
-    json!({"role": "tool", "tool_call_id": group.id, "content": joined(&parts)})
-}
-
-fn message(role: Role, parts: Vec<Part>) -> Value {
-    let has_images = parts.iter().any(|part| !part.is_text());
-    let content = match role {
-        Role::User if has_images => parts
-            .into_iter()
-            .map(|part| match part {
-                Part::Text(text) => json!({"type": "text", "text": text}),
-                Part::Image { mime_type, data } => {
-                    json!({"type": "image_url", "image_url": {"url": format!("data:{mime_type};base64,{data}")}})
-                }
-            })
-            .collect(),
-        _ => json!(joined(&parts)),
-    };
-    json!({"role": role.name(), "content": content})
-}
-
-fn reply(reply: &Value) -> Vec<Value> {
-    reply.pointer("/choices/0/message").cloned().into_iter().collect()
-}
-
-fn said(reply: &Value) -> String {
-    reply.pointer("/choices/0/message").map(|message| text(message, "content")).unwrap_or_default()
-}
-
-/// Events are chunks: the deltas of a message.
-fn add(reply: &mut Value, event: &Value) -> Vec<RunEvent> {
-    if reply.is_null() {
-        *reply = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": null}, "finish_reason": null}]});
-    }
-    let mut pieces = Vec::new();
-    let choices = event.get("choices").and_then(Value::as_array).into_iter().flatten();
-    let Some(choice) = choices.into_iter().find(|choice| choice.get("index").is_none_or(|index| *index == 0)) else {
-        return pieces;
-    };
-    if let (Some(reason @ Value::String(_)), Some(kept)) =
-        (choice.get("finish_reason"), reply.pointer_mut("/choices/0/finish_reason"))
-    {
-        *kept = reason.clone();
-    }
-    let Some(message) = reply.pointer_mut("/choices/0/message") else { return pieces };
-    for (key, value) in choice.get("delta").and_then(Value::as_object).into_iter().flatten() {
-        match (key.as_str(), value) {
-            ("tool_calls", Value::Array(calls)) => calls.iter().for_each(|call| add_call(message, call, &mut pieces)),
-            ("role", _) | (_, Value::Null) => {}
-            (key, Value::String(more)) => {
-                push_text(message, key, more);
-                pieces.extend(RunEvent::text(more).filter(|_| key == "content"));
-            }
-            (key, value) => {
-                if let Value::Object(members) = &mut *message {
-                    members.insert(key.to_owned(), value.clone());
-                }
-            }
+impl Format for Chat {
+    fn facts(&self) -> Facts {
+        Facts {
+            // Text alone, and no flag for errors.
+            takes: Takes { images: &[], images_of_errors: false, marks_errors: false },
+            // OpenAI documents it.
+            tools_at_most: 128,
+            // Longer ones are refused, which OpenAI documents nowhere.
+            description_at_most: 1024,
+            ..Facts::USUAL
         }
     }
-    pieces
+
+    fn calls(&self, reply: &Value) -> Vec<ModelCall> {
+        let choice = reply.pointer("/choices/0").unwrap_or(reply);
+        let message = choice.get("message").unwrap_or(choice);
+        let end = End::of(choice, "finish_reason", &["length"], &["content_filter"]);
+        let calls = message.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        calls_among(calls, |call| {
+            let id = text(call, "id");
+            let call = match call.get("function").filter(|function| function.is_object()) {
+                Some(function) => ModelCall::new(id, text(function, "name"), arguments(function, "arguments")),
+                // Every call needs an answer with its id.
+                None if id.is_empty() => return None,
+                None => {
+                    let other = call.get("custom").unwrap_or(call);
+                    ModelCall::new(id, text(other, "name"), arguments(other, "input"))
+                }
+            };
+            Some((call, end))
+        })
+    }
+
+    fn result(&self, group: &Group<'_>, parts: Vec<Part>) -> Value {
+        json!({"role": "tool", "tool_call_id": group.id, "content": joined(&parts)})
+    }
+
+    fn message(&self, role: Role, parts: Vec<Part>) -> Value {
+        let has_images = parts.iter().any(|part| part.text().is_none());
+        let content = match role {
+            Role::User if has_images => parts.into_iter().map(input).collect(),
+            _ => json!(joined(&parts)),
+        };
+        json!({"role": role, "content": content})
+    }
+
+    fn instructions(&self, text: &str) -> Value {
+        json!({"role": "system", "content": text})
+    }
+
+    fn reply(&self, reply: &Value) -> Vec<Value> {
+        reply.pointer("/choices/0/message").cloned().into_iter().collect()
+    }
+
+    fn text(&self, reply: &Value) -> String {
+        reply.pointer("/choices/0/message").map(|message| text(message, "content")).unwrap_or_default()
+    }
+
+    /// Events are chunks: the deltas of a message.
+    fn add(&self, reply: &mut Value, event: &Value) -> Vec<RunEvent> {
+        if reply.is_null() {
+            let message = json!({"role": "assistant", "content": null});
+            *reply = json!({"choices": [{"index": 0, "message": message, "finish_reason": null}]});
+        }
+        let mut pieces = Vec::new();
+        let mut choices = event.get("choices").and_then(Value::as_array).into_iter().flatten();
+        let choice = choices.find(|choice| choice.get("index").is_none_or(|index| *index == 0));
+        let (Some(choice), Some(kept)) = (choice, reply.pointer_mut("/choices/0")) else { return pieces };
+        if let (Some(reason @ Value::String(_)), Value::Object(kept)) = (choice.get("finish_reason"), &mut *kept) {
+            kept.insert("finish_reason".to_owned(), reason.clone());
+        }
+        let Some(message) = kept.get_mut("message") else { return pieces };
+        for (key, value) in choice.get("delta").and_then(Value::as_object).into_iter().flatten() {
+            match (key.as_str(), value, &mut *message) {
+                ("role", ..) | (_, Value::Null, _) => {}
+                ("tool_calls", Value::Array(calls), Value::Object(message)) => {
+                    calls.iter().for_each(|call| add_call(message, call, &mut pieces));
+                }
+                (key, Value::String(more), message) => {
+                    push_text(message, key, more);
+                    pieces.extend(RunEvent::text(more).filter(|_| key == "content"));
+                }
+                (key, value, Value::Object(message)) => drop(message.insert(key.to_owned(), value.clone())),
+                _ => {}
+            }
+        }
+        pieces
+    }
+
+    fn declared(&self, members: Map<String, Value>) -> Value {
+        json!({"type": "function", "function": members})
+    }
 }
 
-fn add_call(message: &mut Value, delta: &Value, pieces: &mut Vec<RunEvent>) {
-    let Value::Object(members) = message else { return };
-    let Value::Array(calls) = members.entry("tool_calls").or_insert_with(|| json!([])) else { return };
+fn input(part: Part) -> Value {
+    match part {
+        Part::Text(text) => json!({"type": "text", "text": text}),
+        Part::Image { mime_type, data } => {
+            json!({"type": "image_url", "image_url": {"url": format!("data:{mime_type};base64,{data}")}})
+        }
+    }
+}
+
+fn add_call(message: &mut Map<String, Value>, delta: &Value, pieces: &mut Vec<RunEvent>) {
+    let Value::Array(calls) = message.entry("tool_calls").or_insert_with(|| json!([])) else { return };
     let place = delta.get("index").and_then(Value::as_u64).unwrap_or_default();
-    let Some(call) = grown(calls, usize::try_from(place).unwrap_or(usize::MAX)) else { return };
-    let (id, name) = (text(delta, "id"), delta.get("function").map(|function| text(function, "name")));
-    if let Some(name) = name.filter(|name| !name.is_empty()) {
+    let (Some(call), Some(function)) = (grown(calls, place), delta.get("function")) else { return };
+    let (id, name) = (text(delta, "id"), text(function, "name"));
+    if !name.is_empty() {
         *call = json!({"id": id, "type": "function", "function": {"name": name, "arguments": ""}});
         pieces.push(RunEvent::CallBegun { id, name });
     }
-    if let (Some(function), Some(more)) =
-        (call.get_mut("function"), delta.pointer("/function/arguments").and_then(Value::as_str))
-    {
-        push_text(function, "arguments", more);
-        pieces.extend(RunEvent::arguments(more));
+    if let Some(kept) = call.get_mut("function") {
+        let more = text(function, "arguments");
+        push_text(kept, "arguments", &more);
+        pieces.extend(RunEvent::arguments(&more));
     }
-}
-
-/// Declares a tool; a missing `strict` means false.
-fn declaration(tool: Declaration<'_>) -> Value {
-    json!({"type": "function", "function": tool.members("parameters", true)})
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn calls(reply: &Value) -> Vec<ModelCall> {
+        Chat.calls(reply)
+    }
 
     #[test]
     fn calls_are_found_in_a_response_and_in_a_message() {

@@ -2,69 +2,106 @@
 
 use serde_json::{Map, Value, json};
 
-use mcp_bindgen_schema::provider::Dialect;
+use super::calls::{End, Group, ModelCall, RunEvent, arguments, calls_among, items, text};
+use super::format::{Facts, Format, Role};
+use super::parts::{Part, Takes, joined};
 
-use super::answers::Group;
-use super::calls::{End, arguments, calls_among, items, text};
-use super::format::{Declaration, Format, Role, StrictRoom};
-use super::parts::{PICTURES, Part, Takes, joined};
-use super::{ModelCall, RunEvent};
+pub(super) struct Responses;
 
-pub(super) const FORMAT: Format = Format {
-    calls,
-    // `input_image` among the parts of an output; no flag for errors.
-    takes: Takes { images: PICTURES, images_of_errors: true, marks_errors: false },
-    result,
-    results_key: None,
-    images_for: |_| true,
-    images_of_users: PICTURES,
-    message,
-    instructions: |text| text.into(),
-    instructions_key: Some("instructions"),
-    messages_key: "input",
-    reply,
-    text: said,
-    add,
-    declaration,
-    list: std::convert::identity,
-    dialect: Dialect::OpenAi,
-    tools_at_most: None,
-    description_at_most: None,
-    needs_description: false,
-    strict_at_most: StrictRoom::UNLIMITED,
-    strict_mode: None,
-    search: Some(|| json!({"type": "tool_search"})),
-};
-
-fn calls(reply: &Value) -> Vec<ModelCall> {
-    let is_one = text(reply, "type") == "function_call";
-    let output = if is_one { std::slice::from_ref(reply) } else { items(reply, "output") };
-    let reason = reply.pointer("/incomplete_details/reason").and_then(Value::as_str);
-    let end = match (text(reply, "status").as_str(), reason) {
-        _ if is_one => End::Whole,
-        (_, Some("content_filter")) | ("failed" | "cancelled", _) => End::Withheld,
-        ("incomplete" | "in_progress", _) => End::Cut,
-        _ => End::Whole,
-    };
-    calls_among(output, |item| {
-        if text(item, "type") != "function_call" {
-            return None;
+impl Format for Responses {
+    fn facts(&self) -> Facts {
+        Facts {
+            // `input_image` among the parts of an output; no flag for errors.
+            takes: Takes { marks_errors: false, ..Facts::USUAL.takes },
+            instructions_key: Some("instructions"),
+            messages_key: "input",
+            search: Some(json!({"type": "tool_search"})),
+            ..Facts::USUAL
         }
-        let mut call = ModelCall::new(text(item, "call_id"), text(item, "name"), arguments(item, "arguments"));
-        call.namespace = item.get("namespace").and_then(Value::as_str).map(str::to_owned);
-        let end = match text(item, "status").as_str() {
-            "incomplete" | "in_progress" => End::Withheld,
-            "completed" if end == End::Cut => End::Whole,
-            _ => end,
-        };
-        Some((call, end))
-    })
-}
+    }
 
-fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
-    let output =
-        if parts.iter().all(Part::is_text) { json!(joined(&parts)) } else { parts.into_iter().map(input).collect() };
-    json!({"type": "function_call_output", "call_id": group.id, "output": output})
+    fn calls(&self, reply: &Value) -> Vec<ModelCall> {
+        let is_one = text(reply, "type") == "function_call";
+        let output = if is_one { std::slice::from_ref(reply) } else { items(reply, "output") };
+        let reason = reply.pointer("/incomplete_details/reason").and_then(Value::as_str);
+        let end = match (text(reply, "status").as_str(), reason) {
+            _ if is_one => End::Whole,
+            (_, Some("content_filter")) | ("failed" | "cancelled", _) => End::Withheld,
+            ("incomplete" | "in_progress", _) => End::Cut,
+            _ => End::Whole,
+        };
+        calls_among(output, |item| {
+            if text(item, "type") != "function_call" {
+                return None;
+            }
+            let mut call = ModelCall::new(text(item, "call_id"), text(item, "name"), arguments(item, "arguments"));
+            call.namespace = item.get("namespace").and_then(Value::as_str).map(str::to_owned);
+            let end = match text(item, "status").as_str() {
+                "incomplete" | "in_progress" => End::Withheld,
+                "completed" if end == End::Cut => End::Whole,
+                _ => end,
+            };
+            Some((call, end))
+        })
+    }
+
+    fn result(&self, group: &Group<'_>, parts: Vec<Part>) -> Value {
+        let has_images = parts.iter().any(|part| part.text().is_none());
+        let output = if has_images { parts.into_iter().map(input).collect() } else { json!(joined(&parts)) };
+        json!({"type": "function_call_output", "call_id": group.id, "output": output})
+    }
+
+    fn message(&self, role: Role, parts: Vec<Part>) -> Value {
+        let content: Vec<Value> = match role {
+            Role::User => parts.into_iter().map(input).collect(),
+            Role::Assistant => vec![json!({"type": "output_text", "text": joined(&parts)})],
+        };
+        json!({"role": role, "content": content})
+    }
+
+    fn reply(&self, reply: &Value) -> Vec<Value> {
+        items(reply, "output").to_vec()
+    }
+
+    fn text(&self, reply: &Value) -> String {
+        let messages = items(reply, "output").iter().filter(|item| text(item, "type") == "message");
+        let parts = messages.flat_map(|message| items(message, "content"));
+        parts.filter(|part| text(part, "type") == "output_text").map(|part| text(part, "text")).collect()
+    }
+
+    /// Adds an event to the reply. The last event has the whole response; if a stream breaks off earlier, the complete
+    /// items stay.
+    fn add(&self, reply: &mut Value, event: &Value) -> Vec<RunEvent> {
+        if reply.is_null() {
+            *reply = json!({"status": "in_progress", "output": []});
+        }
+        let piece = match (text(event, "type").as_str(), event.get("item")) {
+            ("response.completed" | "response.incomplete" | "response.failed", _) => {
+                if let Some(response) = event.get("response") {
+                    reply.clone_from(response);
+                }
+                None
+            }
+            ("response.output_text.delta", _) => RunEvent::text(&text(event, "delta")),
+            ("response.function_call_arguments.delta", _) => RunEvent::arguments(&text(event, "delta")),
+            ("response.output_item.added", Some(call)) if text(call, "type") == "function_call" => {
+                Some(RunEvent::CallBegun { id: text(call, "call_id"), name: text(call, "name") })
+            }
+            ("response.output_item.done", Some(item)) => {
+                if let Some(Value::Array(output)) = reply.get_mut("output") {
+                    output.push(item.clone());
+                }
+                None
+            }
+            _ => None,
+        };
+        piece.into_iter().collect()
+    }
+
+    /// `strict` is explicit, because otherwise the provider makes the schema strict itself.
+    fn declared(&self, members: Map<String, Value>) -> Value {
+        std::iter::once(("type".to_owned(), json!("function"))).chain(members).collect()
+    }
 }
 
 fn input(part: Part) -> Value {
@@ -76,65 +113,13 @@ fn input(part: Part) -> Value {
     }
 }
 
-fn message(role: Role, parts: Vec<Part>) -> Value {
-    let content: Vec<Value> = match role {
-        Role::User => parts.into_iter().map(input).collect(),
-        Role::Assistant => vec![json!({"type": "output_text", "text": joined(&parts)})],
-    };
-    json!({"role": role.name(), "content": content})
-}
-
-fn reply(reply: &Value) -> Vec<Value> {
-    items(reply, "output").to_vec()
-}
-
-fn said(reply: &Value) -> String {
-    let messages = items(reply, "output").iter().filter(|item| text(item, "type") == "message");
-    let parts = messages.flat_map(|message| items(message, "content"));
-    parts.filter(|part| text(part, "type") == "output_text").map(|part| text(part, "text")).collect()
-}
-
-/// Adds an event to the reply. The last event has the whole response; if a stream breaks off earlier, the complete
-/// items stay.
-fn add(reply: &mut Value, event: &Value) -> Vec<RunEvent> {
-    if reply.is_null() {
-        *reply = json!({"status": "in_progress", "output": []});
-    }
-    let delta = || event.get("delta").and_then(Value::as_str).unwrap_or_default();
-    let piece = match text(event, "type").as_str() {
-        "response.completed" | "response.incomplete" | "response.failed" => {
-            if let Some(response) = event.get("response") {
-                *reply = response.clone();
-            }
-            None
-        }
-        "response.output_text.delta" => RunEvent::text(delta()),
-        "response.function_call_arguments.delta" => RunEvent::arguments(delta()),
-        "response.output_item.added" => {
-            let call = event.get("item").filter(|item| text(item, "type") == "function_call");
-            call.map(|call| RunEvent::CallBegun { id: text(call, "call_id"), name: text(call, "name") })
-        }
-        "response.output_item.done" => {
-            if let (Some(Value::Array(output)), Some(item)) = (reply.get_mut("output"), event.get("item")) {
-                output.push(item.clone());
-            }
-            None
-        }
-        _ => None,
-    };
-    piece.into_iter().collect()
-}
-
-/// Declares a tool with an explicit `strict`, because otherwise the provider makes the schema strict itself.
-fn declaration(tool: Declaration<'_>) -> Value {
-    let mut members = Map::from_iter([("type".to_owned(), json!("function"))]);
-    members.extend(tool.members("parameters", true));
-    Value::Object(members)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn calls(reply: &Value) -> Vec<ModelCall> {
+        Responses.calls(reply)
+    }
 
     #[test]
     fn calls_are_found_in_a_response_a_list_of_items_and_an_item() {

@@ -1,7 +1,13 @@
 //! The parts of a result that a model receives: text and images, never empty, within limits.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use imagesize::{ImageSize, blob_size};
 use mcp_bindgen_runtime::{Content, ToolReply};
-use serde_json::{Value, json};
+use serde_json::Value;
+
+/// The default limit on the characters of one result for a model: about 25,000 tokens.
+pub(super) const LONGEST_RESULT: usize = 100_000;
 
 /// The longest picture that goes to a provider, in characters of base64: no provider takes much more of one.
 const LARGEST_IMAGE: usize = 5_000_000;
@@ -9,6 +15,11 @@ const LARGEST_IMAGE: usize = 5_000_000;
 const LARGEST_IMAGES: usize = 15_000_000;
 /// How many pictures a turn has: of more than 20 in a request Anthropic takes smaller ones alone, and of more than 100 none.
 const MOST_IMAGES: usize = 20;
+
+/// The number of base64 characters in which an image's dimensions are found, unless there is unusually much metadata.
+const HEAD: usize = 400_000;
+/// The cost of a picture of unknown size: the most that a picture can cost.
+const MOST: usize = 1_600;
 
 /// The pictures that OpenAI and Anthropic take, and all that any provider takes in results.
 pub(super) const PICTURES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -37,24 +48,27 @@ impl Room {
 
 /// One part of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     Text(String),
     Image { mime_type: &'static str, data: String },
 }
 
 impl Part {
-    pub(super) fn is_text(&self) -> bool {
-        matches!(self, Self::Text(_))
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Image { .. } => None,
+        }
     }
 
     fn is_blank(&self) -> bool {
-        matches!(self, Self::Text(text) if text.trim().is_empty())
+        self.text().is_some_and(|text| text.trim().is_empty())
     }
 }
 
 /// The parts of a result that a provider takes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Takes {
+pub(crate) struct Takes {
     /// The media types of images.
     pub(super) images: &'static [&'static str],
     pub(super) images_of_errors: bool,
@@ -62,11 +76,10 @@ pub(super) struct Takes {
     pub(super) marks_errors: bool,
 }
 
-/// Returns the content of a message: text, and the images that the provider takes.
-pub(super) fn of_content(content: &Content, images: &[&'static str], room: &mut Room) -> Vec<Part> {
+/// Returns the content of a message, as text or as an image that the provider takes, unless it is blank.
+pub(super) fn of_content(content: &Content, images: &[&'static str], room: &mut Room) -> Option<Part> {
     let block = serde_json::to_value(content).unwrap_or_default();
-    let part = part(&block, images, room);
-    if part.is_blank() { Vec::new() } else { vec![part] }
+    Some(part(&block, images, room)).filter(|part| !part.is_blank())
 }
 
 /// Returns a block as text, or as an image if the provider takes it.
@@ -77,14 +90,7 @@ fn part(block: &Value, images: &[&'static str], room: &mut Room) -> Part {
 
 /// Returns the texts, one below the other.
 pub(super) fn joined(parts: &[Part]) -> String {
-    let texts: Vec<&str> = parts
-        .iter()
-        .filter_map(|part| match part {
-            Part::Text(text) => Some(text.as_str()),
-            Part::Image { .. } => None,
-        })
-        .collect();
-    texts.join("\n")
+    parts.iter().filter_map(Part::text).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the parts of a reply: its message, and for other content the server's blocks in order.
@@ -120,20 +126,14 @@ pub(crate) fn text_beside_pictures(reply: &ToolReply) -> String {
     joined(&parts(reply, takes, reply.success, &mut Room::of_a_turn()))
 }
 
-/// Returns the blocks of a reply that are pictures for a model, each with its data in base64.
-pub(crate) fn pictures(reply: &ToolReply) -> Vec<(Value, String)> {
+/// Returns the blocks of a reply that are pictures for a model, each with its cost in tokens.
+pub(crate) fn pictures(reply: &ToolReply) -> Vec<(Value, usize)> {
     let mut room = Room::of_a_turn();
     let picture = |block: &Value| match image(block, PICTURES, &mut room)? {
-        Part::Image { data, .. } => Some((block.clone(), data)),
+        Part::Image { data, .. } => Some((block.clone(), tokens_of_picture(&data))),
         Part::Text(_) => None,
     };
     blocks(&reply.value).iter().filter_map(picture).collect()
-}
-
-/// Returns the result with another text, and these blocks.
-pub(crate) fn with_text(reply: &ToolReply, text: &str, pictures: Vec<Value>) -> Value {
-    let text = json!({ "type": "text", "text": text });
-    json!({ "content": std::iter::once(text).chain(pictures).collect::<Vec<_>>(), "isError": !reply.success })
 }
 
 /// Returns the text of an empty result.
@@ -238,10 +238,52 @@ pub(super) fn capped(parts: &mut Vec<Part>, most: usize) {
     }
     parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
     let note = format!("[cut: {} of {total} characters left out]", total - most);
-    match parts.iter_mut().rev().find(|part| part.is_text()) {
+    match parts.iter_mut().rev().find(|part| part.text().is_some()) {
         Some(Part::Text(text)) => text.push_str(&format!("\n{note}")),
         _ => parts.push(Part::Text(note)),
     }
+}
+
+/// Returns the most tokens that one of the providers charges for a picture, by their documentation: OpenAI for tiles of
+/// 512 pixels in high detail, Anthropic for every 750 pixels, Gemini for tiles of 768 pixels.
+fn tokens_of_picture(data: &str) -> usize {
+    let head = data.get(..data.len().min(HEAD) / 4 * 4).unwrap_or_default();
+    let size = BASE64_STANDARD.decode(head).ok().and_then(|bytes| blob_size(&bytes).ok());
+    size.map_or(MOST, |size| [open_ai(size), anthropic(size), gemini(size)].into_iter().max().unwrap_or(MOST))
+}
+
+/// Estimates tokens for OpenAI. Images are scaled down to 2,048 by 2,048 pixels, then to 768 on the shorter side. They
+/// cost 85 tokens, plus 170 for each tile.
+fn open_ai(size: ImageSize) -> usize {
+    let (width, height) = scaled(size, 2_048.0, f64::max);
+    let (width, height) = scaled(ImageSize { width, height }, 768.0, f64::min);
+    85 + 170 * width.div_ceil(512) * height.div_ceil(512)
+}
+
+/// Estimates tokens for Anthropic. Images are scaled down to 1,568 pixels on the longer side, and cost at most 1,600
+/// tokens.
+fn anthropic(size: ImageSize) -> usize {
+    let (width, height) = scaled(size, 1_568.0, f64::max);
+    (width * height).div_ceil(750).min(MOST)
+}
+
+fn gemini(size: ImageSize) -> usize {
+    const TILE: usize = 258;
+    let ImageSize { width, height } = size;
+    if width <= 384 && height <= 384 {
+        return TILE;
+    }
+    // Tiles are cut from the shorter side.
+    let side = (width.min(height) * 2 / 3).clamp(256, 768);
+    TILE * width.div_ceil(side).min(16) * height.div_ceil(side).min(16)
+}
+
+/// Scales an image down until one of its sides has at most `most` pixels.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+fn scaled(size: ImageSize, most: f64, side: fn(f64, f64) -> f64) -> (usize, usize) {
+    let scale = (most / side(size.width as f64, size.height as f64)).min(1.0);
+    let scaled = |length: usize| ((length as f64 * scale).round() as usize).max(1);
+    (scaled(size.width), scaled(size.height))
 }
 
 #[cfg(test)]
@@ -323,7 +365,7 @@ mod tests {
         let shown = |reply: &ToolReply, room: &mut Room| {
             let parts = parts(reply, ALL, true, room);
             assert!(joined(&parts).len() < 5000);
-            parts.iter().filter(|part| !part.is_text()).count()
+            parts.iter().filter(|part| part.text().is_none()).count()
         };
         let large = pictured(&"A".repeat(LARGEST_IMAGE), 2);
         assert_eq!([shown(&large, &mut room), shown(&large, &mut room)], [2, 1]);
@@ -387,5 +429,28 @@ mod tests {
         let hostile =
             json!({"content": [{"type": "text", "text": "a\u{1b}[31m\u{202e}b\u{e0041}\n\tc مرحبا 👩\u{200d}💻"}]});
         assert_eq!(of(hostile, ALL), [text("a[31mb\n\tc مرحبا 👩\u{200d}💻")]);
+    }
+
+    /// Returns the beginning of a PNG of this size, which is all that is looked at.
+    fn png(width: u32, height: u32) -> String {
+        let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR".to_vec();
+        bytes.extend(width.to_be_bytes());
+        bytes.extend(height.to_be_bytes());
+        bytes.extend([8, 6, 0, 0, 0]);
+        BASE64_STANDARD.encode(bytes)
+    }
+
+    /// Figures of the providers' documentation.
+    #[test]
+    fn image_tokens_match_the_providers_documentation() {
+        let size = |width, height| ImageSize { width, height };
+        assert_eq!(open_ai(size(1_024, 1_024)), 765);
+        assert_eq!(open_ai(size(2_048, 4_096)), 1_105);
+        assert_eq!(anthropic(size(200, 200)), 54);
+        assert_eq!(anthropic(size(1_000, 1_000)), 1_334);
+        assert_eq!(gemini(size(384, 384)), 258);
+        assert_eq!(gemini(size(960, 540)), 258 * 6);
+        assert_eq!(tokens_of_picture(&png(1_000, 1_000)), 1_334);
+        assert_eq!(tokens_of_picture("AAAA"), MOST);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use mcp_bindgen_schema::diagnostics::Reporter;
-use mcp_bindgen_schema::{Document, Presence, Role, Shape, ShapeId, Shapes, Slot, WRAPPER_FIELD, wraps_result};
+use mcp_bindgen_schema::{Document, Field, Presence, Role, Shape, Shapes, Slot, WRAPPER_FIELD, wraps_result};
 use serde_json::Value;
 
 use crate::text::line;
@@ -43,18 +43,14 @@ impl Answers {
 
     fn written(&self) -> Vec<String> {
         let Some(schema) = &self.schema else { return Vec::new() };
-        let document = Document::read(schema, Role::Output, &mut Reporter::new("", 0, ""));
-        let shapes = &document.shapes;
-        let wrapped = match shapes.get(document.root) {
+        let Document { shapes, root, .. } = Document::read(schema, Role::Output, &mut Reporter::new("", 0, ""));
+        let wrapped = match shapes.get(root) {
             Shape::Struct(object) if self.wraps() => object.field(WRAPPER_FIELD).map(|field| field.slot),
             _ => None,
         };
-        let root = wrapped.unwrap_or(Slot { shape: document.root, nullable: false });
-        let mut notations: Vec<String> = (0..=DEEPEST)
-            .rev()
-            .map(|levels| Notation { shapes }.slot(root, levels, 0))
-            .filter(|notation| says_something(notation))
-            .collect();
+        let root = wrapped.unwrap_or(Slot { shape: root, nullable: false });
+        let written = (0..=DEEPEST).rev().map(|levels| notation(&shapes, root, levels, 0));
+        let mut notations: Vec<String> = written.filter(|notation| says_something(notation)).collect();
         notations.dedup();
         notations
     }
@@ -65,72 +61,59 @@ fn says_something(notation: &str) -> bool {
     !["unknown", "object", "{}", "string", "null"].contains(&notation)
 }
 
-struct Notation<'s> {
-    shapes: &'s Shapes,
-}
-
-impl Notation<'_> {
-    fn slot(&self, slot: Slot, levels: usize, depth: usize) -> String {
-        let notation = self.shape(slot.shape, levels, depth);
-        let has_null = notation == "unknown" || notation == "null";
-        if slot.nullable && !has_null { format!("{notation} | null") } else { notation }
+/// Returns a type, with objects down to a number of levels. It is `depth` types inside of the whole.
+fn notation(shapes: &Shapes, slot: Slot, levels: usize, depth: usize) -> String {
+    /// Lists within lists are written so far.
+    const MOST_LISTS: usize = 8;
+    if depth > MOST_LISTS {
+        return "unknown".to_owned();
     }
-
-    fn shape(&self, id: ShapeId, levels: usize, depth: usize) -> String {
-        /// Lists within lists are written so far.
-        const MOST_LISTS: usize = 8;
-        if depth > MOST_LISTS {
-            return "unknown".to_owned();
+    let inner = |slot: Slot, levels: usize| notation(shapes, slot, levels, depth + 1);
+    let written = match shapes.get(slot.shape) {
+        Shape::Anything | Shape::Opaque => "unknown".to_owned(),
+        Shape::AnyOf(kinds) => either(kinds.names().into_iter().map(|kind| match kind {
+            "integer" => "number".to_owned(),
+            "array" => "unknown[]".to_owned(),
+            kind => kind.to_owned(),
+        })),
+        Shape::Null => "null".to_owned(),
+        Shape::Boolean => "boolean".to_owned(),
+        Shape::I64 | Shape::U64 | Shape::Number => "number".to_owned(),
+        Shape::Text => "string".to_owned(),
+        Shape::TextEnum(values) => literals(values.iter().map(|value| Value::from(value.as_str())), "string"),
+        Shape::LiteralEnum(values) => literals(values.iter().cloned(), "unknown"),
+        Shape::List(item) => match inner(*item, levels) {
+            item if is_choice(&item) => format!("({item})[]"),
+            item => format!("{item}[]"),
+        },
+        Shape::Tuple(items) => {
+            let items = items.iter().take(MOST_NAMED).map(|item| inner(*item, levels));
+            format!("[{}]", items.collect::<Vec<_>>().join(", "))
         }
-        let depth = depth + 1;
-        match self.shapes.get(id) {
-            Shape::Anything | Shape::Opaque => "unknown".to_owned(),
-            Shape::AnyOf(kinds) => either(kinds.names().into_iter().map(|kind| match kind {
-                "integer" => "number".to_owned(),
-                "array" => "unknown[]".to_owned(),
-                kind => kind.to_owned(),
-            })),
-            Shape::Null => "null".to_owned(),
-            Shape::Boolean => "boolean".to_owned(),
-            Shape::I64 | Shape::U64 | Shape::Number => "number".to_owned(),
-            Shape::Text => "string".to_owned(),
-            Shape::TextEnum(values) => literals(values.iter().map(|value| Value::from(value.as_str())), "string"),
-            Shape::LiteralEnum(values) => literals(values.iter().cloned(), "unknown"),
-            Shape::List(item) => self.list(*item, levels, depth),
-            Shape::Tuple(items) => {
-                let items = items.iter().take(MOST_NAMED).map(|item| self.slot(*item, levels, depth));
-                format!("[{}]", items.collect::<Vec<_>>().join(", "))
-            }
-            Shape::Prefixed(..) => "unknown[]".to_owned(),
-            Shape::Map(value) => format!("Record<string, {}>", self.slot(*value, levels.saturating_sub(1), depth)),
-            Shape::FreeMap => "object".to_owned(),
-            Shape::Struct(object) => {
-                let all = object.fields.len();
-                let field = |field: &mcp_bindgen_schema::Field| {
-                    let name = key(&field.wire);
-                    let optional = if field.presence == Presence::Required { "" } else { "?" };
-                    match levels {
-                        0 => format!("{name}{optional}"),
-                        levels => format!("{name}{optional}: {}", self.slot(field.slot, levels - 1, depth)),
-                    }
-                };
-                let mut fields: Vec<String> = object.fields.iter().take(MOST_NAMED).map(field).collect();
-                if all > fields.len() {
-                    fields.push("...".to_owned());
+        Shape::Prefixed(..) => "unknown[]".to_owned(),
+        Shape::Map(value) => format!("Record<string, {}>", inner(*value, levels.saturating_sub(1))),
+        Shape::FreeMap => "object".to_owned(),
+        Shape::Struct(object) => {
+            let field = |field: &Field| {
+                let optional = if field.presence == Presence::Required { "" } else { "?" };
+                let name = format!("{}{optional}", key(&field.wire));
+                match levels.checked_sub(1) {
+                    None => name,
+                    Some(levels) => format!("{name}: {}", inner(field.slot, levels)),
                 }
-                format!("{{{}}}", fields.join(", "))
-            }
-            Shape::Union(union) => {
-                either(union.branches.iter().map(|branch| self.shape(branch.shape, levels.saturating_sub(1), depth)))
-            }
-            Shape::Named(inner) => self.slot(*inner, levels, depth),
+            };
+            let more = (object.fields.len() > MOST_NAMED).then(|| "...".to_owned());
+            let fields: Vec<String> = object.fields.iter().take(MOST_NAMED).map(field).chain(more).collect();
+            format!("{{{}}}", fields.join(", "))
         }
-    }
-
-    fn list(&self, item: Slot, levels: usize, depth: usize) -> String {
-        let item = self.slot(item, levels, depth);
-        if is_choice(&item) { format!("({item})[]") } else { format!("{item}[]") }
-    }
+        Shape::Union(union) => {
+            let slots = union.branches.iter().map(|branch| Slot { shape: branch.shape, nullable: false });
+            either(slots.map(|slot| inner(slot, levels.saturating_sub(1))))
+        }
+        Shape::Named(slot) => inner(*slot, levels),
+    };
+    let has_null = written == "unknown" || written == "null";
+    if slot.nullable && !has_null { format!("{written} | null") } else { written }
 }
 
 /// Returns `true` for alternatives that no bracket holds together.

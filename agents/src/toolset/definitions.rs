@@ -1,14 +1,15 @@
-//! The definitions of tools for a provider.
+//! The definitions of tools for a provider, and their size.
 
+#[cfg(feature = "tokens")]
+use serde::Serialize;
 use serde_json::Value;
 
 use super::Toolset;
-use super::entry::Entry;
+use super::entry::{Entry, Ready};
 use super::error::{DiagnosticKind, ToolDiagnostic};
-use super::rewrites::Ready;
 use crate::Provider;
 use crate::json::bytes;
-use crate::provider::{Declaration, StrictRoom};
+use crate::provider::Facts;
 use crate::text::{line, plain, shortened};
 
 /// The share by which the type of results may enlarge a declaration, and the number of bytes for small ones.
@@ -71,109 +72,150 @@ impl Toolset {
     /// ```
     #[must_use]
     pub fn definitions(&self, provider: Provider) -> Definitions {
-        let mut defining = Defining {
-            provider,
-            room: provider.format().strict_at_most,
-            are_all_strict: true,
-            diagnostics: Vec::new(),
-        };
-        let format = provider.format();
-        let at_most = format.tools_at_most.unwrap_or(usize::MAX);
-        let mut tools = Vec::with_capacity(self.entries.len().min(at_most));
+        let (format, facts) = (provider.format(), provider.format().facts());
+        let (mut room, mut are_all_strict) = (facts.strict_at_most, true);
+        let (mut tools, mut diagnostics) = (Vec::new(), Vec::new());
         for (index, entry) in self.entries.iter().enumerate() {
-            if index < at_most {
-                tools.push(defining.declared(entry));
-            } else {
-                let why = format!(
-                    "the provider accepts {at_most} tools, and the set has {}; use a subset, or `find_tools`",
-                    self.entries.len()
-                );
-                defining.say(entry, DiagnosticKind::TooMany, "", why);
+            let mut say = |kind, pointer: &str, why: String| {
+                diagnostics.push(ToolDiagnostic::new(kind, entry.identity(), pointer, why));
+            };
+            let most = facts.tools_at_most;
+            if index >= most {
+                let all = self.len();
+                let why =
+                    format!("the provider accepts {most} tools, and the set has {all}; use a subset, or `find_tools`");
+                say(DiagnosticKind::TooMany, "", why);
+                continue;
             }
+            let mut strict = None;
+            match entry.strict(provider) {
+                Ok(ready) if ready.rewrite.is_strict => match room.take(ready.rewrite.load) {
+                    Ok(()) => strict = Some(ready),
+                    Err(why) => say(DiagnosticKind::NoRoom, "", why),
+                },
+                // The loose schema has its own diagnostic.
+                Ok(_) => {}
+                Err(not) => say(DiagnosticKind::NotStrict, &not.pointer, not.why.clone()),
+            }
+            let ready = strict.unwrap_or_else(|| entry.loose(provider));
+            if ready.is_any_object {
+                say(DiagnosticKind::AnyObject, "", "its schema is not an object schema".to_owned());
+            }
+            let cut = |why| say(DiagnosticKind::DescriptionCut, "", why);
+            let description = description(entry, ready, &facts, cut);
+            let (schema, is_strict) = (ready.rewrite.schema.clone(), ready.rewrite.is_strict);
+            are_all_strict &= is_strict;
+            tools.push(format.declaration(&entry.public, description.as_deref(), schema, is_strict));
         }
-        let mode = format.strict_mode.filter(|_| defining.are_all_strict && !tools.is_empty());
-        Definitions { tools: (format.list)(tools), diagnostics: defining.diagnostics, mode }
+        let mode = facts.strict_mode.filter(|_| are_all_strict && !tools.is_empty());
+        Definitions { tools: format.list(tools), diagnostics, mode }
     }
 }
 
-struct Defining {
-    provider: Provider,
-    room: StrictRoom,
-    are_all_strict: bool,
-    diagnostics: Vec<ToolDiagnostic>,
+/// Returns the description for the model: the tool's own, and the parts of its schema that could not be expressed. `cut`
+/// gets the reason if the description is too long for the provider.
+fn description(entry: &Entry, ready: &Ready, facts: &Facts, cut: impl FnOnce(String)) -> Option<String> {
+    let losses = match ready.unsaid.as_slice() {
+        [] => String::new(),
+        unsaid => format!("\n\nOf the arguments:\n- {}", unsaid.join("\n- ")),
+    };
+    let own = [entry.description.as_deref().map(plain), entry.title.as_deref().map(line)];
+    let said = own.into_iter().flatten().find(|text| !text.is_empty()).or_else(|| {
+        let needs = facts.needs_description || !losses.is_empty();
+        needs.then(|| format!("`{}` of `{}`.", line(&entry.tool), line(&entry.server)))
+    })?;
+    let size = said.len() + bytes(&ready.rewrite.schema) + losses.len();
+    let answers = entry.answers.within((size / SHARE_OF_ANSWERS).max(LEAST_FOR_ANSWERS) - RETURNS.len());
+    let answers = answers.map_or_else(String::new, |answers| format!("\n{RETURNS}{answers}"));
+    let most = facts.description_at_most;
+    let (with_answers, whole) = (format!("{said}{losses}{answers}"), format!("{said}{losses}"));
+    if with_answers.chars().count() <= most {
+        return Some(with_answers);
+    }
+    let length = whole.chars().count();
+    if length <= most {
+        return Some(whole);
+    }
+    cut(format!("it has {length} characters, and the provider accepts {most}"));
+    let losses = shortened(&losses, LOSSES_AT_MOST);
+    let room = most - CUT.chars().count() - losses.chars().count();
+    Some(match said.chars().count() {
+        // The losses alone were too long, and end in a mark.
+        count if count <= room => format!("{said}{losses}"),
+        _ => format!("{}{CUT}{losses}", shortened(&said, room)),
+    })
 }
 
-impl Defining {
-    fn declared(&mut self, entry: &Entry) -> Value {
-        let ready = self.chosen(entry);
-        if ready.is_any_object {
-            self.say(entry, DiagnosticKind::AnyObject, "", "its schema is not an object schema".to_owned());
-        }
-        self.are_all_strict &= ready.rewrite.is_strict;
-        let description = self.description(entry, ready);
-        (self.provider.format().declaration)(Declaration {
-            name: &entry.public,
-            description: description.as_deref(),
-            schema: ready.rewrite.schema.clone(),
-            is_strict: ready.rewrite.is_strict,
-        })
-    }
+/// The tokenizer for `tokens` of a [`Cost`]: that of OpenAI's models since GPT-4o. The tokenizers of other providers
+/// are not public: their totals can differ by tens of percent, the shares of tools hardly.
+#[cfg(feature = "tokens")]
+pub const TOKENIZER: &str = "o200k_base";
 
-    fn chosen<'e>(&mut self, entry: &'e Entry) -> &'e Ready {
-        match entry.rewrites.strict(&entry.input_schema, self.provider) {
-            Ok(ready) if ready.rewrite.is_strict => match self.room.take(ready.rewrite.load) {
-                Ok(()) => return ready,
-                Err(why) => self.say(entry, DiagnosticKind::NoRoom, "", why),
-            },
-            // The loose schema has its own diagnostic.
-            Ok(_) => {}
-            Err(not) => self.say(entry, DiagnosticKind::NotStrict, &not.pointer, not.why.clone()),
-        }
-        entry.rewrites.loose(&entry.input_schema, self.provider)
-    }
+/// The size of a toolset in a request, as compact JSON. Use it to compare toolsets and tools. Providers convert the
+/// JSON for their models; for billing see their usage data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cost {
+    /// The total in bytes.
+    pub bytes: usize,
+    /// The total in tokens, counted with [`TOKENIZER`].
+    #[cfg(feature = "tokens")]
+    pub tokens: usize,
+    /// The tools, in the order of the request.
+    pub tools: Vec<ToolCost>,
+}
 
-    /// Returns the description for the model: the tool's own, and the parts of its schema that could not be expressed.
-    fn description(&mut self, entry: &Entry, ready: &Ready) -> Option<String> {
-        let said = entry.description.as_deref().map(plain).filter(|text| !text.is_empty());
-        let said = said.or_else(|| entry.title.as_deref().map(line).filter(|text| !text.is_empty()));
-        let losses = match ready.unsaid.as_slice() {
-            [] => String::new(),
-            unsaid => format!("\n\nOf the arguments:\n- {}", unsaid.join("\n- ")),
-        };
-        let said = said.or_else(|| {
-            let needs = self.provider.format().needs_description || !losses.is_empty();
-            needs.then(|| format!("`{}` of `{}`.", line(&entry.tool), line(&entry.server)))
-        })?;
-        let size = said.len() + bytes(&ready.rewrite.schema) + losses.len();
-        let answers = entry.answers.within((size / SHARE_OF_ANSWERS).max(LEAST_FOR_ANSWERS) - RETURNS.len());
-        let answers = answers.map_or_else(String::new, |answers| format!("\n{RETURNS}{answers}"));
-        let whole = format!("{said}{losses}{answers}");
-        let at_most = self.provider.format().description_at_most.unwrap_or(usize::MAX);
-        if whole.chars().count() <= at_most {
-            return Some(whole);
-        }
-        let whole = format!("{said}{losses}");
-        let length = whole.chars().count();
-        if length <= at_most {
-            return Some(whole);
-        }
-        let losses = match losses.chars().count() {
-            ..=LOSSES_AT_MOST => losses,
-            _ => shortened(&losses, LOSSES_AT_MOST),
-        };
-        let room = at_most - CUT.chars().count() - losses.chars().count();
-        let why = format!("it has {length} characters, and the provider accepts {at_most}");
-        self.say(entry, DiagnosticKind::DescriptionCut, "", why);
-        Some(match said.chars().count() {
-            // The losses alone were too long, and end in a mark.
-            count if count <= room => format!("{said}{losses}"),
-            _ => format!("{}{CUT}{losses}", shortened(&said, room)),
-        })
-    }
+/// The size of one tool in a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolCost {
+    /// The tool's name in the toolset.
+    pub name: String,
+    /// The declaration in bytes.
+    pub bytes: usize,
+    /// The declaration in tokens, counted with [`TOKENIZER`].
+    #[cfg(feature = "tokens")]
+    pub tokens: usize,
+}
 
-    fn say(&mut self, entry: &Entry, kind: DiagnosticKind, pointer: &str, why: String) {
-        self.diagnostics.push(ToolDiagnostic::new(kind, entry.identity(), pointer, why));
+impl Toolset {
+    /// Returns the size of the definitions for a provider in bytes and, with feature `tokens`, in tokens. The first
+    /// call loads the tokenizer, which takes a fraction of a second.
+    ///
+    /// ```
+    /// use mcp_bindgen_agents::{Provider, Toolset};
+    ///
+    /// let nothing = Toolset::builder().build()?;
+    /// assert_eq!(nothing.cost(Provider::Anthropic).bytes, "[]".len());
+    /// # Ok::<(), mcp_bindgen_agents::ToolsetError>(())
+    /// ```
+    #[must_use]
+    pub fn cost(&self, provider: Provider) -> Cost {
+        let definitions = self.definitions(provider);
+        let tools = self.entries.iter().zip(definitions.declarations()).map(|(entry, declaration)| ToolCost {
+            name: entry.public.clone(),
+            bytes: bytes(declaration),
+            #[cfg(feature = "tokens")]
+            tokens: tokens(declaration),
+        });
+        Cost {
+            tools: tools.collect(),
+            bytes: bytes(&definitions.tools),
+            #[cfg(feature = "tokens")]
+            tokens: tokens(&definitions.tools),
+        }
     }
+}
+
+#[cfg(feature = "tokens")]
+fn tokens<T: Serialize + ?Sized>(value: &T) -> usize {
+    tokens_of(&serde_json::to_string(value).unwrap_or_default())
+}
+
+/// Returns how many tokens a text has.
+#[cfg(feature = "tokens")]
+pub(super) fn tokens_of(text: &str) -> usize {
+    bpe_openai::o200k_base().count(text)
 }
 
 #[cfg(test)]
@@ -186,9 +228,9 @@ mod tests {
     fn set(loads: &[(usize, usize)]) -> Toolset {
         let listed: Vec<Value> = (0..loads.len()).map(|n| json!({ "name": format!("t{n:02}") })).collect();
         let set = Toolset::builder().server("s", &listed, Fake::new()).build().unwrap();
-        for (entry, (optional, unions)) in set.entries().iter().zip(loads) {
-            entry.rewrites.presume_strict(Provider::Anthropic, *optional, *unions);
-            entry.rewrites.presume_strict(Provider::OpenAiResponses, *optional, *unions);
+        for (entry, (optional, unions)) in set.entries.iter().zip(loads) {
+            entry.presume_strict(Provider::Anthropic, *optional, *unions);
+            entry.presume_strict(Provider::OpenAiResponses, *optional, *unions);
         }
         set
     }
@@ -240,5 +282,14 @@ mod tests {
         let grown = first.extend().server("z", &[json!({ "name": "small" })], Fake::new()).build().unwrap();
         let (before, after) = (first.definitions(Provider::Anthropic), grown.definitions(Provider::Anthropic));
         assert_eq!(before.tools[..], after.tools[..3]);
+    }
+
+    /// OpenAI's own tokenizer is the reference.
+    #[cfg(feature = "tokens")]
+    #[test]
+    fn tokens_are_those_of_the_named_tokenizer() {
+        assert_eq!(bpe_openai::o200k_base().count("hello world"), 2);
+        // Hostile text costs time in its length, not more.
+        assert!(tokens(&" ".repeat(200_000)) > 1);
     }
 }

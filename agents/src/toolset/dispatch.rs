@@ -1,27 +1,26 @@
-//! Makes a model's call and replies to it.
+//! Makes a model's calls and replies to them.
 
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use futures_util::future::{BoxFuture, join};
+use futures_util::stream::{self, StreamExt};
 use mcp_bindgen_model::printable;
-use mcp_bindgen_runtime::validate::Violation;
 use mcp_bindgen_runtime::{CallError, CallOptions, Client, ToolCall, ToolReply, ToolResult};
 use serde_json::{Map, Value};
 
-use super::context::Through;
-use super::find::{Asked, asked};
-use super::functions::contained;
-use super::places::Places;
-use super::words::{at, broken, invalid, message_for_model, suggestions, unknown_tool};
-use super::{Entry, Handler, Toolset, mend};
+use super::find::asked;
+use super::functions::{Through, contained};
+use super::mend::{Misfit, fitted};
+use super::words::{broken, invalid, message_for_model, suggestions, unfinished, unknown_tool};
+use super::{Entry, Handler, Toolset};
 use crate::json::names;
-use crate::provider::{Arguments, with_message};
+use crate::provider::{Answers, Arguments, ModelCall, with_message};
 
 /// The caller's name, for observers.
 const SOURCE: &str = "toolset";
-/// More values in other case are no slip.
-const MOST_MENDED: usize = 16;
-/// The maximum number of argument faults in one answer to a model.
-const MOST_FAULTS: usize = 8;
+/// How many calls of a turn are under way at once.
+const MOST_AT_ONCE: usize = 16;
 
 impl Toolset {
     /// Calls a tool by its name in the toolset. This always returns a reply: errors are messages from which a model
@@ -78,6 +77,73 @@ impl Toolset {
         }
     }
 
+    /// Makes the calls of one turn, as returned by [`Provider::calls`](crate::Provider::calls), and answers each, in
+    /// the order of the calls. Append [`Answers::results`] to the conversation.
+    ///
+    /// - Calls of read-only tools run concurrently, up to 16 at once. Calls of one idempotent tool run one after
+    ///   another, but concurrently with other tools, so that the last one determines the outcome. All other calls run
+    ///   one after another in order, across all servers, because a later call may depend on an earlier one.
+    /// - A failed call does not stop later ones.
+    /// - A call with the same id, name and arguments as an earlier one is the same call: it is made once, and both
+    ///   get its answer. A call with the same id only is separate.
+    /// - [Unfinished](ModelCall::is_unfinished) calls are not made.
+    ///
+    /// Dropping the future cancels the pending calls; the others are never made.
+    ///
+    /// ```
+    /// use mcp_bindgen_agents::{Provider, Toolset};
+    /// use serde_json::Value;
+    ///
+    /// /// The conversation after the reply.
+    /// async fn answer(toolset: &Toolset, conversation: &mut Vec<Value>, reply: &Value) {
+    ///     let calls = Provider::Anthropic.calls(reply);
+    ///     conversation.extend(toolset.turn(calls).await.results(Provider::Anthropic));
+    /// }
+    /// ```
+    pub async fn turn(&self, calls: Vec<ModelCall>) -> Answers {
+        // The first of the calls that each is the same as.
+        let first = |(place, call): (usize, &ModelCall)| {
+            let same = |other: &ModelCall| !call.id.is_empty() && other == call;
+            calls.iter().take(place).position(same).unwrap_or(place)
+        };
+        let first: Vec<usize> = calls.iter().enumerate().map(first).collect();
+        // Calls of one lane are made one after another.
+        let mut lanes: BTreeMap<Lane, Vec<BoxFuture<'_, (usize, ToolReply)>>> = BTreeMap::new();
+        for (place, call) in calls.iter().enumerate().filter(|(place, _)| first.get(*place) == Some(place)) {
+            let lane = match call.is_unfinished {
+                true => Lane::Own(place),
+                false => self.lane(place, &call.name, &call.arguments),
+            };
+            lanes.entry(lane).or_default().push(Box::pin(async move {
+                if call.is_unfinished {
+                    return (place, ToolReply::failure(unfinished(&call.name)));
+                }
+                (place, self.dispatch(&call.name, call.arguments.clone()).await)
+            }));
+        }
+        let ordered = lanes.remove(&Lane::OfAll).unwrap_or_default();
+        let others = stream::iter(lanes.into_values()).map(one_by_one).buffer_unordered(MOST_AT_ONCE).collect();
+        let (mut replies, more): (Vec<_>, Vec<Vec<_>>) = join(one_by_one(ordered), others).await;
+        replies.extend(more.into_iter().flatten());
+        let reply_of = |place: &usize| replies.iter().find(|(of, _)| of == place).map(|(_, reply)| reply.clone());
+        let answered = calls.iter().zip(&first).filter_map(|(call, first)| Some(call.answered(reply_of(first)?)));
+        answered.collect()
+    }
+
+    /// Returns the lane of a call at a place of a turn, according to the annotations of its tool.
+    fn lane(&self, place: usize, name: &str, arguments: &Arguments) -> Lane {
+        let Some(entry) = self.entry(name) else { return Lane::Own(place) };
+        match (&entry.handler, entry.annotations.read_only, entry.annotations.idempotent) {
+            (Handler::Caller(all), ..) => match asked(arguments.clone()) {
+                Ok((name, arguments)) => all.lane(place, &name, &arguments),
+                Err(_) => Lane::Own(place),
+            },
+            (_, Some(true), _) => Lane::Own(place),
+            (_, _, Some(true)) => Lane::OfTool(entry.public.clone()),
+            _ => Lane::OfAll,
+        }
+    }
+
     /// Makes a model's call; `within` is the call of a function that makes this one.
     pub(super) async fn call(
         &self,
@@ -86,38 +152,43 @@ impl Toolset {
         options: CallOptions,
         within: Option<&ToolCall>,
     ) -> ToolReply {
-        let reply = match &entry.handler {
-            Handler::Caller(all) => match asked(arguments) {
-                Ok(Asked { name, arguments }) => return Box::pin(all.dispatch_with(&name, arguments, options)).await,
-                Err(what) => Err(what),
-            },
-            Handler::Joined(joined) => match joined.picked(arguments) {
-                Ok((picked, arguments)) => return Box::pin(self.call(picked, arguments, options, within)).await,
-                Err(what) => Err(what),
-            },
-            Handler::Server { .. } | Handler::Function(_) => match arguments.object() {
-                Ok(arguments) => self.own_reply(entry, arguments, options, within).await,
-                Err(error) => Err(error.to_string()),
-            },
-        };
+        let reply = self.reply(entry, arguments, options, within).await;
         reply.unwrap_or_else(|what| ToolReply::failure(invalid(&entry.public, &what)))
     }
 
-    /// Makes a call of a tool that has results.
+    /// Makes a model's call like [`call`](Self::call).
     ///
     /// # Errors
     /// Fails with a message for the model if the arguments do not fit.
-    async fn own_reply(
+    async fn reply(
         &self,
         entry: &Entry,
-        arguments: Map<String, Value>,
+        arguments: Arguments,
         options: CallOptions,
         within: Option<&ToolCall>,
     ) -> Result<ToolReply, String> {
+        let arguments = match &entry.handler {
+            Handler::Caller(all) => {
+                let (name, arguments) = asked(arguments)?;
+                let all = Toolset { carried: self.carried.clone(), ..all.clone() };
+                return Ok(Box::pin(all.dispatch_with(&name, arguments, options)).await);
+            }
+            Handler::Joined { argument, tools } => {
+                let (picked, arguments) = picked(argument, tools, arguments)?;
+                return Ok(Box::pin(self.call(picked, arguments, options, within)).await);
+            }
+            Handler::Server { .. } | Handler::Function(_) => arguments.object().map_err(|error| error.to_string())?,
+        };
         let reply = match self.result_of(entry, arguments, options, within).await {
             Ok(result) => with_message(result.into()),
             Err(NoResult::Misfit(misfit)) => return Err(misfit.explained(entry)),
-            Err(NoResult::Call(error)) => of_error_of_server(entry, error),
+            Err(NoResult::Call(CallError::Tool(result))) => with_message((*result).into()),
+            Err(NoResult::Call(error)) => {
+                let message = message_for_model(&entry.public, &error);
+                let mut reply = ToolReply::from(error);
+                reply.message = message;
+                reply
+            }
             Err(NoResult::Gone(words)) => ToolReply::failure(words),
             Err(NoResult::Broken) => ToolReply::failure(broken(&entry.public)),
         };
@@ -125,7 +196,8 @@ impl Toolset {
         Ok(if within.is_some() { reply } else { self.within_limit(entry, reply) })
     }
 
-    /// Checks arguments, and makes a call with them.
+    /// Checks arguments, and makes a call with them. If the server does not know the tool, lists its tools again, and
+    /// repeats the call once if the list has the tool.
     pub(crate) async fn result_of(
         &self,
         entry: &Entry,
@@ -133,12 +205,30 @@ impl Toolset {
         options: CallOptions,
         within: Option<&ToolCall>,
     ) -> Result<ToolResult, NoResult> {
-        let call = self.call_of(entry, fitted(entry, arguments).map_err(NoResult::Misfit)?).with(options);
-        let call = match within {
-            Some(within) => call.with_extensions_of(within),
-            None => call,
+        let arguments = fitted(entry, arguments).map_err(NoResult::Misfit)?;
+        let (bound, live) = match &entry.handler {
+            Handler::Server { bound, live, .. } => (*bound, live.as_ref()),
+            _ => (None, None),
         };
-        self.carried_out(entry, call).await
+        let call = match bound {
+            Some((server, tool)) => ToolCall::bound(server, tool, arguments),
+            None => {
+                ToolCall::new(entry.server.to_string(), entry.tool.to_string(), arguments).described(entry.annotations)
+            }
+        };
+        let values = self.carried.as_deref().into_iter().chain(within);
+        let call = values.fold(call.with(options), ToolCall::with_extensions_of);
+        let call = call.viewed(entry.view.as_deref()).map_err(NoResult::Call)?;
+        // Only a call that may be repeated is cloned.
+        let again = live.map(|live| (live, call.clone()));
+        let mut outcome = contained(|| self.through(entry, call)).await;
+        if let Some((live, call)) = again
+            && matches!(outcome, Some(Err(CallError::ToolNotFound { .. })))
+        {
+            self.listed_anew(entry, live).await.map_err(NoResult::Gone)?;
+            outcome = contained(|| self.through(entry, call)).await;
+        }
+        outcome.ok_or(NoResult::Broken)?.map_err(NoResult::Call)
     }
 
     /// Makes a call of a tool through its layers. Panics are not caught.
@@ -150,39 +240,8 @@ impl Toolset {
                 caller.call_tool_dyn(call.with_extension(through)).await
             }
             // It has no result, but words for a model.
-            Handler::Caller(_) | Handler::Joined(_) => Err(CallError::tool_not_found(&*entry.server, &*entry.tool)),
+            Handler::Caller(_) | Handler::Joined { .. } => Err(CallError::tool_not_found(&*entry.server, &*entry.tool)),
         }
-    }
-
-    /// Makes a call. If the server does not know the tool, lists its tools again, and repeats the call once if the list
-    /// has the tool.
-    async fn carried_out(&self, entry: &Entry, call: ToolCall) -> Result<ToolResult, NoResult> {
-        let call = call.viewed(entry.view.as_deref()).map_err(NoResult::Call)?;
-        let live = match &entry.handler {
-            Handler::Server { live: Some(live), .. } => Some(live),
-            _ => None,
-        };
-        // Only a call that may be repeated is cloned.
-        let again = live.map(|live| (live, call.clone()));
-        let outcome = contained(|| self.through(entry, call)).await;
-        let outcome = match (outcome, again) {
-            (Some(Err(CallError::ToolNotFound { .. })), Some((live, call))) => {
-                self.listed_anew(entry, live).await.map_err(NoResult::Gone)?;
-                contained(|| self.through(entry, call)).await
-            }
-            (outcome, _) => outcome,
-        };
-        outcome.ok_or(NoResult::Broken)?.map_err(NoResult::Call)
-    }
-
-    fn call_of(&self, entry: &Entry, arguments: Map<String, Value>) -> ToolCall {
-        let call = match &entry.handler {
-            Handler::Server { bound: Some((server, tool)), .. } => ToolCall::bound(server, tool, arguments),
-            _ => {
-                ToolCall::new(entry.server.to_string(), entry.tool.to_string(), arguments).described(entry.annotations)
-            }
-        };
-        self.carried.attached(call)
     }
 
     /// Asks for the list of a server that does not know the tool.
@@ -205,6 +264,40 @@ impl Toolset {
     }
 }
 
+/// The calls of a turn that are made one after another.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Lane {
+    /// A call alone, by its place: it may overtake all others.
+    Own(usize),
+    /// Those of one tool, by its public name.
+    OfTool(String),
+    /// All for which an order holds.
+    OfAll,
+}
+
+/// Returns the tool that the arguments pick, and its own arguments.
+///
+/// # Errors
+/// Fails with a message for the model if they pick none.
+fn picked<'t>(argument: &str, tools: &'t [Arc<Entry>], arguments: Arguments) -> Result<(&'t Entry, Arguments), String> {
+    let mut arguments = arguments.object().map_err(|error| error.to_string())?;
+    let server = arguments.shift_remove(argument).unwrap_or_default();
+    let picked = tools.iter().find(|entry| server == *entry.server);
+    let picked = picked.ok_or_else(|| {
+        let servers: Vec<String> = tools.iter().map(|entry| format!("`{}`", entry.server)).collect();
+        format!("expected one of {} at `/{argument}`", servers.join(", "))
+    })?;
+    Ok((picked, arguments.into()))
+}
+
+async fn one_by_one<T>(futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+    let mut done = Vec::with_capacity(futures.len());
+    for future in futures {
+        done.push(future.await);
+    }
+    done
+}
+
 /// Why a call has no result.
 #[derive(Debug)]
 pub(crate) enum NoResult {
@@ -215,107 +308,4 @@ pub(crate) enum NoResult {
     Gone(String),
     /// The caller panicked; whether the call had an effect is unknown.
     Broken,
-}
-
-/// Arguments that do not fit, and why.
-#[derive(Debug)]
-pub(crate) struct Misfit {
-    arguments: Value,
-    violation: Violation,
-    /// Those of the schema, once they were needed.
-    places: OnceLock<Places>,
-}
-
-impl Misfit {
-    /// Explains all faults to a model.
-    fn explained(&self, entry: &Entry) -> String {
-        let violations = entry.violations(&self.arguments, MOST_FAULTS);
-        let places = self.places.get_or_init(|| Places::of(&entry.input_schema));
-        mend::explained(places, &self.arguments, &violations)
-    }
-
-    /// Describes the first fault, without values.
-    pub(crate) fn in_words(&self) -> String {
-        let Violation { pointer, keyword, message, .. } = &self.violation;
-        format!("{message}{} (`{keyword}`)", at(pointer))
-    }
-}
-
-/// Returns the arguments as they go to the tool: they fit its schema, as far as that can be used.
-///
-/// # Errors
-/// Fails with the faults of the arguments.
-fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map<String, Value>, Box<Misfit>> {
-    let known = OnceLock::new();
-    let places = || known.get_or_init(|| Places::of(&entry.input_schema));
-    let check = |arguments: &Value| entry.check(arguments);
-    let sent = Value::Object(arguments);
-    let mut whole = sent.clone();
-    entry.nulls().take_out(&mut whole);
-    if let Err(violation) = check(&whole) {
-        whole = if lacks_nulls_alone(&whole, &sent) && check(&sent).is_ok() {
-            // A `null` that seemed redundant is required elsewhere in the schema.
-            sent
-        } else {
-            match mended(places, &whole, &violation, check) {
-                Some(mended) => mended,
-                None => return Err(Box::new(Misfit { arguments: whole, violation, places: known })),
-            }
-        };
-    }
-    match whole {
-        Value::Object(arguments) => Ok(arguments),
-        // No step above turns the object into another value.
-        _ => Ok(Map::new()),
-    }
-}
-
-/// Returns `true` if nothing but nulls is gone: names that were given back are the server's, and those that were sent
-/// are not.
-fn lacks_nulls_alone(whole: &Value, sent: &Value) -> bool {
-    match (whole, sent) {
-        (Value::Object(whole), Value::Object(sent)) => {
-            let is_kept = |(key, value): (&String, &Value)| match whole.get(key) {
-                Some(kept) => lacks_nulls_alone(kept, value),
-                None => value.is_null(),
-            };
-            whole.keys().all(|key| sent.contains_key(key)) && sent.iter().all(is_kept)
-        }
-        (Value::Array(whole), Value::Array(sent)) => {
-            whole.len() == sent.len() && whole.iter().zip(sent).all(|(whole, sent)| lacks_nulls_alone(whole, sent))
-        }
-        _ => whole == sent,
-    }
-}
-
-/// Returns corrected arguments, if only the case of letters was wrong.
-fn mended<'p>(
-    places: impl Fn() -> &'p Places,
-    arguments: &Value,
-    violation: &Violation,
-    check: impl Fn(&Value) -> Result<(), Violation>,
-) -> Option<Value> {
-    let (mut mended, mut violation) = (arguments.clone(), violation.clone());
-    for _ in 0..MOST_MENDED {
-        if !mend::mend_case(&places, &mut mended, &violation) {
-            return None;
-        }
-        match check(&mended) {
-            Ok(()) => return Some(mended),
-            Err(next) => violation = next,
-        }
-    }
-    None
-}
-
-fn of_error_of_server(entry: &Entry, error: CallError) -> ToolReply {
-    match error {
-        CallError::Tool(result) => with_message((*result).into()),
-        error => {
-            let words = message_for_model(&entry.public, &error);
-            let mut reply = ToolReply::from(error);
-            reply.message = words;
-            reply
-        }
-    }
 }

@@ -1,21 +1,20 @@
-//! A tool of a toolset.
+//! A tool of a toolset, and its schema in the words of providers.
 
 use std::sync::{Arc, OnceLock};
 
-use futures_util::future::BoxFuture;
-use mcp_bindgen_model::{View, printable};
+use mcp_bindgen_model::{View, pointer_key, printable};
 use mcp_bindgen_runtime::validate::{UnusableSchema, Validator, Violation};
-use mcp_bindgen_runtime::{Annotations, Client, Content, DynCallTool, ServerSpec, ToolResult, ToolSpec};
-use mcp_bindgen_schema::WRAPPER_FIELD;
-use serde_json::{Map, Value};
+use mcp_bindgen_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolResult, ToolSpec};
+use mcp_bindgen_schema::names::{SECTIONS, SET_CALLS};
+use mcp_bindgen_schema::provider::{Dialect, Lost, NotStrict, Nulls, Rewrite, loose, strict};
+use mcp_bindgen_schema::{WRAPPER_FIELD, descriptions, visible_texts};
+use serde_json::{Value, json};
 
 use super::Toolset;
 use super::answers::Answers;
-use super::context::FunctionContext;
-use super::rewrites::Rewrites;
+use crate::Provider;
 use crate::json::object;
-use mcp_bindgen_schema::names::{SECTIONS, SET_CALLS};
-use mcp_bindgen_schema::provider::Nulls;
+use crate::text::{line, plain, sentence};
 
 /// The group of the tools that a toolset adds itself.
 pub(super) const TOOLS: &str = "tools";
@@ -39,7 +38,7 @@ pub(crate) struct Entry {
     pub(crate) answers: Answers,
     pub(crate) handler: Handler,
     /// The schema in the form of each provider, built on first use.
-    pub(crate) rewrites: Rewrites,
+    pub(super) rewrites: Rewrites,
     /// Made when the first call comes.
     pub(super) nulls: OnceLock<Nulls>,
     /// The same; `None` if the schema cannot be used.
@@ -57,54 +56,10 @@ pub(crate) enum Handler {
     },
     /// A function of the program, with the layers around it.
     Function(Arc<dyn DynCallTool>),
-    /// One of several like tools, which the arguments pick.
-    Joined(Joined),
+    /// Like tools of several servers, of which an argument picks one.
+    Joined { argument: String, tools: Vec<Arc<Entry>> },
     /// A call of a tool of another set, whose reply it has.
     Caller(Toolset),
-}
-
-/// A function of the program. An error is in words for the model.
-pub(crate) type Function = Arc<dyn Fn(FunctionContext, Map<String, Value>) -> Running + Send + Sync>;
-
-pub(crate) type Running = BoxFuture<'static, Result<Output, String>>;
-
-/// The output of a function.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Output {
-    Value(Value),
-    Content(Vec<Content>),
-}
-
-impl From<Value> for Output {
-    fn from(value: Value) -> Self {
-        match value {
-            Value::Null => Self::Content(Vec::new()),
-            Value::String(text) => Self::Content(vec![Content::text(text)]),
-            value => Self::Value(value),
-        }
-    }
-}
-
-/// Returns an async function as one that has a state, such as a client.
-pub(crate) fn with_state<S, R>(
-    state: S,
-    run: impl Fn(S, FunctionContext, Map<String, Value>) -> R + Send + Sync + 'static,
-) -> Function
-where
-    S: Clone + Send + Sync + 'static,
-    R: Future<Output = Result<Output, String>> + Send + 'static,
-{
-    Arc::new(move |context, arguments| Box::pin(run(state.clone(), context, arguments)))
-}
-
-/// A function that asks a server: its name, description and parameters.
-pub(crate) type ServerFunction = (&'static str, String, Value, Function);
-
-/// Like tools, of which an argument picks one.
-pub(crate) struct Joined {
-    pub(super) argument: String,
-    /// By their servers.
-    pub(super) tools: Vec<(String, Arc<Entry>)>,
 }
 
 impl Entry {
@@ -129,14 +84,12 @@ impl Entry {
 
     /// Returns the tool as an MCP server lists it (`tools/list`), under a name and without its output schema.
     pub(super) fn listed(&self, name: &str) -> Value {
-        let annotations = self.annotations.to_json();
-        let has_hints = annotations.as_object().is_some_and(|hints| !hints.is_empty());
         let tool = object([
             ("name", Some(name.into())),
             ("title", self.title.as_deref().map(Value::from)),
             ("description", self.description.as_deref().map(Value::from)),
             ("inputSchema", Some((*self.input_schema).clone())),
-            ("annotations", has_hints.then_some(annotations)),
+            ("annotations", Some(self.annotations.to_json()).filter(|hints| *hints != json!({}))),
         ]);
         tool.into()
     }
@@ -157,9 +110,29 @@ impl Entry {
         (&self.server, &self.tool)
     }
 
+    /// Returns `true` for the tool of a server, and `false` for functions and the tools of the toolset itself.
+    pub(super) fn is_of_server(&self) -> bool {
+        matches!(self.handler, Handler::Server { .. })
+    }
+
     /// Returns `true` if programs may call it: what answers models with words alone has no result.
     pub(crate) fn has_results(&self) -> bool {
-        !matches!(self.handler, Handler::Caller(_) | Handler::Joined(_))
+        !matches!(self.handler, Handler::Caller(_) | Handler::Joined { .. })
+    }
+
+    /// Returns the services that its calls go through.
+    pub(super) fn callers(&self) -> Vec<&dyn DynCallTool> {
+        match &self.handler {
+            Handler::Server { caller, .. } | Handler::Function(caller) => vec![&**caller],
+            Handler::Joined { tools, .. } => tools.iter().flat_map(|entry| entry.callers()).collect(),
+            Handler::Caller(_) => Vec::new(),
+        }
+    }
+
+    /// Returns the description in one safe line, or an empty string if it is missing.
+    pub(crate) fn sentence(&self) -> String {
+        let said = self.description.as_deref().map(sentence).filter(|sentence| !sentence.is_empty());
+        said.or_else(|| self.title.as_deref().map(sentence)).unwrap_or_default()
     }
 
     /// Returns its name in bindings. A set cannot use it if providers reject it or another tool has it.
@@ -192,6 +165,29 @@ impl Entry {
         self.nulls.get_or_init(|| Nulls::of(&self.input_schema))
     }
 
+    /// Returns a strict schema, which only allows a model to send valid values.
+    pub(super) fn strict(&self, provider: Provider) -> Result<&Ready, &NotStrict> {
+        let (rewritten, dialect) = self.rewrites.of(provider);
+        rewritten.strict.get_or_init(|| strict(&self.input_schema, dialect).map(Ready::of)).as_ref()
+    }
+
+    /// Returns a schema that the provider accepts.
+    pub(super) fn loose(&self, provider: Provider) -> &Ready {
+        let (rewritten, dialect) = self.rewrites.of(provider);
+        rewritten.loose.get_or_init(|| Ready::of(loose(&self.input_schema, dialect)))
+    }
+
+    /// Pretends that the schema is strict with this load.
+    #[cfg(test)]
+    pub(super) fn presume_strict(&self, provider: Provider, optional: usize, unions: usize) {
+        let (rewritten, dialect) = self.rewrites.of(provider);
+        let mut rewrite = loose(&json!({ "type": "object", "properties": {} }), dialect);
+        rewrite.is_strict = true;
+        (rewrite.load.optional, rewrite.load.unions) = (optional, unions);
+        let is_new = rewritten.strict.set(Ok(Ready::of(rewrite))).is_ok();
+        assert!(is_new, "it was rewritten before");
+    }
+
     /// Checks arguments against the schema, if it is usable. A faulty schema is not an error of the model, and the
     /// server decides in the end.
     pub(super) fn check(&self, arguments: &Value) -> Result<(), Violation> {
@@ -205,12 +201,124 @@ impl Entry {
 
     fn validator(&self) -> Option<&Validator> {
         let made = || {
-            let unusable = |error: UnusableSchema| {
+            let unusable = |error: &UnusableSchema| {
                 let why = printable(&error.to_string());
                 tracing::debug!("arguments are not validated, because the schema is unusable: {why}");
             };
-            Validator::new(&self.input_schema).map_err(unusable).ok()
+            Validator::new(&self.input_schema).inspect_err(unusable).ok()
         };
         self.validator.get_or_init(made).as_ref()
+    }
+}
+
+/// The rewritten schemas so far.
+#[derive(Default)]
+pub(super) struct Rewrites {
+    open_ai: Rewritten,
+    anthropic: Rewritten,
+    gemini: Rewritten,
+}
+
+#[derive(Default)]
+struct Rewritten {
+    strict: OnceLock<Result<Ready, NotStrict>>,
+    loose: OnceLock<Ready>,
+}
+
+impl Rewrites {
+    fn of(&self, provider: Provider) -> (&Rewritten, Dialect) {
+        let rewritten = match provider {
+            Provider::OpenAiChat | Provider::OpenAiResponses => &self.open_ai,
+            Provider::Anthropic => &self.anthropic,
+            Provider::Gemini => &self.gemini,
+        };
+        (rewritten, provider.format().facts().dialect)
+    }
+}
+
+/// A rewrite as it is sent.
+pub(super) struct Ready {
+    pub(super) rewrite: Rewrite,
+    /// The losses that the schema does not mention, in words.
+    pub(super) unsaid: Vec<String>,
+    /// `true` if no part of the schema could be sent.
+    pub(super) is_any_object: bool,
+}
+
+impl Ready {
+    fn of(mut rewrite: Rewrite) -> Self {
+        // Every provider requires this at the root; otherwise the whole request fails.
+        let is_object = rewrite.schema.get("type").is_some_and(|kind| kind == "object");
+        let is_any_object = !is_object || !rewrite.schema.get("properties").is_none_or(Value::is_object);
+        if is_any_object {
+            rewrite.schema = json!({ "type": "object", "properties": {} });
+            rewrite.is_strict = false;
+        }
+        if let Value::Object(root) = &mut rewrite.schema {
+            root.entry("properties").or_insert_with(|| json!({}));
+        }
+        visible_texts(&mut rewrite.schema);
+        let said = descriptions(&rewrite.schema).join("\n").to_lowercase();
+        let unsaid = rewrite.lost.iter().filter_map(|lost| words(lost, &said)).collect();
+        Self { rewrite, unsaid, is_any_object }
+    }
+}
+
+/// Describes a loss, unless the schema already does.
+fn words(lost: &Lost, said: &str) -> Option<String> {
+    let words = plain(lost.words.as_deref()?);
+    (!words.is_empty() && !said.contains(&words.to_lowercase())).then(|| match place(&lost.pointer) {
+        place if place.is_empty() => words,
+        place => format!("{place}: {words}"),
+    })
+}
+
+/// Returns a place of a schema as a model knows it: `order.items[]`.
+fn place(pointer: &str) -> String {
+    let mut place = String::new();
+    let mut segments = pointer.split('/').skip(1);
+    while let Some(segment) = segments.next() {
+        match segment {
+            "properties" => {
+                let dot = if place.is_empty() { "" } else { "." };
+                let name = pointer_key(segments.next().unwrap_or_default());
+                place = format!("{place}{dot}{}", line(&name));
+            }
+            "items" => place.push_str("[]"),
+            _ => {}
+        }
+    }
+    place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_text_keywords_are_cleaned() {
+        let mut schema = json!({
+            "description": "of\u{202e}all",
+            "properties": {
+                "description": { "title": "a\u{200b}b", "enum": ["x\u{200b}"], "default": { "description": "y\u{200b}" } },
+                "de\u{200b}": { "items": { "anyOf": [{ "description": "z\u{7}" }] } }
+            }
+        });
+        visible_texts(&mut schema);
+        let cleaned = json!({
+            "description": "ofall",
+            "properties": {
+                "description": { "title": "ab", "enum": ["x\u{200b}"], "default": { "description": "y\u{200b}" } },
+                "de\u{200b}": { "items": { "anyOf": [{ "description": "z" }] } }
+            }
+        });
+        assert_eq!(schema, cleaned);
+    }
+
+    #[test]
+    fn schema_pointers_are_shown_as_argument_paths() {
+        assert_eq!(place("/properties/order/properties/items/items/properties/a~1b"), "order.items[].a/b");
+        assert_eq!(place(""), "");
+        assert_eq!(place("/anyOf/1/properties/x"), "x");
     }
 }

@@ -4,18 +4,16 @@ use std::fmt;
 
 use mcp_bindgen_model::{nearest, printable};
 
+use super::words::at;
+
 /// The error of building a toolset, with all its problems.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", listed(.faults))]
+#[error("{}", joined(.faults))]
 pub struct ToolsetError {
-    faults: Vec<ToolsetFault>,
+    pub(super) faults: Vec<ToolsetFault>,
 }
 
 impl ToolsetError {
-    pub(super) fn new(faults: Vec<ToolsetFault>) -> Self {
-        Self { faults }
-    }
-
     /// Returns all problems.
     #[must_use]
     pub fn faults(&self) -> &[ToolsetFault] {
@@ -25,7 +23,7 @@ impl ToolsetError {
 
 impl From<ToolsetFault> for ToolsetError {
     fn from(fault: ToolsetFault) -> Self {
-        Self::new(vec![fault])
+        Self { faults: vec![fault] }
     }
 }
 
@@ -112,17 +110,9 @@ pub enum ToolsetFault {
 
 impl ToolsetFault {
     pub(super) fn no_such_pattern<'a>(pattern: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        Self::NoSuchPattern { pattern: pattern.to_owned(), nearest: nearest_names(pattern, known) }
+        let nearest = nearest(pattern, known).into_iter().map(str::to_owned).collect();
+        Self::NoSuchPattern { pattern: pattern.to_owned(), nearest }
     }
-
-    pub(super) fn no_such_tool<'a>(server: &str, pattern: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        let nearest = nearest_names(pattern, known);
-        Self::NoSuchTool { server: server.to_owned(), pattern: pattern.to_owned(), nearest }
-    }
-}
-
-fn nearest_names<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    nearest(name, known).into_iter().map(str::to_owned).collect()
 }
 
 fn quoted(name: &str) -> String {
@@ -137,7 +127,7 @@ fn tools_of(servers: &[String]) -> String {
     servers.iter().map(|server| format!("a tool of {}", quoted(server))).collect::<Vec<_>>().join(" and ")
 }
 
-fn listed(faults: &[ToolsetFault]) -> String {
+fn joined(faults: &[ToolsetFault]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -185,14 +175,8 @@ pub enum DiagnosticKind {
 }
 
 impl ToolDiagnostic {
-    pub(super) fn new(
-        kind: DiagnosticKind,
-        (server, tool): (&str, &str),
-        pointer: &str,
-        why: impl Into<String>,
-    ) -> Self {
-        let (server, tool, pointer) = (server.to_owned(), tool.to_owned(), pointer.to_owned());
-        Self { kind, server, tool, pointer, why: why.into() }
+    pub(super) fn new(kind: DiagnosticKind, (server, tool): (&str, &str), pointer: &str, why: String) -> Self {
+        Self { kind, server: server.to_owned(), tool: tool.to_owned(), pointer: pointer.to_owned(), why }
     }
 }
 
@@ -205,10 +189,7 @@ impl fmt::Display for ToolDiagnostic {
             DiagnosticKind::TooMany => "not declared",
             DiagnosticKind::LeftOut => "left out",
         };
-        write!(f, "{}/{}", printable(&self.server), printable(&self.tool))?;
-        if !self.pointer.is_empty() {
-            write!(f, " at `{}`", printable(&self.pointer))?;
-        }
-        write!(f, ": {what}: {}", printable(&self.why))
+        let (server, tool, why) = (printable(&self.server), printable(&self.tool), printable(&self.why));
+        write!(f, "{server}/{tool}{}: {what}: {why}", at(&self.pointer))
     }
 }

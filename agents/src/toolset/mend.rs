@@ -1,13 +1,20 @@
-//! Explanations and repairs of arguments that do not fit.
+//! Arguments as they go to a tool: needless nulls are removed, slips are repaired, and the rest is explained.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use mcp_bindgen_model::{nearest, pointer_segment, printable};
+use mcp_bindgen_model::{nearest, pointer_key, pointer_segment, printable};
 use mcp_bindgen_runtime::validate::Violation;
-use serde_json::Value;
+use mcp_bindgen_schema::diagnostics::Reporter;
+use mcp_bindgen_schema::{Document, Presence, Role, Shape, ShapeId, Shapes, StructShape, listed};
+use serde_json::{Map, Value};
 
-use super::places::Places;
+use super::Entry;
+use super::words::at;
 
+/// More values in other case are no slip.
+const MOST_MENDED: usize = 16;
+/// The maximum number of argument faults in one answer to a model.
+const MOST_FAULTS: usize = 8;
 /// Longer names and values are no slips of the pen.
 const LONGEST: usize = 200;
 const MOST_SUGGESTIONS: usize = 3;
@@ -16,19 +23,96 @@ const MOST_PARAMETERS: usize = 40;
 const MOST_COMPARED: usize = 50;
 const MOST_CANDIDATES: usize = 1000;
 
+/// Arguments that do not fit, and why.
+#[derive(Debug)]
+pub(crate) struct Misfit {
+    arguments: Value,
+    violation: Violation,
+    places: Places,
+}
+
+impl Misfit {
+    /// Explains all faults to a model.
+    pub(super) fn explained(&self, entry: &Entry) -> String {
+        explained(&self.places, &self.arguments, &entry.violations(&self.arguments, MOST_FAULTS))
+    }
+
+    /// Describes the first fault, without values.
+    pub(crate) fn in_words(&self) -> String {
+        let Violation { pointer, keyword, message, .. } = &self.violation;
+        format!("{message}{} (`{keyword}`)", at(pointer))
+    }
+}
+
+/// Returns the arguments as they go to the tool: they fit its schema, as far as that can be used.
+///
+/// # Errors
+/// Fails with the faults of the arguments.
+pub(super) fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map<String, Value>, Box<Misfit>> {
+    let sent = Value::Object(arguments);
+    let mut whole = sent.clone();
+    entry.nulls().take_out(&mut whole);
+    if let Err(violation) = entry.check(&whole) {
+        whole = if lacks_nulls_alone(&whole, &sent) && entry.check(&sent).is_ok() {
+            // A `null` that seemed redundant is required elsewhere in the schema.
+            sent
+        } else {
+            mended(entry, whole, violation)?
+        };
+    }
+    match whole {
+        Value::Object(arguments) => Ok(arguments),
+        // No step above turns the object into another value.
+        _ => Ok(Map::new()),
+    }
+}
+
+/// Returns `true` if nothing but nulls is gone: names that were given back are the server's, and those that were sent
+/// are not.
+fn lacks_nulls_alone(whole: &Value, sent: &Value) -> bool {
+    match (whole, sent) {
+        (Value::Object(whole), Value::Object(sent)) => {
+            let is_kept = |(key, value): (&String, &Value)| match whole.get(key) {
+                Some(kept) => lacks_nulls_alone(kept, value),
+                None => value.is_null(),
+            };
+            whole.keys().all(|key| sent.contains_key(key)) && sent.iter().all(is_kept)
+        }
+        (Value::Array(whole), Value::Array(sent)) => {
+            whole.len() == sent.len() && whole.iter().zip(sent).all(|(whole, sent)| lacks_nulls_alone(whole, sent))
+        }
+        _ => whole == sent,
+    }
+}
+
+/// Corrects arguments, if only the case of letters was wrong.
+fn mended(entry: &Entry, arguments: Value, violation: Violation) -> Result<Value, Box<Misfit>> {
+    let places = Places::of(&entry.input_schema);
+    let (mut mended, mut next) = (arguments.clone(), violation.clone());
+    for _ in 0..MOST_MENDED {
+        if !mend_case(&places, &mut mended, &next) {
+            break;
+        }
+        match entry.check(&mended) {
+            Ok(()) => return Ok(mended),
+            Err(violation) => next = violation,
+        }
+    }
+    Err(Box::new(Misfit { arguments, violation, places }))
+}
+
 /// Corrects the case of a string that otherwise equals exactly one named value of the schema. Models in strict mode may
 /// still change the case, and the meaning is clear. A valid string is unchanged.
-pub(super) fn mend_case<'p>(places: impl FnOnce() -> &'p Places, arguments: &mut Value, violation: &Violation) -> bool {
+fn mend_case(places: &Places, arguments: &mut Value, violation: &Violation) -> bool {
     let Some(Value::String(text)) = arguments.pointer_mut(&violation.pointer) else { return false };
     if text.len() > LONGEST {
         return false;
     }
-    let named = places().values(&violation.pointer);
     let folded = text.to_lowercase();
-    let mut alike = named.into_iter().filter(|named| named.to_lowercase() == folded);
-    match (alike.next(), alike.next()) {
-        (Some(only), None) if only != text => {
-            only.clone_into(text);
+    let named = places.values(&violation.pointer).into_iter();
+    match named.filter(|named| named.to_lowercase() == folded).collect::<Vec<&str>>().as_slice() {
+        [only] if *only != text.as_str() => {
+            (*only).clone_into(text);
             true
         }
         _ => false,
@@ -36,7 +120,7 @@ pub(super) fn mend_case<'p>(places: impl FnOnce() -> &'p Places, arguments: &mut
 }
 
 /// Describes the places of violations, and the nearest names: all that a model needs to mend its call.
-pub(super) fn explained(places: &Places, arguments: &Value, violations: &[Violation]) -> String {
+fn explained(places: &Places, arguments: &Value, violations: &[Violation]) -> String {
     let mut known = HashSet::new();
     let mut said = Vec::new();
     for violation in violations {
@@ -60,34 +144,29 @@ pub(super) fn explained(places: &Places, arguments: &Value, violations: &[Violat
 }
 
 fn near_values(places: &Places, arguments: &Value, violation: &Violation) -> Vec<String> {
-    let Some(Value::String(text)) = arguments.pointer(&violation.pointer) else { return Vec::new() };
-    if text.len() > LONGEST {
-        return Vec::new();
-    }
-    let named = places.values(&violation.pointer);
-    let near = nearest(text, named.into_iter().take(MOST_CANDIDATES));
-    near.first().map(|near| format!("was `{}` meant?", printable(near))).into_iter().collect()
+    let text = arguments.pointer(&violation.pointer).and_then(Value::as_str).filter(|text| text.len() <= LONGEST);
+    let near = text.and_then(|text| {
+        let named = places.values(&violation.pointer).into_iter().take(MOST_CANDIDATES);
+        nearest(text, named).first().map(|near| format!("was `{}` meant?", printable(near)))
+    });
+    near.into_iter().collect()
 }
 
 /// Suggests, for each undeclared property, the most similar declared one that is missing.
 fn near_properties(places: &Places, arguments: &Value, pointer: &str) -> Vec<String> {
     let Some(Value::Object(fields)) = arguments.pointer(pointer) else { return Vec::new() };
-    let declared = places.properties(pointer).into_iter().map(|(name, _)| name);
-    let declared: Vec<&str> = declared.collect();
-    let missing = declared.iter().copied().filter(|name| !fields.contains_key(*name));
+    let properties = places.properties(pointer);
+    let declared: HashSet<&str> = properties.iter().map(|(name, _)| *name).collect();
+    let missing = properties.iter().map(|(name, _)| *name).filter(|name| !fields.contains_key(*name));
     let missing: Vec<&str> = missing.take(MOST_CANDIDATES).collect();
-    let declared: HashSet<&str> = declared.into_iter().collect();
     let unknown = fields.keys().filter(|key| key.len() <= LONGEST && !declared.contains(key.as_str()));
-    unknown
-        .take(MOST_COMPARED)
-        .filter_map(|key| {
-            let near = nearest(key, missing.iter().copied());
-            let near = printable(near.first()?);
-            let place = printable(&format!("{pointer}/{}", pointer_segment(key)));
-            Some(format!("`{place}` is not declared: did you mean `{near}`?"))
-        })
-        .take(MOST_SUGGESTIONS)
-        .collect()
+    let suggestions = unknown.take(MOST_COMPARED).filter_map(|key| {
+        let near = nearest(key, missing.iter().copied());
+        let near = printable(near.first()?);
+        let place = printable(&format!("{pointer}/{}", pointer_segment(key)));
+        Some(format!("`{place}` is not declared: did you mean `{near}`?"))
+    });
+    suggestions.take(MOST_SUGGESTIONS).collect()
 }
 
 /// Returns the tool's parameters, for a model that has mistaken it for another.
@@ -96,20 +175,106 @@ fn parameters(places: &Places) -> String {
     if properties.is_empty() {
         return "; the tool has no parameters".to_owned();
     }
-    let shown = properties.iter().take(MOST_PARAMETERS).map(|(name, is_required)| {
-        let mark = if *is_required { " (required)" } else { "" };
+    let shown = properties.into_iter().map(|(name, is_required)| {
+        let mark = if is_required { " (required)" } else { "" };
         format!("`{}`{mark}", printable(name))
     });
-    let shown: Vec<String> = shown.collect();
-    let more = properties.len().saturating_sub(MOST_PARAMETERS);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    format!("; the parameters are {}{more}", shown.join(", "))
+    format!("; the parameters are {}", listed(shown, MOST_PARAMETERS))
+}
+
+/// The shapes of a schema, to be gone through along with a value.
+#[derive(Debug)]
+struct Places {
+    shapes: Shapes,
+    root: ShapeId,
+    /// The texts that say that an object is of this branch of a union.
+    tags: HashMap<ShapeId, String>,
+}
+
+impl Places {
+    fn of(schema: &Value) -> Self {
+        let Document { shapes, root, .. } = Document::read(schema, Role::Input, &mut Reporter::new("", 0, ""));
+        let mut tags = HashMap::new();
+        for id in shapes.ids() {
+            if let Shape::Union(union) = shapes.get(id)
+                && union.tag.as_ref().is_some_and(|tag| tag.is_text)
+            {
+                tags.extend(union.branches.iter().filter_map(|branch| Some((branch.shape, branch.tag.clone()?))));
+            }
+        }
+        Self { shapes, root, tags }
+    }
+
+    /// Returns the shapes of the place at a JSON pointer.
+    fn at(&self, pointer: &str) -> Vec<ShapeId> {
+        let mut found: Vec<ShapeId> = self.shapes.leaves([self.root]).collect();
+        for segment in pointer.split('/').skip(1).map(pointer_key) {
+            let slots = found.into_iter().filter_map(|shape| match self.shapes.get(shape) {
+                Shape::Struct(object) if has_tag(object, &segment) => None,
+                Shape::Struct(object) => object.slot(&segment),
+                Shape::Map(value) => Some(*value),
+                list => list.item(segment.parse().ok()?),
+            });
+            found = self.shapes.leaves(slots.map(|slot| slot.shape)).collect();
+        }
+        found
+    }
+
+    /// Returns the texts that are named as values of a place.
+    fn values(&self, pointer: &str) -> Vec<&str> {
+        let mut values: Vec<&str> = Vec::new();
+        for id in self.at(pointer) {
+            match self.shapes.get(id) {
+                Shape::TextEnum(texts) => values.extend(texts.iter().map(String::as_str)),
+                Shape::LiteralEnum(literals) => values.extend(literals.iter().filter_map(Value::as_str)),
+                _ => {}
+            }
+        }
+        if let Some((parent, key)) = pointer.rsplit_once('/') {
+            let key = pointer_key(key);
+            let is_tagged = |id: &ShapeId| self.object(*id).is_some_and(|object| has_tag(object, &key));
+            let tagged = self.at(parent).into_iter().filter(is_tagged);
+            values.extend(tagged.filter_map(|id| self.tags.get(&id)).map(String::as_str));
+        }
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+
+    /// Returns the properties that are declared for a place, in their order, and whether all its objects require them.
+    fn properties(&self, pointer: &str) -> Vec<(&str, bool)> {
+        let objects: Vec<&StructShape> = self.at(pointer).into_iter().filter_map(|id| self.object(id)).collect();
+        let (mut names, mut requiring) = (Vec::new(), HashMap::new());
+        for object in &objects {
+            let tag = object.tag.iter().map(|tag| (tag.as_str(), true));
+            let fields = object.fields.iter().map(|field| (field.wire.as_str(), field.presence == Presence::Required));
+            for (name, is_required) in tag.chain(fields) {
+                let requiring = requiring.entry(name).or_insert_with(|| {
+                    names.push(name);
+                    0
+                });
+                *requiring += usize::from(is_required);
+            }
+        }
+        names.into_iter().map(|name| (name, requiring.get(name) == Some(&objects.len()))).collect()
+    }
+
+    fn object(&self, id: ShapeId) -> Option<&StructShape> {
+        match self.shapes.get(id) {
+            Shape::Struct(object) => Some(object),
+            _ => None,
+        }
+    }
+}
+
+fn has_tag(object: &StructShape, key: &str) -> bool {
+    object.tag.as_deref() == Some(key)
 }
 
 #[cfg(test)]
 mod tests {
     use mcp_bindgen_runtime::validate::Validator;
-    use serde_json::{Map, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -186,7 +351,7 @@ mod tests {
         let mended = |mut arguments: Value| {
             let violation =
                 Validator::new(&schema()).expect("it compiles").check(&arguments).expect_err("it does not fit");
-            mend_case(|| &places, &mut arguments, &violation).then_some(arguments)
+            mend_case(&places, &mut arguments, &violation).then_some(arguments)
         };
         assert_eq!(mended(json!({"title": "t", "state": "OPEN"})), Some(json!({"title": "t", "state": "open"})));
         let label = mended(json!({"title": "t", "labels": ["BUG", "bug"]}));
@@ -221,5 +386,40 @@ mod tests {
     fn hostile_names_are_escaped_and_truncated() {
         let text = said(json!({"titl\u{202e}e": "t", "x".repeat(100_000): 1}));
         assert!(!text.contains('\u{202e}') && text.len() < 2000, "{}", text.len());
+    }
+
+    #[test]
+    fn places_resolve_through_references_branches_and_items() {
+        let schema = json!({
+            "$defs": {"state": {"enum": ["open", "closed"]}, "node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}},
+            "properties": {
+                "state": {"anyOf": [{"$ref": "#/$defs/state"}, {"type": "null"}]},
+                "list": {"items": {"oneOf": [{"const": "a"}, {"type": "object", "properties": {"kind": {"const": "b"}}}]}},
+                "pair": {"prefixItems": [{"const": "first"}], "items": {"const": "rest"}},
+                "map": {"additionalProperties": {"const": "any"}},
+                "a/b": {"const": "slash"}, "0": {"const": "zero"},
+                "tree": {"$ref": "#/$defs/node"}, "loop": {"$ref": "#/properties/loop"},
+            },
+        });
+        let places = Places::of(&schema);
+        let values = |pointer: &str| places.values(pointer);
+        assert_eq!(values("/state"), ["closed", "open"]);
+        assert_eq!(values("/list/3"), ["a"]);
+        assert_eq!(values("/list/3/kind"), ["b"]);
+        assert_eq!((values("/pair/0"), values("/pair/1")), (vec!["first"], vec!["rest"]));
+        assert_eq!((values("/map/x"), values("/a~1b"), values("/0")), (vec!["any"], vec!["slash"], vec!["zero"]));
+        assert!(values("/loop").is_empty() && values("/nowhere/at/all").is_empty());
+        let deep = "/tree".to_owned() + &"/next".repeat(50);
+        assert_eq!(places.properties(&deep), [("next", false)]);
+    }
+
+    #[test]
+    fn property_is_required_if_all_branches_require_it() {
+        let branch = |required: [&str; 2]| json!({"type": "object", "required": required, "properties": {"a": {}, "b": {}, "c": {}}});
+        let schema = json!({"properties": {"any": {"anyOf": [branch(["c", "a"]), branch(["c", "b"])]}}});
+        let places = Places::of(&schema);
+        let mut properties = places.properties("/any");
+        properties.sort_unstable();
+        assert_eq!(properties, [("a", false), ("b", false), ("c", true)]);
     }
 }

@@ -2,54 +2,46 @@
 
 mod answers;
 mod builder;
-mod carried;
-mod context;
-mod cost;
 mod definitions;
 mod dispatch;
 mod entry;
 mod error;
 mod find;
-mod function;
 mod functions;
-mod joined;
 mod mend;
 pub(crate) mod names;
-mod places;
-mod resources;
 mod results;
-mod rewrites;
 mod subset;
-mod summary;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
-mod turn;
 mod words;
 
-use std::collections::BTreeMap;
+use std::any::Any;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use mcp_bindgen_runtime::ToolCall;
 use mcp_bindgen_runtime::events::{Events, subscribe};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use builder::ToolsetBuilder;
-use carried::Carried;
-pub use context::FunctionContext;
 #[cfg(feature = "tokens")]
-pub use cost::TOKENIZER;
-pub use cost::{Cost, ToolCost};
-pub use definitions::Definitions;
+pub use definitions::TOKENIZER;
+pub use definitions::{Cost, Definitions, ToolCost};
 pub(crate) use dispatch::NoResult;
-pub(crate) use entry::{Entry, Function, Handler, Output, Running, ServerFunction, with_state};
+pub(crate) use entry::{Entry, Handler};
 pub use error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 pub use find::Deferred;
-pub(crate) use function::{schema_of, typed};
-pub use functions::Functions;
+pub(crate) use functions::{Function, Output, Running, ServerFunction, schema_of, typed, with_state};
+pub use functions::{FunctionContext, Functions};
 pub use names::NameStyle;
+use results::Results;
 pub use words::message_for_model;
+
+use crate::text::label;
 
 /// Tools of several servers, and functions of the program, under unique names. Cheap to clone.
 ///
@@ -70,15 +62,14 @@ pub use words::message_for_model;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Toolset {
     entries: Arc<[Arc<Entry>]>,
-    /// The index in `entries` of each public name.
-    by_name: Arc<BTreeMap<String, usize>>,
     style: NameStyle,
     left_out: Arc<[ToolDiagnostic]>,
-    /// The data that calls carry.
-    carried: Carried,
+    /// A call that is never made, with the values that all calls carry.
+    carried: Option<Arc<ToolCall>>,
+    results: Option<Results>,
 }
 
 impl Toolset {
@@ -91,17 +82,52 @@ impl Toolset {
     /// under names that are still free, so that a model still knows the tools that it has seen, and the provider's
     /// cached prefix stays valid.
     pub fn extend(&self) -> ToolsetBuilder {
-        ToolsetBuilder::continuing(self)
+        ToolsetBuilder::extending(self.clone())
     }
 
-    fn of(entries: Vec<Arc<Entry>>, style: NameStyle, left_out: Arc<[ToolDiagnostic]>, carried: Carried) -> Self {
-        let by_name = entries.iter().enumerate().map(|(index, entry)| (entry.public.clone(), index)).collect();
-        Self { entries: entries.into(), by_name: Arc::new(by_name), style, left_out, carried }
+    /// Returns the toolset with these entries in place of its own.
+    fn with_entries(&self, entries: impl IntoIterator<Item = Arc<Entry>>) -> Self {
+        Self { entries: entries.into_iter().collect(), ..self.clone() }
     }
 
-    /// Replaces the entries of the toolset.
-    fn with_entries(&self, entries: Vec<Arc<Entry>>) -> Self {
-        Self::of(entries, self.style, self.left_out.clone(), self.carried.clone())
+    /// Returns the toolset with those of its entries that stay.
+    fn filtered(&self, stays: impl Fn(&Entry) -> bool) -> Self {
+        self.with_entries(self.entries.iter().filter(|entry| stays(entry)).cloned())
+    }
+
+    /// Returns the toolset with a value that all its calls carry for layers, such as the conversation or the user;
+    /// one value of each type. See [`ToolCall::extension`](mcp_bindgen_runtime::ToolCall::extension). This is cheap,
+    /// and does not change the original. Subsets, deferred toolsets and those built by [`extend`](Self::extend) carry
+    /// the value too. It is never sent to a server or a model.
+    ///
+    /// Layers with state, such as [`SequentialDependency`](mcp_bindgen_runtime::middleware::SequentialDependency),
+    /// share it between all callers. If several conversations use the same clients, distinguish them by a value and a
+    /// scope: otherwise the actions of one user count for another.
+    ///
+    /// ```
+    /// use mcp_bindgen_agents::Toolset;
+    /// use mcp_bindgen_runtime::middleware::{SequentialDependency, Stack};
+    ///
+    /// #[derive(Clone)]
+    /// struct Conversation(String);
+    ///
+    /// # fn run(client: mcp_bindgen_runtime::Client, tools: &[serde_json::Value]) -> Result<(), mcp_bindgen_agents::ToolsetError> {
+    /// let governed = Stack::new(client).sequential(
+    ///     SequentialDependency::new("publish", ["build"])
+    ///         .scope(|call| call.extension().map(|Conversation(id)| id.clone()).unwrap_or_default()),
+    /// );
+    /// let toolset = Toolset::builder().server("releases", tools, governed).build()?;
+    /// // For each conversation:
+    /// let toolset = toolset.with_extension(Conversation("7f3a".to_owned()));
+    /// # drop(toolset);
+    /// # Ok(())
+    /// # }
+    /// # run(mcp_bindgen_runtime::Client::new(mcp_bindgen_model::ServerConfig::stdio("releases", "x")), &[]).unwrap();
+    /// ```
+    #[must_use]
+    pub fn with_extension<T: Any + Clone + Send + Sync>(&self, value: T) -> Self {
+        let carried = self.carried.as_deref().cloned().unwrap_or_else(|| ToolCall::new("", "", Map::new()));
+        Self { carried: Some(Arc::new(carried.with_extension(value))), ..self.clone() }
     }
 
     /// Returns the number of tools.
@@ -150,14 +176,7 @@ impl Toolset {
     /// ```
     #[must_use]
     pub fn events(&self) -> Events {
-        let joined = self.entries.iter().filter_map(|entry| match &entry.handler {
-            Handler::Joined(joined) => Some(joined.tools.iter().map(|(_, entry)| entry)),
-            _ => None,
-        });
-        subscribe(self.entries.iter().chain(joined.flatten()).filter_map(|entry| match &entry.handler {
-            Handler::Server { caller, .. } | Handler::Function(caller) => Some(&**caller),
-            Handler::Caller(_) | Handler::Joined(_) => None,
-        }))
+        subscribe(self.entries.iter().flat_map(|entry| entry.callers()))
     }
 
     /// Returns the items of servers' lists that were skipped, because they are invalid or repeated.
@@ -181,6 +200,42 @@ impl Toolset {
         self.entries.iter().map(|entry| entry.listed(&entry.public)).collect()
     }
 
+    /// Describes the tools for a prompt: a line for each server with the number of its tools, followed by a line for
+    /// each tool with its name in the toolset and the first sentence of its description, up to 200 characters. Text
+    /// from servers is printed on one line, without control or invisible characters, markup or template syntax.
+    ///
+    /// ```
+    /// use mcp_bindgen_agents::Toolset;
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Order { number: u64 }
+    ///
+    /// let set = Toolset::builder()
+    ///     .group("shop")
+    ///     .function("find_order", "Finds an order. Slow on Mondays.", async |o: Order| Ok::<_, String>(o.number))
+    ///     .build()?;
+    /// assert_eq!(set.summary(), "shop (1 tool)\n- shop_find_order: Finds an order.\n");
+    /// # Ok::<(), mcp_bindgen_agents::ToolsetError>(())
+    /// ```
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let mut seen = BTreeSet::new();
+        let servers = self.entries.iter().map(|entry| &*entry.server).filter(|server| seen.insert(*server));
+        let of_server = |server: &str| {
+            let tools = self.entries.iter().filter(|entry| *entry.server == *server);
+            let lines = tools.map(|entry| match entry.sentence() {
+                sentence if sentence.is_empty() => format!("- {}\n", entry.public),
+                sentence => format!("- {}: {sentence}\n", entry.public),
+            });
+            let lines: Vec<String> = lines.collect();
+            let tools = if lines.len() == 1 { "tool" } else { "tools" };
+            format!("{} ({} {tools})\n{}", label(server), lines.len(), lines.concat())
+        };
+        servers.map(of_server).collect()
+    }
+
     /// Returns the tools in the order in which models get them.
     pub(crate) fn entries(&self) -> &[Arc<Entry>] {
         &self.entries
@@ -191,7 +246,7 @@ impl Toolset {
     }
 
     pub(crate) fn entry(&self, public: &str) -> Option<&Arc<Entry>> {
-        self.entries.get(*self.by_name.get(public)?)
+        self.entries.iter().find(|entry| entry.public == public)
     }
 }
 

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_bindgen_model::ServerConfig;
-use mcp_bindgen_runtime::ServerSpec;
+use mcp_bindgen_runtime::{Client, ServerSpec};
 use mcp_bindgen_schema::names::{PROGRAM, PrefixedNames, told_apart};
 
-use super::entry::{Entry, Handler};
+use super::Entry;
 
 /// How tools are called in a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -32,9 +32,9 @@ pub(super) struct Naming {
 
 impl Naming {
     /// Takes note of a server that is called through this.
-    pub(super) fn server(&mut self, name: &str, config: Option<&ServerConfig>) {
+    pub(super) fn server(&mut self, name: &str, client: Option<&Client>) {
         if !self.servers.has(name) {
-            add_server(&mut self.servers, name, config);
+            add_server(&mut self.servers, name, client.map(Client::config));
         }
     }
 
@@ -45,9 +45,8 @@ impl Naming {
 
     /// Returns the names of these tools, in their order; those that are taken are others.
     pub(super) fn names(mut self, entries: &[Entry], style: NameStyle, taken: &BTreeSet<&str>) -> Vec<String> {
-        let servers_tools = entries.iter().filter(|entry| matches!(entry.handler, Handler::Server { .. }));
-        for (server, tool) in servers_tools.map(Entry::identity) {
-            self.listed.entry(server.to_owned()).or_default().insert(tool.to_owned());
+        for (server, tool) in entries.iter().filter(|entry| entry.is_of_server()).map(Entry::identity) {
+            self.listed(server, [tool]);
         }
         let mut names = self.around;
         names.merge(&self.servers);
@@ -58,24 +57,22 @@ impl Naming {
         }
         let wanted = entries.iter().map(|entry| {
             let (server, tool) = entry.identity();
-            let name = match (style, &entry.handler) {
+            let name = match style {
                 _ if entry.opens_sections() => tool.to_owned(),
-                (NameStyle::ServerTool, Handler::Server { .. }) => made.remove(&(server, tool)).unwrap_or_default(),
-                (NameStyle::ServerTool, _) if server != PROGRAM => own_name(server, &format!("{server}_{tool}")),
+                NameStyle::ServerTool if entry.is_of_server() => made.remove(&(server, tool)).unwrap_or_default(),
+                NameStyle::ServerTool if server != PROGRAM => own_name(server, &format!("{server}_{tool}")),
                 _ => own_name(server, entry.viewed_name()),
             };
             (server, tool, name)
         });
-        let wanted: Vec<(&str, &str, String)> = wanted.collect();
-        told_apart(&wanted, |name| taken.contains(name))
+        told_apart(&wanted.collect::<Vec<_>>(), |name| taken.contains(name))
     }
 }
 
 /// Adds a server with the names from its configuration, if there is one.
 pub(crate) fn add_server(names: &mut PrefixedNames, name: &str, config: Option<&ServerConfig>) {
-    match config {
-        Some(config) => {
-            let mut config = config.clone();
+    match config.cloned() {
+        Some(mut config) => {
             config.name = name.to_owned();
             names.add_configured(&config);
         }

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex};
 use mcp_bindgen_runtime::{CallError, CallTool, Client, ServerSpec, ToolCall, ToolResult, ToolSpec};
 use serde_json::{Map, Value, json};
 
-use super::entry::Running;
-use super::{Carried, Entry, Functions, Handler, NameStyle, Toolset};
+use super::{Entry, Functions, Handler, Running, Toolset};
 
 type Answer = dyn Fn(&ToolCall) -> Result<Value, CallError> + Send + Sync;
 
@@ -77,6 +76,5 @@ pub(super) fn function(run: impl Fn(Map<String, Value>) -> Running + Send + Sync
 }
 
 pub(super) fn toolset(entries: impl IntoIterator<Item = Entry>) -> Toolset {
-    let entries = entries.into_iter().map(Arc::new).collect();
-    Toolset::of(entries, NameStyle::default(), Arc::default(), Carried::default())
+    Toolset::default().with_entries(entries.into_iter().map(Arc::new))
 }

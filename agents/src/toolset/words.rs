@@ -5,21 +5,21 @@ use std::time::Duration;
 use mcp_bindgen_model::{nearest, printable};
 use mcp_bindgen_runtime::{CallError, Dispatched};
 
+use crate::text::head;
+
 /// Longer names are shown in part, and are near to no other.
 const LONGEST_NAME: usize = 128;
 const UNKNOWN: &str = "the outcome is unknown: it may have taken effect, so check before you repeat it";
 
 /// Returns a name that a model sent, or that a server gave, as it can be shown.
-pub(super) fn shown(name: &str) -> String {
-    match name.char_indices().nth(LONGEST_NAME) {
-        Some((end, _)) => format!("{}…", printable(name.get(..end).unwrap_or_default())),
-        None => printable(name),
-    }
+fn shown(name: &str) -> String {
+    let begin = head(name, LONGEST_NAME);
+    format!("{}{}", printable(begin), if begin == name { "" } else { "…" })
 }
 
 /// Suggests similar names in a sentence; empty if there are none.
 pub(super) fn suggestions<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> String {
-    if name.chars().nth(LONGEST_NAME).is_some() {
+    if head(name, LONGEST_NAME) != name {
         return String::new();
     }
     let near: Vec<String> = nearest(name, names).into_iter().map(|near| format!("`{}`", shown(near))).collect();
@@ -28,8 +28,7 @@ pub(super) fn suggestions<'n>(name: &str, names: impl IntoIterator<Item = &'n st
 
 /// Describes an unknown tool, or one that this model must not call.
 pub(super) fn unknown_tool<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> String {
-    let near = suggestions(name, names);
-    format!("unknown tool `{}`{near}. Nothing was called", shown(name))
+    format!("unknown tool `{}`{}. Nothing was called", shown(name), suggestions(name, names))
 }
 
 /// Describes a failed call for a model: whether it may have had an effect, and what to do next. It names the tool as

@@ -12,12 +12,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Calls, ToolsetBuilder};
-use crate::toolset::context::FunctionContext;
-use crate::toolset::entry::{Entry, Function, Handler, ServerFunction};
-use crate::toolset::error::ToolsetFault;
-use crate::toolset::function::{schema_of, typed};
-use crate::toolset::functions::Functions;
-use crate::toolset::resources;
+use crate::toolset::functions::resource_tools;
+use crate::toolset::{
+    Entry, Function, FunctionContext, Functions, Handler, ServerFunction, ToolsetFault, schema_of, typed,
+};
 
 impl ToolsetBuilder {
     /// Sets the group of the functions that are added next. Their names are `group_function`, and [`Toolset::subset`](crate::Toolset::subset)
@@ -63,7 +61,7 @@ impl ToolsetBuilder {
     pub fn functions_through<C: CallTool + 'static>(mut self, layers: impl FnOnce(Functions) -> C) -> Self {
         let functions = Functions::default();
         let calls = Calls::through(Stack::new(layers(functions.clone())));
-        self.layers = Some(Layers { functions, calls });
+        self.layers = Some((functions, calls));
         self
     }
 
@@ -138,7 +136,7 @@ impl ToolsetBuilder {
     /// # Ok::<(), mcp_bindgen_agents::ToolsetError>(())
     /// ```
     pub fn resources(self, client: Client) -> Self {
-        self.of_server(&client, resources::tools(&client))
+        self.of_server(&client, resource_tools(&client))
     }
 
     /// Adds read-only functions in a group with the name of a server.
@@ -154,10 +152,10 @@ impl ToolsetBuilder {
     /// Adds a function with the current layers around functions.
     fn with_function(self, group: Arc<str>, name: &str, description: &str, schema: Value, function: Function) -> Self {
         let caller = match &self.layers {
-            Some(layers) if !layers.calls.offer.admits(name) => return self,
-            Some(layers) => {
-                layers.functions.add(group.clone(), name.into(), function);
-                layers.calls.caller.clone()
+            Some((_, calls)) if !calls.offer.admits(name) => return self,
+            Some((functions, calls)) => {
+                functions.add(group.clone(), name.into(), function);
+                calls.caller.clone()
             }
             None => Functions::alone(&group, name, function),
         };
@@ -177,10 +175,4 @@ impl ToolsetBuilder {
         self.entries.push(Entry { description: Some(description.into()), ..entry });
         self
     }
-}
-
-/// The layers around functions.
-pub(super) struct Layers {
-    functions: Functions,
-    calls: Calls,
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use mcp_bindgen_model::{Config, matches_glob, parse_leniently};
+use mcp_bindgen_model::{Config, matches_glob, nearest, parse_leniently};
 use mcp_bindgen_runtime::__private::Offer;
 use mcp_bindgen_runtime::{
     Annotations, CallTool, Client, ConnectError, ConnectReport, DynCallTool, ServerSpec, Servers, ToolSpec,
@@ -16,13 +16,10 @@ use mcp_bindgen_schema::names::PrefixedNames;
 use mcp_bindgen_schema::viewed_tool;
 use serde_json::{Value, json};
 
-use self::functions::Layers;
-use super::Toolset;
 use super::answers::Answers;
-use super::carried::Carried;
-use super::entry::{Entry, Handler};
 use super::error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 use super::names::{NameStyle, Naming, add_bound};
+use super::{Entry, Functions, Handler, Toolset};
 use crate::json;
 
 /// Builds a [`Toolset`]. All problems are reported by [`build`](Self::build).
@@ -35,28 +32,25 @@ use crate::json;
 #[derive(Default)]
 #[must_use = "a builder does nothing until it builds"]
 pub struct ToolsetBuilder {
-    /// The entries of the extended set; they keep their positions and names.
-    kept: Vec<Arc<Entry>>,
+    /// The extended set, whose entries keep their positions and names.
+    base: Toolset,
     entries: Vec<Entry>,
-    style: NameStyle,
     naming: Naming,
     group: Option<Arc<str>>,
     /// The layers around the functions that are added from here on.
-    layers: Option<Layers>,
-    carried: Carried,
+    layers: Option<(Functions, Calls)>,
     faults: Vec<ToolsetFault>,
     left_out: Vec<ToolDiagnostic>,
 }
 
 impl ToolsetBuilder {
-    pub(super) fn continuing(set: &Toolset) -> Self {
-        let (kept, left_out) = (set.entries.to_vec(), set.left_out.to_vec());
-        Self { kept, left_out, style: set.style, carried: set.carried.clone(), ..Self::default() }
+    pub(super) fn extending(base: Toolset) -> Self {
+        Self { base, ..Self::default() }
     }
 
     /// Sets how tools are named; [`NameStyle::ServerTool`] by default.
     pub fn names(mut self, style: NameStyle) -> Self {
-        self.style = style;
+        self.base.style = style;
         self
     }
 
@@ -94,7 +88,9 @@ impl ToolsetBuilder {
         let globs: Vec<G> = globs.into_iter().collect();
         let known = || server.tools.iter().map(|tool| tool.name);
         for glob in globs.iter().map(AsRef::as_ref).filter(|glob| !known().any(|name| names(glob, name))) {
-            self.faults.push(ToolsetFault::no_such_tool(server.name, glob, known()));
+            let nearest = nearest(glob, known()).into_iter().map(str::to_owned).collect();
+            let (server, pattern) = (server.name.to_owned(), glob.to_owned());
+            self.faults.push(ToolsetFault::NoSuchTool { server, pattern, nearest });
         }
         let is_named = |tool: &&ToolSpec| globs.iter().any(|glob| names(glob.as_ref(), tool.name));
         let tools: Vec<&'static ToolSpec> = server.tools.iter().filter(is_named).collect();
@@ -108,7 +104,7 @@ impl ToolsetBuilder {
         client: impl CallTool + 'static,
     ) -> Self {
         let calls = Calls::through(client);
-        self.naming.server(server.name, calls.live.as_ref().map(Client::config));
+        self.naming.server(server.name, calls.live.as_ref());
         add_bound(&mut self.naming.servers, server);
         for tool in tools.iter().filter(|tool| calls.offer.admits(tool.name)) {
             let schema = match parse_leniently(tool.input_schema) {
@@ -151,7 +147,7 @@ impl ToolsetBuilder {
     /// ```
     pub fn server(mut self, name: &str, tools: &[Value], client: impl CallTool + 'static) -> Self {
         let calls = Calls::through(client);
-        self.naming.server(name, calls.live.as_ref().map(Client::config));
+        self.naming.server(name, calls.live.as_ref());
         self.naming.servers.add_snapshot(name, calls.selected(tools));
         self.add_listed(name, tools, &calls);
         self
@@ -209,9 +205,8 @@ impl ToolsetBuilder {
     }
 
     fn add_listed(&mut self, server: &str, tools: &[Value], calls: &Calls) {
-        self.naming.server(server, calls.live.as_ref().map(Client::config));
+        self.naming.server(server, calls.live.as_ref());
         self.naming.listed(server, calls.selected(tools));
-        let server: Arc<str> = server.into();
         let mut listed: BTreeMap<&str, &Value> = BTreeMap::new();
         for tool in tools {
             let named = json::name(tool);
@@ -224,9 +219,9 @@ impl ToolsetBuilder {
                 None if tool.is_object() => "it has no name",
                 None => "it is not an object",
             };
-            let identity = (&*server, named.unwrap_or_default());
-            self.left_out.push(ToolDiagnostic::new(DiagnosticKind::LeftOut, identity, "", why));
+            self.leave_out(server, named.unwrap_or_default(), why.to_owned());
         }
+        let shared: Arc<str> = server.into();
         let views = calls.live.as_ref().map(|client| &client.config().views);
         for (name, tool) in listed.into_iter().filter(|(name, _)| calls.offer.admits(name)) {
             let view = views.and_then(|views| views.get(name));
@@ -234,8 +229,7 @@ impl ToolsetBuilder {
                 Ok(tool) => tool,
                 Err(faults) => {
                     let faults: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
-                    let why = format!("its view does not fit: {}", faults.join("; "));
-                    self.left_out.push(ToolDiagnostic::new(DiagnosticKind::LeftOut, (&server, name), "", why));
+                    self.leave_out(server, name, format!("its view does not fit: {}", faults.join("; ")));
                     continue;
                 }
             };
@@ -248,9 +242,13 @@ impl ToolsetBuilder {
                 annotations: hints.map(Annotations::listed).unwrap_or_default(),
                 view: view.cloned().map(Arc::new),
                 answers: Answers::of(tool.get("outputSchema").cloned()),
-                ..Entry::new(server.clone(), name, schema, calls.handler(None))
+                ..Entry::new(shared.clone(), name, schema, calls.handler(None))
             });
         }
+    }
+
+    fn leave_out(&mut self, server: &str, tool: &str, why: String) {
+        self.left_out.push(ToolDiagnostic::new(DiagnosticKind::LeftOut, (server, tool), "", why));
     }
 
     /// Builds the toolset.
@@ -258,14 +256,10 @@ impl ToolsetBuilder {
     /// # Errors
     /// Everything that is wrong: tools that were added twice, tools of one name under [`NameStyle::ToolOnly`], globs that name
     /// nothing, functions whose parameters are no object.
-    pub fn build(mut self) -> Result<Toolset, ToolsetError> {
-        let all = || self.kept.iter().map(|entry| &**entry).chain(&self.entries);
-        let mut seen = BTreeSet::new();
-        let repeated: BTreeSet<_> = all().map(Entry::identity).filter(|identity| !seen.insert(*identity)).collect();
-        let repeated = repeated.into_iter().map(|(server, tool)| (server.to_owned(), tool.to_owned()));
-        let repeated: Vec<_> = repeated.map(|(server, tool)| ToolsetFault::Repeated { server, tool }).collect();
-        let mut faults = std::mem::take(&mut self.faults);
-        if self.style == NameStyle::ToolOnly {
+    pub fn build(self) -> Result<Toolset, ToolsetError> {
+        let Self { base, entries, naming, mut faults, left_out, .. } = self;
+        let all = || base.entries.iter().map(|entry| &**entry).chain(&entries);
+        if base.style == NameStyle::ToolOnly {
             let mut servers: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
             for entry in all() {
                 servers.entry(entry.viewed_name()).or_default().insert(&entry.server);
@@ -275,14 +269,17 @@ impl ToolsetBuilder {
                 ToolsetFault::SameName { name: name.to_owned(), servers }
             }));
         }
-        faults.extend(repeated);
+        let mut seen = BTreeSet::new();
+        let repeated: BTreeSet<_> = all().map(Entry::identity).filter(|identity| !seen.insert(*identity)).collect();
+        let repeated = repeated.into_iter().map(|(server, tool)| (server.to_owned(), tool.to_owned()));
+        faults.extend(repeated.map(|(server, tool)| ToolsetFault::Repeated { server, tool }));
         if !faults.is_empty() {
-            return Err(ToolsetError::new(faults));
+            return Err(ToolsetError { faults });
         }
-        let taken = self.kept.iter().map(|entry| entry.public.as_str()).collect();
-        let names = self.naming.names(&self.entries, self.style, &taken);
-        let named = self.entries.into_iter().zip(names).map(|(entry, public)| Arc::new(Entry { public, ..entry }));
-        Ok(Toolset::of(self.kept.into_iter().chain(named).collect(), self.style, self.left_out.into(), self.carried))
+        let names = naming.names(&entries, base.style, &base.names().collect());
+        let named = entries.into_iter().zip(names).map(|(entry, public)| Arc::new(Entry { public, ..entry }));
+        let left_out = base.left_out.iter().cloned().chain(left_out).collect();
+        Ok(Toolset { left_out, ..base.with_entries(base.entries.iter().cloned().chain(named)) })
     }
 }
 

@@ -1,23 +1,34 @@
 //! Deferred toolsets, whose tools a model searches because they are too many for a context.
 
-mod meta;
 mod rank;
 
 use std::any::Any;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::ready;
 use std::sync::Arc;
 
-use mcp_bindgen_model::matches_glob;
+use mcp_bindgen_model::{matches_glob, nearest, printable};
 use mcp_bindgen_runtime::ToolReply;
-use serde_json::Value;
+use mcp_bindgen_schema::visible_texts;
+use serde_json::{Map, Value, json};
 
-pub(super) use self::meta::{Asked, asked, free_name, reading};
-use self::meta::{call_tool, find_tools};
 use self::rank::Index;
+use super::entry::TOOLS;
 use super::error::{ToolsetError, ToolsetFault};
-use super::turn::{Order, turn};
-use super::{Entry, Handler, NameStyle, Toolset};
+use super::{Entry, Function, Functions, Handler, Running, Toolset};
+use crate::json::bytes;
 use crate::provider::{Answers, Arguments, ModelCall, Provider};
+use crate::text::{head, label};
+
+const MOST_FOUND: usize = 5;
+/// The limit on the parameters in one search result, in bytes of JSON.
+const MOST_PARAMETERS: usize = 50_000;
+/// The limit on the parameters of the best match, in bytes of JSON.
+const LARGEST_PARAMETERS: usize = 200_000;
+const LONGEST_QUERY: usize = 1000;
+/// The longest part of a wrong key that is shown.
+const LONGEST_NAME: usize = 100;
+const MOST_SERVERS: usize = 20;
 
 /// A toolset of which models see only two tools: one that finds the others, and one that calls them. Returned by
 /// [`Toolset::deferred`].
@@ -28,8 +39,8 @@ use crate::provider::{Answers, Arguments, ModelCall, Provider};
 pub struct Deferred {
     all: Toolset,
     listed: Toolset,
-    index: Arc<Index>,
-    pinned: Arc<BTreeSet<String>>,
+    /// The two tools and all others.
+    pub(crate) callable: Toolset,
 }
 
 impl Toolset {
@@ -51,45 +62,40 @@ impl Toolset {
     /// ```
     #[must_use]
     pub fn deferred(&self) -> Deferred {
-        Deferred::new(self.clone(), Arc::new(Index::of(self.entries())), BTreeSet::new())
+        let [finder, caller] = ["find_tools", "call_tool"].map(|name| free_name(self, name));
+        let meta = [find_tools(self, &finder, &caller), call_tool(self, &finder, &caller)].map(Arc::new);
+        // The prompt, or a shortened result, asks the model to call them by name.
+        let ours = self.entries.iter().filter(|entry| entry.opens_sections() || self.reads_results(entry));
+        let listed = self.with_entries(meta.iter().chain(ours).cloned());
+        Deferred { all: self.clone(), listed, callable: self.with_entries(meta.iter().chain(&*self.entries).cloned()) }
     }
 }
 
 impl Deferred {
-    fn new(all: Toolset, index: Arc<Index>, mut pinned: BTreeSet<String>) -> Self {
-        let [finder, caller] = ["find_tools", "call_tool"].map(|name| free_name(&all, name));
-        // The prompt, or a shortened result, asks the model to call them by name.
-        let ours = all.entries().iter().filter(|entry| entry.opens_sections() || all.reads_results(entry));
-        pinned.extend(ours.map(|entry| entry.public.clone()));
-        let meta = [find_tools(&all, &index, &finder, &caller), call_tool(&all, &finder, &caller)];
-        let kept = all.entries().iter().filter(|entry| pinned.contains(&entry.public)).cloned();
-        let listed = meta.into_iter().map(Arc::new).chain(kept).collect();
-        let listed = Toolset::of(listed, NameStyle::default(), Arc::default(), all.carried.clone());
-        Self { all, listed, index, pinned: Arc::new(pinned) }
-    }
-
     /// Also shows these tools to the model from the start: names in the toolset, or globs.
     ///
     /// # Errors
     /// Fails if a pattern matches no tool.
     pub fn pinned<P: AsRef<str>>(self, patterns: impl IntoIterator<Item = P>) -> Result<Self, ToolsetError> {
-        let mut pinned = BTreeSet::clone(&self.pinned);
+        let mut pinned: BTreeSet<&str> = self.listed.names().collect();
         for pattern in patterns {
             let pattern = pattern.as_ref();
             let mut fitting = self.all.names().filter(|name| matches_glob(pattern, name)).peekable();
             if fitting.peek().is_none() {
                 return Err(ToolsetFault::no_such_pattern(pattern, self.all.names()).into());
             }
-            pinned.extend(fitting.map(str::to_owned));
+            pinned.extend(fitting);
         }
-        Ok(Self::new(self.all, self.index, pinned))
+        let listed = self.callable.filtered(|entry| pinned.contains(&*entry.public));
+        Ok(Self { listed, ..self })
     }
 
-    /// Returns the toolset with a value that all its calls carry; see [`Toolset::with_extension`]. The index is
-    /// shared.
+    /// Returns the toolset with a value that all its calls carry; see [`Toolset::with_extension`].
     #[must_use]
     pub fn with_extension<T: Any + Clone + Send + Sync>(&self, value: T) -> Self {
-        Self::new(self.all.with_extension(value), self.index.clone(), BTreeSet::clone(&self.pinned))
+        let [all, listed, callable] =
+            [&self.all, &self.listed, &self.callable].map(|toolset| toolset.with_extension(value.clone()));
+        Self { all, listed, callable }
     }
 
     /// Returns the tools that the model sees: the two, the pinned ones, and those that open and read sections of its
@@ -113,38 +119,150 @@ impl Deferred {
     /// [`dispatch`](Self::dispatch) and [`turn`](Self::turn) accept calls of tools that were found this way.
     #[must_use]
     pub fn searched_by(&self, provider: Provider, mut definitions: Vec<Value>) -> Option<Vec<Value>> {
-        let search = provider.format().search?;
+        let search = provider.format().facts().search?;
         for definition in definitions.iter_mut().filter_map(Value::as_object_mut) {
-            if definition.get("name").and_then(Value::as_str).is_some_and(|name| !self.pinned.contains(name)) {
+            if definition.get("name").and_then(Value::as_str).is_some_and(|name| self.listed.entry(name).is_none()) {
                 definition.insert("defer_loading".to_owned(), true.into());
                 // Anthropic refuses both at once.
                 definition.remove("cache_control");
             }
         }
-        definitions.insert(0, search());
+        definitions.insert(0, search);
         Some(definitions)
     }
 
     /// Dispatches a call like [`Toolset::dispatch`], for the two tools and all others. A tool can be called by its name
     /// without being found first: the model may know it from an earlier conversation.
     pub fn dispatch(&self, name: &str, arguments: impl Into<Arguments>) -> impl Future<Output = ToolReply> + Send {
-        let arguments = arguments.into();
-        async move {
-            let is_of_the_two = self.all.entry(name).is_none() && self.listed.entry(name).is_some();
-            let set = if is_of_the_two { &self.listed } else { &self.all };
-            set.dispatch(name, arguments).await
-        }
+        self.callable.dispatch(name, arguments)
     }
 
     /// Makes calls like [`Toolset::turn`]. Calls through `call_tool` are ordered like calls of the tool itself.
     pub async fn turn(&self, calls: Vec<ModelCall>) -> Answers {
-        let order = |call: &ModelCall| {
-            let calls = |entry: &&Arc<Entry>| matches!(entry.handler, Handler::Caller(_));
-            let caller = self.listed.entry(&call.name).filter(calls);
-            let inner = caller.and_then(|_| asked(call.arguments.clone()).ok());
-            let name = inner.as_ref().map_or(call.name.as_str(), |asked| asked.name.as_str());
-            self.all.entry(name).map_or(Order::Any, |entry| Order::of(entry))
+        self.callable.turn(calls).await
+    }
+}
+
+/// Returns a name that no tool of the set has.
+pub(super) fn free_name(all: &Toolset, name: &str) -> String {
+    let mut free = name.to_owned();
+    while all.entry(&free).is_some() {
+        free.push('_');
+    }
+    free
+}
+
+fn find_tools(all: &Toolset, finder: &str, caller: &str) -> Entry {
+    let description = format!(
+        "Finds tools by their purpose; call the found tool with {caller}. There are {} tools, of {}.",
+        all.len(),
+        servers(all)
+    );
+    let schema = json!({
+        "type": "object", "additionalProperties": false, "required": ["query"],
+        "properties": {"query": {"type": "string", "description": "A few words that describe the task, or a tool name."}},
+    });
+    let (all, index) = (all.clone(), Index::of(&all.entries));
+    let find = move |_, arguments: Map<String, Value>| -> Running {
+        let query = arguments.get("query").and_then(Value::as_str).unwrap_or_default();
+        Box::pin(ready(Ok(found(&all, &index, head(query, LONGEST_QUERY)).into())))
+    };
+    reading(finder, &description, schema, Arc::new(find))
+}
+
+/// Returns a tool of the toolset itself that changes nothing.
+pub(super) fn reading(name: &str, description: &str, schema: Value, function: Function) -> Entry {
+    let handler = Handler::Function(Functions::alone(TOOLS, name, function));
+    let mut entry = meta(name, description, schema, handler);
+    entry.annotations.read_only = Some(true);
+    entry
+}
+
+fn call_tool(all: &Toolset, finder: &str, caller: &str) -> Entry {
+    let description = format!("Calls a tool found by {finder}, by its name, with arguments that match its parameters.");
+    let schema = json!({
+        "type": "object", "additionalProperties": false, "required": ["name", "arguments"],
+        "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
+    });
+    meta(caller, &description, schema, Handler::Caller(all.clone()))
+}
+
+fn meta(name: &str, description: &str, schema: Value, handler: Handler) -> Entry {
+    let entry = Entry::new(TOOLS, name, schema, handler);
+    Entry { public: name.to_owned(), description: Some(description.into()), ..entry }
+}
+
+/// Returns the servers with how many tools each has, by name.
+fn servers(all: &Toolset) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for entry in &*all.entries {
+        *counts.entry(&entry.server).or_default() += 1;
+    }
+    let mut shown: Vec<String> = counts.iter().map(|(server, count)| format!("{} ({count})", label(server))).collect();
+    if let Some(more) = shown.len().checked_sub(MOST_SERVERS).filter(|more| *more > 0) {
+        shown.truncate(MOST_SERVERS);
+        shown.push(format!("{more} more servers"));
+    }
+    shown.join(", ")
+}
+
+/// Returns the tools that fit a query, with their parameters.
+fn found(all: &Toolset, index: &Index, query: &str) -> Value {
+    let entries = &all.entries;
+    let mut best = index.best(query, MOST_FOUND);
+    // An exact name comes first.
+    let named = entries.iter().position(|entry| [entry.public.as_str(), &entry.tool].contains(&query.trim()));
+    if let Some(named) = named {
+        best.retain(|place| *place != named);
+        best.insert(0, named);
+        best.truncate(MOST_FOUND);
+    }
+    if best.is_empty() {
+        let near = nearest(query, all.names());
+        return json!({
+            "tools": [], "nearest_names": near,
+            "note": format!("no match; try other words. There are tools of {}", servers(all)),
+        });
+    }
+    let mut room = MOST_PARAMETERS;
+    let found = best.iter().filter_map(|place| entries.get(*place)).enumerate();
+    let described = found.map(|(rank, entry)| {
+        let size = bytes(&*entry.input_schema);
+        // The first match is the likeliest target, so it has the larger limit.
+        let most = if rank == 0 { LARGEST_PARAMETERS } else { room };
+        let parameters = if size <= most {
+            room = room.saturating_sub(size);
+            let mut parameters = Value::clone(&entry.input_schema);
+            visible_texts(&mut parameters);
+            parameters
+        } else if size > LARGEST_PARAMETERS {
+            format!("omitted, {size} bytes: over the limit").into()
+        } else {
+            format!("omitted, {size} bytes: search for `{}` to see them", entry.public).into()
         };
-        turn(&calls, order, |call| Box::pin(self.dispatch(&call.name, call.arguments.clone()))).await
+        json!({"name": entry.public, "description": entry.sentence(), "parameters": parameters})
+    });
+    json!({"tools": described.collect::<Vec<_>>()})
+}
+
+/// Reads a call through the second tool: the name and the arguments. These may be text as well, since some models send
+/// them so.
+///
+/// # Errors
+/// Fails with a message for the model if it names no tool.
+pub(super) fn asked(arguments: Arguments) -> Result<(String, Arguments), String> {
+    let mut fields = arguments.object().map_err(|error| error.to_string())?;
+    let arguments = fields.remove("arguments").map_or_else(|| "".into(), Arguments::from);
+    let name = match fields.remove("name") {
+        Some(Value::String(name)) => name,
+        Some(_) => return Err("expected a string at `/name`".to_owned()),
+        None => return Err("`name` is required: the name of the tool to call".to_owned()),
+    };
+    match fields.keys().next() {
+        None => Ok((name, arguments)),
+        Some(stray) => {
+            let stray = printable(head(stray, LONGEST_NAME));
+            Err(format!("only `name` and `arguments` are accepted; move `{stray}` into `arguments`"))
+        }
     }
 }

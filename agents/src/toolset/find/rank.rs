@@ -1,7 +1,6 @@
 //! Which tools fit a few words best: BM25 over names, descriptions and parameters.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -61,12 +60,6 @@ impl Index {
         let mut ranked: Vec<(usize, f64)> = scores.into_iter().collect();
         ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         ranked.into_iter().take(most).map(|(place, _)| place).collect()
-    }
-}
-
-impl fmt::Debug for Index {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Index({} words of {} tools)", self.said.len(), self.lengths.len())
     }
 }
 

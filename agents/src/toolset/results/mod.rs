@@ -7,14 +7,17 @@ use std::future::ready;
 use std::sync::{Arc, Mutex};
 
 use mcp_bindgen_runtime::{Content, ToolReply};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use self::outline::{Outline, beginning};
-use super::Toolset;
-use super::entry::{Entry, Function, Handler, Output};
 use super::find::{free_name, reading};
+use super::functions::invalid_arguments;
+use super::{Entry, Function, Output, Toolset};
+use crate::json::bytes;
 use crate::lock::locked;
-use crate::provider::{pictures, text_beside_pictures, tokens_of_picture, with_text};
+use crate::provider::{pictures, text_beside_pictures};
+use crate::text::head;
 
 /// The smallest limit, in bytes: less has no room for anything but marks.
 const SMALLEST: usize = 1000;
@@ -55,14 +58,14 @@ impl Limit {
     fn size(self, text: &str) -> usize {
         #[cfg(feature = "tokens")]
         if self.in_tokens {
-            return super::cost::tokens_of(text);
+            return super::definitions::tokens_of(text);
         }
         text.len()
     }
 
     /// Returns the size of a picture, as it is limited.
-    fn of_picture(self, data: &str) -> usize {
-        tokens_of_picture(data) * if self.in_tokens { 1 } else { BYTES_OF_TOKEN }
+    fn of_picture(self, tokens: usize) -> usize {
+        if self.in_tokens { tokens } else { tokens * BYTES_OF_TOKEN }
     }
 
     /// Returns the approximate limit in bytes.
@@ -73,10 +76,11 @@ impl Limit {
 
 #[derive(Default)]
 struct Kept {
-    /// The results by their numbers, the oldest first.
-    results: VecDeque<(usize, Arc<Whole>)>,
+    /// The results, the oldest first.
+    results: VecDeque<Arc<Whole>>,
     bytes: usize,
-    count: usize,
+    /// The number of results that were kept before these.
+    forgotten: usize,
 }
 
 /// A result that a model got a part of.
@@ -84,6 +88,24 @@ struct Whole {
     text: String,
     pictures: Vec<Value>,
     bytes: usize,
+}
+
+/// The part that a model wants to read: the arguments of the tool.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Asked {
+    result: usize,
+    pointer: String,
+    from: usize,
+    /// In lower case.
+    contains: String,
+    picture: Option<usize>,
+}
+
+impl Asked {
+    fn takes(&self, text: &str) -> bool {
+        self.contains.is_empty() || text.to_lowercase().contains(&self.contains)
+    }
 }
 
 /// A part of a result.
@@ -154,9 +176,9 @@ impl Toolset {
     }
 
     fn limited(&self, limit: Limit) -> Self {
-        let before = self.without_reader();
-        let name: Arc<str> = free_name(&before, "read_result").into();
-        let results = Results { name: name.clone(), limit, kept: Arc::default() };
+        let before = self.filtered(|entry| !self.reads_results(entry));
+        let name = free_name(&before, "read_result");
+        let results = Results { name: name.as_str().into(), limit, kept: Arc::default() };
         let description = "Reads more of a result that was cut, by the number that it came with: the next part, the part at a \
                            JSON pointer, or the items and lines that contain some words.";
         let schema = json!({
@@ -169,26 +191,21 @@ impl Toolset {
                 "picture": {"type": "integer", "description": "The number of a picture to see instead."},
             },
         });
-        let reader = reading(&name, description, schema, results.clone().function());
-        let carried = before.carried.with_results(results);
-        let entries = before.entries().iter().cloned().chain([Arc::new(reader)]).collect();
-        Self::of(entries, before.style, before.left_out, carried)
-    }
-
-    /// Removes the tool that reads results.
-    fn without_reader(&self) -> Self {
-        self.with_entries(self.entries().iter().filter(|entry| !self.reads_results(entry)).cloned().collect())
+        let reading_results = results.clone();
+        let read: Function = Arc::new(move |_, arguments| Box::pin(ready(reading_results.read(arguments))));
+        let reader = Arc::new(reading(&name, description, schema, read));
+        let entries = before.entries.iter().cloned().chain([reader]);
+        Self { results: Some(results), ..before.with_entries(entries) }
     }
 
     /// Returns `true` if it is the tool that reads results.
     pub(super) fn reads_results(&self, entry: &Entry) -> bool {
-        let is_function = matches!(entry.handler, Handler::Function(_));
-        is_function && self.carried.results().is_some_and(|results| *results.name == *entry.public)
+        self.results.as_ref().is_some_and(|results| *results.name == *entry.public)
     }
 
     /// Cuts a reply that is too long, and keeps its whole text.
     pub(super) fn within_limit(&self, entry: &Entry, reply: ToolReply) -> ToolReply {
-        match self.carried.results() {
+        match &self.results {
             Some(results) if !self.reads_results(entry) => results.cut(reply),
             _ => reply,
         }
@@ -197,164 +214,124 @@ impl Toolset {
 
 impl Results {
     fn cut(&self, mut reply: ToolReply) -> ToolReply {
-        let text = text_beside_pictures(&reply);
-        let all = pictures(&reply);
+        let (text, all) = (text_beside_pictures(&reply), pictures(&reply));
         if all.is_empty() && self.limit.allows(&text) {
             return reply;
         }
         // Half of the limit is for the text, if it needs that much.
         let most = self.limit.most;
-        let mut room = most - self.limit.size(&text).min(most / 2);
-        let (mut shown, mut left_out, mut used) = (Vec::new(), Vec::new(), 0);
-        for (place, (block, data)) in all.iter().enumerate() {
-            let size = self.limit.of_picture(data);
-            if size <= room {
-                room -= size;
-                used += size;
-                shown.push(block.clone());
-            } else {
-                left_out.push(place + 1);
+        let of_text = self.limit.size(&text).min(most / 2);
+        let (mut room, mut shown, mut left_out) = (most - of_text, Vec::new(), Vec::new());
+        for (number, (block, tokens)) in (1_usize..).zip(&all) {
+            match room.checked_sub(self.limit.of_picture(*tokens)) {
+                Some(rest) => {
+                    room = rest;
+                    shown.push(block.clone());
+                }
+                None => left_out.push(number.to_string()),
             }
         }
-        let used = used + if left_out.is_empty() { 0 } else { NOTE };
-        let limit = Limit { most: most.saturating_sub(used), ..self.limit };
+        let note = if left_out.is_empty() { 0 } else { NOTE };
+        let limit = Limit { most: (of_text + room).saturating_sub(note), ..self.limit };
         if left_out.is_empty() && limit.allows(&text) {
             return reply;
         }
-        let number = self.keep(&text, all);
-        reply.message = self.page(limit, &text, number, &Asked::default()).unwrap_or_else(|message| message);
+        let number = self.keep(&text, all.into_iter().map(|(block, _)| block).collect());
+        let asked = Asked { result: number, ..Asked::default() };
+        reply.message = self.page(limit, &text, &asked).unwrap_or_else(|message| message);
         if let Some(first) = left_out.first() {
-            let places: Vec<String> = left_out.iter().take(MOST_PLACES).map(usize::to_string).collect();
-            let (name, places) = (&self.name, places.join(", "));
+            let (name, places) = (&self.name, left_out.get(..MOST_PLACES).unwrap_or(&left_out).join(", "));
             reply.message.push_str(&format!(
                 "\n[left out: pictures {places}; see one with `{name}`: \"result\": {number}, \"picture\": {first}]"
             ));
         }
-        reply.value = with_text(&reply, &reply.message, shown);
+        shown.insert(0, json!({ "type": "text", "text": reply.message }));
+        reply.value = json!({ "content": shown, "isError": !reply.success });
         reply
     }
 
-    /// Keeps a result, and forgets the oldest ones if there are too many.
-    fn keep(&self, text: &str, pictures: Vec<(Value, String)>) -> usize {
-        let bytes = text.len() + pictures.iter().map(|(_, data)| data.len()).sum::<usize>();
-        let pictures = pictures.into_iter().map(|(block, _)| block).collect();
+    /// Keeps a result, and forgets the oldest ones if there are too many. Returns its number.
+    fn keep(&self, text: &str, pictures: Vec<Value>) -> usize {
+        let bytes = text.len() + pictures.iter().map(bytes).sum::<usize>();
         let mut kept = locked(&self.kept);
-        kept.count += 1;
         kept.bytes += bytes;
-        let number = kept.count;
-        kept.results.push_back((number, Arc::new(Whole { text: text.to_owned(), pictures, bytes })));
+        kept.results.push_back(Arc::new(Whole { text: text.to_owned(), pictures, bytes }));
         while kept.bytes > MOST_KEPT
             && kept.results.len() > 1
-            && let Some((_, oldest)) = kept.results.pop_front()
+            && let Some(oldest) = kept.results.pop_front()
         {
             kept.bytes -= oldest.bytes;
+            kept.forgotten += 1;
         }
-        number
+        kept.forgotten + kept.results.len()
+    }
+
+    /// Returns the result with a number.
+    fn find(&self, number: usize) -> Option<Arc<Whole>> {
+        let kept = locked(&self.kept);
+        kept.results.get(number.checked_sub(kept.forgotten + 1)?).cloned()
+    }
+
+    fn read(&self, arguments: Map<String, Value>) -> Result<Output, String> {
+        let mut asked: Asked = serde_json::from_value(arguments.into()).map_err(|error| invalid_arguments(&error))?;
+        asked.contains = asked.contains.to_lowercase();
+        let whole = self.find(asked.result);
+        let whole = whole.ok_or_else(|| format!("no result {} is kept: call its tool again", asked.result))?;
+        let Some(picture) = asked.picture else {
+            return Ok(Value::String(self.page(self.limit, &whole.text, &asked)?).into());
+        };
+        let block = picture.checked_sub(1).and_then(|place| whole.pictures.get(place));
+        let block = block.map(|block| Output::Content(vec![Content::from_json(block.clone())]));
+        block.ok_or_else(|| format!("`picture` counts from 1, and the result has {} pictures", whole.pictures.len()))
     }
 
     /// Returns the text of a page that the limit allows, with a note on how to read on.
-    fn page(&self, limit: Limit, whole: &str, number: usize, asked: &Asked) -> Result<String, String> {
+    fn page(&self, limit: Limit, whole: &str, asked: &Asked) -> Result<String, String> {
         let json = serde_json::from_str(whole).ok().filter(|json: &Value| json.is_object() || json.is_array());
+        let is_text = json.is_none();
+        let json = json.unwrap_or_else(|| whole.into());
+        let Some(place) = json.pointer(&asked.pointer) else {
+            return Err(match is_text {
+                true => "the result is plain text: read it without `pointer`".to_owned(),
+                false => "there is nothing at this `pointer`".to_owned(),
+            });
+        };
+        let (name, number) = (&self.name, asked.result);
         let mut bytes = limit.bytes();
         loop {
-            let page = self.page_within(bytes.saturating_sub(NOTE), whole, json.as_ref(), number, asked)?;
-            if bytes <= SMALLEST / 2 || limit.allows(&page) {
-                return Ok(page);
+            let room = bytes.saturating_sub(NOTE);
+            let Page { mut text, next, unit, mut is_cut } = match place {
+                Value::String(text) => of_text(text, asked, room),
+                value => of_json(value, asked, room),
+            };
+            if text.len() > room {
+                // Keys and characters that take more than their share.
+                text.truncate(beginning(&text, room, char::len_utf8).len());
+                is_cut = true;
+            }
+            if let Some(next) = next {
+                text.push_str(&format!(
+                    "\n[cut: go on at {unit} {next} with `{name}`: \"result\": {number}, \"from\": {next}]"
+                ));
+            }
+            if is_cut && !is_text {
+                text.push_str(&format!(
+                    "\n[cut: read a marked place with `{name}`: \"result\": {number}, \"pointer\": \"/..\"]"
+                ));
+            }
+            if bytes <= SMALLEST / 2 || limit.allows(&text) {
+                return Ok(text);
             }
             bytes = bytes / 4 * 3;
         }
-    }
-
-    fn page_within(
-        &self,
-        room: usize,
-        whole: &str,
-        json: Option<&Value>,
-        number: usize,
-        asked: &Asked,
-    ) -> Result<String, String> {
-        let page = match (json, asked.pointer.as_str()) {
-            (Some(json), pointer) => match json.pointer(pointer) {
-                Some(Value::String(text)) => of_text(text, asked, room),
-                Some(value) => of_json(value, asked, room),
-                None => return Err("there is nothing at this `pointer`".to_owned()),
-            },
-            (None, "") => of_text(whole, asked, room),
-            (None, _) => return Err("the result is plain text: read it without `pointer`".to_owned()),
-        };
-        let Page { mut text, next, unit, mut is_cut } = page;
-        if text.len() > room {
-            // Keys and characters that take more than their share.
-            text.truncate(beginning(&text, room, char::len_utf8).len());
-            is_cut = true;
-        }
-        let name = &self.name;
-        if let Some(next) = next {
-            text.push_str(&format!(
-                "\n[cut: go on at {unit} {next} with `{name}`: \"result\": {number}, \"from\": {next}]"
-            ));
-        }
-        if is_cut && json.is_some() {
-            text.push_str(&format!(
-                "\n[cut: read a marked place with `{name}`: \"result\": {number}, \"pointer\": \"/..\"]"
-            ));
-        }
-        Ok(text)
-    }
-}
-
-/// The part that a model wants to read.
-#[derive(Default)]
-struct Asked {
-    pointer: String,
-    from: usize,
-    contains: Option<String>,
-}
-
-impl Asked {
-    fn of(arguments: &Map<String, Value>) -> Self {
-        let text = |key: &str| arguments.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-        let from = arguments.get("from").and_then(Value::as_u64).unwrap_or_default();
-        Self {
-            pointer: text("pointer").unwrap_or_default().to_owned(),
-            from: usize::try_from(from).unwrap_or(usize::MAX),
-            contains: text("contains").map(str::to_lowercase),
-        }
-    }
-
-    fn takes(&self, text: &str) -> bool {
-        self.contains.as_ref().is_none_or(|words| text.to_lowercase().contains(words.as_str()))
-    }
-}
-
-impl Results {
-    /// Returns the function by which a model reads them.
-    fn function(self) -> Function {
-        Arc::new(move |_, arguments| Box::pin(ready(self.read(&arguments))))
-    }
-
-    fn read(&self, arguments: &Map<String, Value>) -> Result<Output, String> {
-        let number = arguments.get("result").and_then(Value::as_u64).unwrap_or_default();
-        let found = locked(&self.kept).results.iter().find(|(kept, _)| *kept as u64 == number).cloned();
-        let Some((number, whole)) = found else {
-            return Err(format!("no result {number} is kept: call its tool again"));
-        };
-        let Some(picture) = arguments.get("picture").and_then(Value::as_u64) else {
-            let text = self.page(self.limit, &whole.text, number, &Asked::of(arguments))?;
-            return Ok(Value::String(text).into());
-        };
-        let place = usize::try_from(picture).ok().and_then(|place| place.checked_sub(1));
-        let block = place.and_then(|place| whole.pictures.get(place));
-        let block = block.map(|block| Output::Content(vec![Content::from_json(block.clone())]));
-        block.ok_or_else(|| format!("`picture` counts from 1, and the result has {} pictures", whole.pictures.len()))
     }
 }
 
 /// Returns a page of a list, an object, or a short value.
 fn of_json(value: &Value, asked: &Asked, room: usize) -> Page {
-    let has_words = |value: &Value| asked.contains.is_none() || asked.takes(&value.to_string());
+    let has_words = |value: &Value| asked.contains.is_empty() || asked.takes(&value.to_string());
     let (outline, next, unit) = match value {
-        Value::Array(items) if asked.contains.is_none() => {
+        Value::Array(items) if asked.contains.is_empty() => {
             let outline = Outline::list(items.iter().skip(asked.from), room);
             let next = asked.from.saturating_add(outline.count);
             (outline, (next < items.len()).then_some(next), "item")
@@ -374,7 +351,7 @@ fn of_json(value: &Value, asked: &Asked, room: usize) -> Page {
             let next = found.get(outline.count).map(|(place, _)| *place);
             (outline, next, "member")
         }
-        other => (Outline { value: other.clone(), count: 1, is_cut: false }, None, "item"),
+        other => (Outline::of(other, room), None, "item"),
     };
     Page { text: outline.value.to_string(), next, unit, is_cut: outline.is_cut }
 }
@@ -382,9 +359,8 @@ fn of_json(value: &Value, asked: &Asked, room: usize) -> Page {
 /// Returns a page of a text, by characters: whole lines unless they are too long.
 fn of_text(text: &str, asked: &Asked, room: usize) -> Page {
     let page = |text: String, next| Page { text, next, unit: "character", is_cut: false };
-    let start = text.char_indices().nth(asked.from).map_or(text.len(), |(start, _)| start);
-    let rest = text.get(start..).unwrap_or_default();
-    if asked.contains.is_none() {
+    let rest = text.get(head(text, asked.from).len()..).unwrap_or_default();
+    if asked.contains.is_empty() {
         let shown = beginning(rest, room, char::len_utf8);
         let next = asked.from.saturating_add(shown.chars().count());
         return page(shown.to_owned(), (shown.len() < rest.len()).then_some(next));
@@ -408,7 +384,7 @@ mod tests {
     #[cfg(feature = "tokens")]
     #[tokio::test]
     async fn token_limit_holds_for_any_text() {
-        use super::super::cost::tokens_of;
+        use super::super::definitions::tokens_of;
 
         #[derive(serde::Deserialize, schemars::JsonSchema)]
         struct Nothing {}

@@ -25,7 +25,7 @@ pub(super) struct Outline {
 impl Outline {
     /// Outlines a value. Long texts, lists and objects end with a mark that counts the omitted part. The first items of
     /// a list are whole. In an object, short members are whole and the others share the remaining space.
-    fn of(value: &Value, room: usize) -> Self {
+    pub(super) fn of(value: &Value, room: usize) -> Self {
         match value {
             Value::String(text) if bytes_up_to(value, room) > room => {
                 let shown = beginning(text, room.saturating_sub(MARK), escaped);

@@ -228,7 +228,7 @@ fn inlined(schema: &Value, root: &Value) -> Value {
 #[ignore = "reads the whole corpus"]
 fn repeated_schemas_are_declared_once() {
     use crate::Provider;
-    use crate::toolset::cost::tokens_of;
+    use crate::toolset::definitions::tokens_of;
 
     let providers = [Provider::OpenAiChat, Provider::OpenAiResponses, Provider::Anthropic, Provider::Gemini];
     for provider in providers {
