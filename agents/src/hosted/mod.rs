@@ -251,15 +251,13 @@ impl Server {
         secrets: &impl SecretSource,
         declared: &mut HostedDeclarations,
     ) -> Result<(), NotHosted> {
+        let unsupported = |message| Err(NotHostedReason::Provider.because(message));
         let declare = match provider {
             Provider::OpenAiResponses => openai::declare,
             Provider::Anthropic => anthropic::declare,
-            Provider::OpenAiChat => {
-                return Err(NotHostedReason::Provider.because("Chat Completions do not support MCP servers"));
-            }
+            Provider::OpenAiChat => return unsupported("Chat Completions do not support MCP servers"),
             Provider::Gemini => {
-                return Err(NotHostedReason::Provider
-                    .because("Gemini's `mcpServers` support neither allowed tools nor approvals"));
+                return unsupported("Gemini's `mcpServers` support neither allowed tools nor approvals");
             }
         };
         let config = &self.config;
@@ -284,9 +282,8 @@ impl Server {
             return Err(NotHostedReason::Network.because(format!("a provider's client cannot enforce `{demand}`")));
         }
         let plan = Plan::of(config, self.tools.as_deref(), self.only.as_ref())?;
-        let ready = with_secrets(config, secrets)
-            .await
-            .map_err(|error| NotHostedReason::Secrets.because(error.message.clone()))?;
+        let ready = with_secrets(config, secrets).await;
+        let ready = ready.map_err(|error| NotHostedReason::Secrets.because(error.message.clone()))?;
         let credentials = Credentials::of(&ready)?;
         credentials.check_encryption(config, &ready)?;
         declare(declared, config, plan, &credentials)?;
@@ -304,13 +301,14 @@ fn note(declared: &mut HostedDeclarations, config: &ServerConfig, ready: &Server
         ("`pin`", config.pin.is_some()),
     ];
     let idle: Vec<&str> = idle.into_iter().filter_map(|(key, is_set)| is_set.then_some(key)).collect();
-    let mut text =
+    let without_effect = match idle.as_slice() {
+        [] => String::new(),
+        idle => format!(", so {} of its configuration has no effect", idle.join(", ")),
+    };
+    let text = format!(
         "the provider calls its tools: this program's policies, transactions, timeouts and drift checks do not apply, and \
-         only `HostedServers::report` gives events"
-            .to_owned();
-    if !idle.is_empty() {
-        text.push_str(&format!(", so {} of its configuration has no effect", idle.join(", ")));
-    }
+         only `HostedServers::report` gives events{without_effect}"
+    );
     declared.note(&config.name, HostedNoteKind::NotGoverned, text);
     if ready.secrets().iter().any(|secret| !secret.is_empty() && credentials.url.contains(secret.as_str())) {
         let text = "its `url` contains a secret, and providers repeat URLs in responses; use a header";

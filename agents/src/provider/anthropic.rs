@@ -3,7 +3,7 @@
 use mcp_bindgen_schema::provider::Dialect;
 use serde_json::{Value, json};
 
-use super::calls::{End, Group, ModelCall, RunEvent, arguments, calls_among, items, text};
+use super::calls::{Answered, End, ModelCall, RunEvent, arguments, calls_among, items, text};
 use super::format::{Facts, Format, Role, StrictRoom, grown, push_text};
 use super::parts::{Part, Takes};
 
@@ -37,13 +37,13 @@ impl Format for Anthropic {
         })
     }
 
-    fn result(&self, group: &Group<'_>, parts: Vec<Part>) -> Value {
+    fn result(&self, answer: &Answered, is_success: bool, parts: Vec<Part>) -> Value {
         let content = match parts.as_slice() {
             [Part::Text(text)] => json!(text),
             _ => parts.into_iter().map(block).collect(),
         };
-        let mut result = json!({"type": "tool_result", "tool_use_id": group.id, "content": content});
-        if let (false, Value::Object(fields)) = (group.is_success(), &mut result) {
+        let mut result = json!({"type": "tool_result", "tool_use_id": answer.id, "content": content});
+        if let (false, Value::Object(fields)) = (is_success, &mut result) {
             fields.insert("is_error".to_owned(), true.into());
         }
         result

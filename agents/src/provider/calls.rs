@@ -134,30 +134,17 @@ impl FromIterator<Answered> for Answers {
     }
 }
 
-/// The answers that go under one id. Providers take one result for each.
-pub(crate) struct Group<'a> {
-    pub(super) id: &'a str,
-    pub(super) name: &'a str,
-    pub(super) answers: Vec<&'a Answered>,
-}
-
-impl Group<'_> {
-    /// Returns `true` if all of it went well.
-    pub(super) fn is_success(&self) -> bool {
-        self.answers.iter().all(|answer| answer.reply.success)
-    }
-}
-
-/// Groups answers by id, in the order of first occurrence. Answers without an id stay separate.
-pub(super) fn grouped(answers: &[Answered]) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+/// Groups answers by id, in the order of first occurrence: providers take one result for each. Answers without an id stay
+/// separate.
+pub(super) fn grouped(answers: &[Answered]) -> Vec<Vec<&Answered>> {
+    let mut groups: Vec<Vec<&Answered>> = Vec::new();
     for answer in answers {
-        let same = groups.iter_mut().find(|group| !answer.id.is_empty() && group.id == answer.id);
-        match same {
+        let is_same = |group: &&mut Vec<&Answered>| group.iter().any(|other| other.id == answer.id);
+        match groups.iter_mut().find(is_same).filter(|_| !answer.id.is_empty()) {
             // A repeated call has the same answer.
-            Some(group) if group.answers.contains(&answer) => {}
-            Some(group) => group.answers.push(answer),
-            None => groups.push(Group { id: &answer.id, name: &answer.name, answers: vec![answer] }),
+            Some(group) if group.contains(&answer) => {}
+            Some(group) => group.push(answer),
+            None => groups.push(vec![answer]),
         }
     }
     groups

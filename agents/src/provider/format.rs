@@ -4,7 +4,7 @@ use mcp_bindgen_schema::provider::{Dialect, Load};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::calls::{Group, ModelCall, RunEvent};
+use super::calls::{Answered, ModelCall, RunEvent};
 use super::parts::{PICTURES, Part, Takes};
 use crate::json::object;
 
@@ -16,8 +16,8 @@ pub(crate) trait Format: Sync {
     /// Returns the calls in a reply.
     fn calls(&self, reply: &Value) -> Vec<ModelCall>;
 
-    /// Formats the result of one call.
-    fn result(&self, group: &Group<'_>, parts: Vec<Part>) -> Value;
+    /// Formats the result of one call, whose id and name its answer has.
+    fn result(&self, answer: &Answered, is_success: bool, parts: Vec<Part>) -> Value;
 
     /// Returns `true` if results for a model (`None` if unknown) can have images.
     fn takes_images(&self, _model: Option<&str>) -> bool {

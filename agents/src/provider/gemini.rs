@@ -3,7 +3,7 @@
 use mcp_bindgen_schema::provider::Dialect;
 use serde_json::{Value, json};
 
-use super::calls::{End, Group, ModelCall, RunEvent, arguments, calls_among, items, text};
+use super::calls::{Answered, End, ModelCall, RunEvent, arguments, calls_among, items, text};
 use super::format::{Facts, Format, Role, push_text};
 use super::parts::{Part, Takes, joined};
 use crate::json::object;
@@ -46,16 +46,16 @@ impl Format for Gemini {
         })
     }
 
-    fn result(&self, group: &Group<'_>, parts: Vec<Part>) -> Value {
+    fn result(&self, answer: &Answered, is_success: bool, parts: Vec<Part>) -> Value {
         let media: Vec<Value> = parts.iter().filter(|part| part.text().is_none()).map(part).collect();
         let said = match joined(&parts) {
             said if said.is_empty() => format!("the result is in the attached media ({})", media.len()),
             said => said,
         };
-        let key = if group.is_success() { "output" } else { "error" };
+        let key = if is_success { "output" } else { "error" };
         let response = object([
-            ("id", (!group.id.is_empty()).then(|| group.id.into())),
-            ("name", Some(group.name.into())),
+            ("id", (!answer.id.is_empty()).then(|| answer.id.as_str().into())),
+            ("name", Some(answer.name.as_str().into())),
             ("response", Some(json!({ key: said }))),
             ("parts", (!media.is_empty()).then(|| media.into())),
         ]);

@@ -108,17 +108,17 @@ impl Provider {
         let Facts { takes, results_key, .. } = format.facts();
         let takes = Takes { images: if format.takes_images(model) { takes.images } else { &[] }, ..takes };
         let mut room = Room::of_a_turn();
-        let printed = calls::grouped(answers).into_iter().map(|group| {
-            let is_shared = group.answers.len() > 1;
+        let printed = calls::grouped(answers).into_iter().filter_map(|group| {
+            let is_success = group.iter().all(|answer| answer.reply.success);
             let mut all = Vec::new();
-            for answer in &group.answers {
-                if is_shared {
+            for answer in &group {
+                if group.len() > 1 {
                     all.push(Part::Text(format!("`{}`:", mcp_bindgen_model::printable(&answer.name))));
                 }
-                all.extend(parts(&answer.reply, takes, group.is_success(), &mut room));
+                all.extend(parts(&answer.reply, takes, is_success, &mut room));
             }
             capped(&mut all, parts::LONGEST_RESULT);
-            format.result(&group, all)
+            Some(format.result(group.first()?, is_success, all))
         });
         let results: Vec<Value> = printed.collect();
         match results_key {

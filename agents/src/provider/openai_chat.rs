@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::calls::{End, Group, ModelCall, RunEvent, arguments, calls_among, text};
+use super::calls::{Answered, End, ModelCall, RunEvent, arguments, calls_among, text};
 use super::format::{Facts, Format, Role, grown, push_text};
 use super::parts::{Part, Takes, joined};
 
@@ -41,8 +41,8 @@ impl Format for Chat {
         })
     }
 
-    fn result(&self, group: &Group<'_>, parts: Vec<Part>) -> Value {
-        json!({"role": "tool", "tool_call_id": group.id, "content": joined(&parts)})
+    fn result(&self, answer: &Answered, _is_success: bool, parts: Vec<Part>) -> Value {
+        json!({"role": "tool", "tool_call_id": answer.id, "content": joined(&parts)})
     }
 
     fn message(&self, role: Role, parts: Vec<Part>) -> Value {

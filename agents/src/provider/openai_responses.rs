@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::calls::{End, Group, ModelCall, RunEvent, arguments, calls_among, items, text};
+use super::calls::{Answered, End, ModelCall, RunEvent, arguments, calls_among, items, text};
 use super::format::{Facts, Format, Role};
 use super::parts::{Part, Takes, joined};
 
@@ -45,10 +45,10 @@ impl Format for Responses {
         })
     }
 
-    fn result(&self, group: &Group<'_>, parts: Vec<Part>) -> Value {
+    fn result(&self, answer: &Answered, _is_success: bool, parts: Vec<Part>) -> Value {
         let has_images = parts.iter().any(|part| part.text().is_none());
         let output = if has_images { parts.into_iter().map(input).collect() } else { json!(joined(&parts)) };
-        json!({"type": "function_call_output", "call_id": group.id, "output": output})
+        json!({"type": "function_call_output", "call_id": answer.id, "output": output})
     }
 
     fn message(&self, role: Role, parts: Vec<Part>) -> Value {

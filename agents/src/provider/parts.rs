@@ -97,9 +97,8 @@ pub(super) fn joined(parts: &[Part]) -> String {
 pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool, room: &mut Room) -> Vec<Part> {
     let images = if is_success || takes.images_of_errors { takes.images } else { &[] };
     let blocks = blocks(&reply.value);
-    let texts: Vec<&str> = blocks.iter().filter_map(text_of).collect();
+    let text = blocks.iter().filter_map(text_of).collect::<Vec<_>>().join("\n");
     let mut parts = Vec::new();
-    let text = texts.join("\n");
     // A message that differs from the blocks replaces their text.
     let is_by_blocks = text == reply.message || (text.is_empty() && in_words(&reply.value) == reply.message);
     if !is_by_blocks {
@@ -144,10 +143,8 @@ fn nothing(success: bool) -> &'static str {
 /// Returns the reply with a message, whatever the result is: the JSON of blocks without text, without their data.
 pub(crate) fn with_message(mut reply: ToolReply) -> ToolReply {
     if reply.message.trim().is_empty() {
-        reply.message = match in_words(&reply.value) {
-            words if words.is_empty() => nothing(reply.success).to_owned(),
-            words => words,
-        };
+        let words = in_words(&reply.value);
+        reply.message = if words.is_empty() { nothing(reply.success).to_owned() } else { words };
     }
     reply
 }

@@ -222,15 +222,26 @@ pub(super) fn tokens_of(text: &str) -> usize {
 mod tests {
     use super::*;
     use mcp_bindgen_runtime::Fake;
+    use mcp_bindgen_schema::provider::loose;
     use serde_json::json;
+
+    /// Pretends that the schema is strict with this load.
+    fn presume_strict(entry: &Entry, provider: Provider, optional: usize, unions: usize) {
+        let (rewritten, dialect) = entry.rewrites.of(provider);
+        let mut rewrite = loose(&json!({ "type": "object", "properties": {} }), dialect);
+        rewrite.is_strict = true;
+        (rewrite.load.optional, rewrite.load.unions) = (optional, unions);
+        let is_new = rewritten.strict.set(Ok(Ready::of(rewrite))).is_ok();
+        assert!(is_new, "it was rewritten before");
+    }
 
     /// Returns a set of tools with these loads, each of which could be strict.
     fn set(loads: &[(usize, usize)]) -> Toolset {
         let listed: Vec<Value> = (0..loads.len()).map(|n| json!({ "name": format!("t{n:02}") })).collect();
         let set = Toolset::builder().server("s", &listed, Fake::new()).build().unwrap();
         for (entry, (optional, unions)) in set.entries.iter().zip(loads) {
-            entry.presume_strict(Provider::Anthropic, *optional, *unions);
-            entry.presume_strict(Provider::OpenAiResponses, *optional, *unions);
+            presume_strict(entry, Provider::Anthropic, *optional, *unions);
+            presume_strict(entry, Provider::OpenAiResponses, *optional, *unions);
         }
         set
     }

@@ -177,17 +177,6 @@ impl Entry {
         rewritten.loose.get_or_init(|| Ready::of(loose(&self.input_schema, dialect)))
     }
 
-    /// Pretends that the schema is strict with this load.
-    #[cfg(test)]
-    pub(super) fn presume_strict(&self, provider: Provider, optional: usize, unions: usize) {
-        let (rewritten, dialect) = self.rewrites.of(provider);
-        let mut rewrite = loose(&json!({ "type": "object", "properties": {} }), dialect);
-        rewrite.is_strict = true;
-        (rewrite.load.optional, rewrite.load.unions) = (optional, unions);
-        let is_new = rewritten.strict.set(Ok(Ready::of(rewrite))).is_ok();
-        assert!(is_new, "it was rewritten before");
-    }
-
     /// Checks arguments against the schema, if it is usable. A faulty schema is not an error of the model, and the
     /// server decides in the end.
     pub(super) fn check(&self, arguments: &Value) -> Result<(), Violation> {
@@ -220,13 +209,13 @@ pub(super) struct Rewrites {
 }
 
 #[derive(Default)]
-struct Rewritten {
-    strict: OnceLock<Result<Ready, NotStrict>>,
+pub(super) struct Rewritten {
+    pub(super) strict: OnceLock<Result<Ready, NotStrict>>,
     loose: OnceLock<Ready>,
 }
 
 impl Rewrites {
-    fn of(&self, provider: Provider) -> (&Rewritten, Dialect) {
+    pub(super) fn of(&self, provider: Provider) -> (&Rewritten, Dialect) {
         let rewritten = match provider {
             Provider::OpenAiChat | Provider::OpenAiResponses => &self.open_ai,
             Provider::Anthropic => &self.anthropic,
@@ -246,7 +235,7 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    fn of(mut rewrite: Rewrite) -> Self {
+    pub(super) fn of(mut rewrite: Rewrite) -> Self {
         // Every provider requires this at the root; otherwise the whole request fails.
         let is_object = rewrite.schema.get("type").is_some_and(|kind| kind == "object");
         let is_any_object = !is_object || !rewrite.schema.get("properties").is_none_or(Value::is_object);

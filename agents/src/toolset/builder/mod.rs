@@ -73,8 +73,7 @@ impl ToolsetBuilder {
 
     /// Adds all tools of bindings, with the schemas of the snapshot: `.bindings(&github::SERVER, client)`.
     pub fn bindings(self, server: &'static ServerSpec, client: impl CallTool + 'static) -> Self {
-        let tools: Vec<&'static ToolSpec> = server.tools.iter().collect();
-        self.bound(server, &tools, client)
+        self.bound(server, &server.tools.iter().collect::<Vec<_>>(), client)
     }
 
     /// Adds the tools of bindings that match the globs, by their names on the server: `.tools(&github::SERVER,

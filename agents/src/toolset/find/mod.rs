@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use mcp_bindgen_model::{matches_glob, nearest, printable};
 use mcp_bindgen_runtime::ToolReply;
-use mcp_bindgen_schema::visible_texts;
+use mcp_bindgen_schema::{listed, visible_texts};
 use serde_json::{Map, Value, json};
 
 use self::rank::Index;
@@ -198,12 +198,7 @@ fn servers(all: &Toolset) -> String {
     for entry in &*all.entries {
         *counts.entry(&entry.server).or_default() += 1;
     }
-    let mut shown: Vec<String> = counts.iter().map(|(server, count)| format!("{} ({count})", label(server))).collect();
-    if let Some(more) = shown.len().checked_sub(MOST_SERVERS).filter(|more| *more > 0) {
-        shown.truncate(MOST_SERVERS);
-        shown.push(format!("{more} more servers"));
-    }
-    shown.join(", ")
+    listed(counts.iter().map(|(server, count)| format!("{} ({count})", label(server))), MOST_SERVERS)
 }
 
 /// Returns the tools that fit a query, with their parameters.

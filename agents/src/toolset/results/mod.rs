@@ -44,33 +44,16 @@ pub(super) struct Results {
 #[derive(Clone, Copy, Debug)]
 struct Limit {
     most: usize,
-    /// `false` for bytes.
-    in_tokens: bool,
+    /// Returns the size of a text, as it is limited: in bytes or in tokens.
+    size: fn(&str) -> usize,
+    /// The approximate number of bytes of one of these.
+    bytes_of_one: usize,
 }
 
 impl Limit {
     fn allows(self, text: &str) -> bool {
         // A token has at least one byte.
-        text.len() <= self.most || self.size(text) <= self.most
-    }
-
-    /// Returns the size of a text, as it is limited.
-    fn size(self, text: &str) -> usize {
-        #[cfg(feature = "tokens")]
-        if self.in_tokens {
-            return super::definitions::tokens_of(text);
-        }
-        text.len()
-    }
-
-    /// Returns the size of a picture, as it is limited.
-    fn of_picture(self, tokens: usize) -> usize {
-        if self.in_tokens { tokens } else { tokens * BYTES_OF_TOKEN }
-    }
-
-    /// Returns the approximate limit in bytes.
-    fn bytes(self) -> usize {
-        if self.in_tokens { self.most.saturating_mul(BYTES_OF_TOKEN) } else { self.most }
+        text.len() <= self.most || (self.size)(text) <= self.most
     }
 }
 
@@ -158,7 +141,7 @@ impl Toolset {
     /// ```
     #[must_use]
     pub fn max_result(&self, bytes: usize) -> Self {
-        self.limited(Limit { most: bytes.max(SMALLEST), in_tokens: false })
+        self.limited(Limit { most: bytes.max(SMALLEST), size: str::len, bytes_of_one: 1 })
     }
 
     /// Limits results like [`max_result`](Self::max_result), in tokens of [`TOKENIZER`](crate::TOKENIZER). The minimum
@@ -172,7 +155,8 @@ impl Toolset {
     #[cfg(feature = "tokens")]
     #[must_use]
     pub fn max_result_tokens(&self, tokens: usize) -> Self {
-        self.limited(Limit { most: tokens.max(SMALLEST), in_tokens: true })
+        let size = super::definitions::tokens_of;
+        self.limited(Limit { most: tokens.max(SMALLEST), size, bytes_of_one: BYTES_OF_TOKEN })
     }
 
     fn limited(&self, limit: Limit) -> Self {
@@ -220,10 +204,10 @@ impl Results {
         }
         // Half of the limit is for the text, if it needs that much.
         let most = self.limit.most;
-        let of_text = self.limit.size(&text).min(most / 2);
+        let of_text = (self.limit.size)(&text).min(most / 2);
         let (mut room, mut shown, mut left_out) = (most - of_text, Vec::new(), Vec::new());
         for (number, (block, tokens)) in (1_usize..).zip(&all) {
-            match room.checked_sub(self.limit.of_picture(*tokens)) {
+            match room.checked_sub(tokens * BYTES_OF_TOKEN / self.limit.bytes_of_one) {
                 Some(rest) => {
                     room = rest;
                     shown.push(block.clone());
@@ -297,7 +281,7 @@ impl Results {
             });
         };
         let (name, number) = (&self.name, asked.result);
-        let mut bytes = limit.bytes();
+        let mut bytes = limit.most.saturating_mul(limit.bytes_of_one);
         loop {
             let room = bytes.saturating_sub(NOTE);
             let Page { mut text, next, unit, mut is_cut } = match place {
