@@ -180,6 +180,9 @@ where
 /// A function that asks a server: its name, description and parameters.
 pub(crate) type ServerFunction = (&'static str, String, Value, Function);
 
+/// The group, the name and the code of a function.
+type Added = (Arc<str>, Arc<str>, Function);
+
 /// Functions of the program, as a service that calls tools. The server of a call is the function's group, or
 /// `program`; the tool is its name. [`ToolsetBuilder::functions_through`](crate::ToolsetBuilder::functions_through)
 /// passes it to the closure that adds layers.
@@ -188,8 +191,7 @@ pub(crate) type ServerFunction = (&'static str, String, Value, Function);
 /// [`CallError::ToolNotFound`], a cancelled one with [`CallError::Cancelled`].
 #[derive(Clone)]
 pub struct Functions {
-    /// By their groups and names.
-    added: Arc<Mutex<Vec<(Arc<str>, Arc<str>, Function)>>>,
+    added: Arc<Mutex<Vec<Added>>>,
     offer: Offer,
 }
 
@@ -214,8 +216,7 @@ impl Functions {
 
 impl CallTool for Functions {
     async fn call_tool(&self, mut call: ToolCall) -> Result<ToolResult, CallError> {
-        let is_called =
-            |(group, name, _): &&(Arc<str>, Arc<str>, Function)| **group == *call.server && **name == *call.tool;
+        let is_called = |(group, name, _): &&Added| **group == *call.server && **name == *call.tool;
         let found = locked(&self.added).iter().find(is_called).map(|(.., function)| function.clone());
         let Some(function) = found else {
             return Err(CallError::tool_not_found(&*call.server, &*call.tool));
