@@ -12,10 +12,10 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::linked::Linked;
-use super::list_changes::{Kind, ListChanges, notification};
+use super::list_changes::{Kind, ListChanges, notification_and_key};
 use super::lock::lock;
-use super::upstream::{Calls, Upstream};
+use super::resources::Linked;
+use super::setup::{Calls, Made, Upstream};
 
 /// Slower servers are listed later, so that others are not delayed.
 const PATIENCE_FOR_LISTS: Duration = Duration::from_secs(20);
@@ -28,15 +28,6 @@ const MOST_ITEMS: usize = 100_000;
 
 /// The changed lists of servers, for notifying other instances of the proxy.
 pub(super) type Changes = Arc<Mutex<HashSet<(Arc<str>, Kind)>>>;
-
-/// Returns the key that identifies the items of a list.
-pub(super) fn identity(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Tools | Kind::Prompts => "name",
-        Kind::Resources | Kind::Skills => "uri",
-        Kind::ResourceTemplates => "uriTemplate",
-    }
-}
 
 /// One list of a server.
 #[derive(Default)]
@@ -54,25 +45,12 @@ struct List {
 
 impl List {
     fn pending(&self) -> Option<Flight> {
-        self.flight.clone().filter(|flight| flight.done.has_changed().is_ok())
+        self.flight.clone().filter(|(_, done)| done.has_changed().is_ok())
     }
 }
 
-/// A pending listing; callers wait for its end.
-#[derive(Clone)]
-pub(super) struct Flight {
-    /// The deadline for waiting callers.
-    pub(super) until: tokio::time::Instant,
-    /// Closed at the end.
-    done: watch::Receiver<()>,
-}
-
-impl Flight {
-    pub(super) async fn ended(&self) {
-        // Nothing is ever sent: it is dropped.
-        let _ = self.done.clone().changed().await;
-    }
-}
+/// A pending listing: the deadline for waiting callers, and a channel that is closed at the end.
+pub(super) type Flight = (tokio::time::Instant, watch::Receiver<()>);
 
 pub(super) struct Attached {
     pub(super) name: Arc<str>,
@@ -93,7 +71,7 @@ pub(super) struct Attached {
 impl Attached {
     pub(super) fn new(
         upstream: Arc<Upstream>,
-        (client, calls): (Client, Calls),
+        (client, calls): Made,
         open: Open,
         news: Arc<watch::Sender<ListChanges>>,
         changes: Changes,
@@ -161,7 +139,7 @@ impl Attached {
         let is_slow = list.failed.as_ref().is_some_and(|(_, error)| error.kind == ConnectErrorKind::Timeout);
         let patience = if is_slow { Duration::ZERO } else { PATIENCE_FOR_LISTS };
         let (pending, done) = watch::channel(());
-        let flight = Flight { until: tokio::time::Instant::now() + patience, done };
+        let flight = (tokio::time::Instant::now() + patience, done);
         list.flight = Some(flight.clone());
         let is_announced = std::mem::take(&mut list.is_stale);
         let follows = kind == Kind::Tools && !std::mem::replace(&mut list.is_followed, true);
@@ -208,20 +186,18 @@ impl Attached {
         let list = lists.entry(kind).or_default();
         list.failed = None;
         let was_missing = list.items.replace(items.clone()).is_none();
+        let (notification, key) = notification_and_key(kind);
         let may_be_news = is_announced || was_missing;
-        let is_news = may_be_news && list.told.as_ref().is_some_and(|told| !are_same(kind, told, &items));
-        if is_news {
+        if may_be_news && list.told.as_ref().is_some_and(|told| !are_same(key, told, &items)) {
             list.told = Some(items);
-        }
-        drop(lists);
-        if is_news {
-            self.news.send_modify(|news| news.note(notification(kind)));
+            drop(lists);
+            self.news.send_modify(|news| news.note(Some(notification)));
         }
     }
 
     /// Returns the items of a list that can be served: each thing once, and no tool that would be refused whatever its arguments.
     fn fit(&self, kind: Kind, mut items: Vec<Value>) -> Arc<[Value]> {
-        let key = identity(kind);
+        let (_, key) = notification_and_key(kind);
         let listed = items.len();
         items.retain(|item| text(item, key).is_some());
         items.truncate(MOST_ITEMS);
@@ -256,16 +232,14 @@ impl Attached {
         let name = text(tool, "name").unwrap_or_default();
         let Some(view) = self.client.config().views.get(name) else { return true };
         match viewed_tool(tool, view) {
-            Ok(seen) => {
-                *tool = seen;
-                true
-            }
+            Ok(seen) => *tool = seen,
             Err(faults) => {
                 let faults = faults.iter().map(|fault| printable(&fault.message)).collect::<Vec<_>>().join("; ");
                 tracing::warn!(server = &*self.name, "the view of tool `{}` does not fit: {faults}", printable(name));
-                false
+                return false;
             }
         }
+        true
     }
 }
 
@@ -274,13 +248,13 @@ fn text<'v>(item: &'v Value, key: &str) -> Option<&'v str> {
 }
 
 /// Returns `true` if two lists have the same, in whatever order.
-fn are_same(kind: Kind, one: &[Value], other: &[Value]) -> bool {
-    fn sorted<'v>(items: &'v [Value], key: &str) -> Vec<&'v Value> {
+fn are_same(key: &str, one: &[Value], other: &[Value]) -> bool {
+    let [one, other] = [one, other].map(|items| {
         let mut items: Vec<&Value> = items.iter().collect();
         items.sort_by(|a, b| text(a, key).cmp(&text(b, key)));
         items
-    }
-    one.len() == other.len() && sorted(one, identity(kind)) == sorted(other, identity(kind))
+    });
+    one == other
 }
 
 /// Removes from an item of a list what people cannot see: from its texts, and from those of its schemas, arguments and annotations.
@@ -341,31 +315,19 @@ async fn watch_tools(attached: Weak<Attached>, mut changes: ToolChanges, mut is_
 
 /// The open requests of a client of the proxy; clones are the same.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Open(Arc<Mutex<Vec<RequestId>>>);
+pub(super) struct Open(Arc<Mutex<Vec<Weak<RequestId>>>>);
 
 impl Open {
-    pub(super) fn begin(&self, id: RequestId) -> Working {
-        lock(&self.0).push(id.clone());
-        Working { open: self.clone(), id }
+    /// Begins a request, which is open as long as the returned value is held.
+    pub(super) fn begin(&self, id: RequestId) -> Arc<RequestId> {
+        let (id, mut open) = (Arc::new(id), lock(&self.0));
+        open.retain(|other| other.strong_count() > 0);
+        open.push(Arc::downgrade(&id));
+        id
     }
 
-    /// Returns the request that began last.
+    /// Returns the open request that began last.
     pub(super) fn last(&self) -> Option<RequestId> {
-        lock(&self.0).last().cloned()
-    }
-}
-
-/// A request as long as it is open.
-pub(super) struct Working {
-    open: Open,
-    id: RequestId,
-}
-
-impl Drop for Working {
-    fn drop(&mut self) {
-        let mut ids = lock(&self.open.0);
-        if let Some(at) = ids.iter().rposition(|id| *id == self.id) {
-            ids.remove(at);
-        }
+        lock(&self.0).iter().rev().find_map(Weak::upgrade).map(Arc::unwrap_or_clone)
     }
 }

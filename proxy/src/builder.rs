@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use mcp_bindgen_agents::{NameStyle, Toolset};
 use mcp_bindgen_model::{Access, Config, ServerConfig, Snapshot, is_server_name};
 use mcp_bindgen_runtime::{CallTool, Client, ClientOptions};
-use mcp_bindgen_schema::names::PrefixedNames;
+use mcp_bindgen_schema::names::{PROGRAM, PrefixedNames, SECTIONS};
 use ring::hmac;
 
 use super::approval::{ApprovalStore, MemoryApprovalStore, Signer};
@@ -13,12 +14,9 @@ use super::error::{ProxyError, ProxyFault};
 use super::record::CallLog;
 #[cfg(feature = "redis")]
 use super::redis::RedisState;
-use super::setup::{Setup, Wanted};
+use super::setup::{Made, Setup, Upstream, Wanted};
 use super::toolset::ToolsetCalls;
-use super::upstream::{Made, Upstream};
 use super::{Proxy, Shared};
-use mcp_bindgen_agents::{NameStyle, Toolset};
-use mcp_bindgen_schema::names::{PROGRAM, SECTIONS};
 
 /// Builds a [`Proxy`]. All problems are reported by [`build`](Self::build).
 ///
@@ -274,10 +272,10 @@ impl ProxyBuilder {
         let signer = Signer::new(std::mem::take(&mut self.keys)).map_err(|fault| faults.push(fault)).ok();
         let Some(signer) = signer.filter(|_| faults.is_empty()) else { return Err(ProxyError { faults }) };
         let store = self.store.take().unwrap_or_else(|| Arc::new(MemoryApprovalStore::default()));
-        let (instructions, log) = (self.instructions.take(), self.log.take());
+        let (options, instructions, log) = (self.options.clone(), self.instructions.take(), self.log.take());
         #[cfg(feature = "redis")]
         let redis = self.redis.clone();
-        let mut shared = Shared::new(self.options.clone(), signer, store, self.served());
+        let mut shared = Shared::new(options, signer, store, self.served());
         (shared.instructions, shared.records.log) = (instructions, log);
         #[cfg(feature = "redis")]
         (shared.redis = redis);
@@ -314,16 +312,12 @@ impl ProxyBuilder {
             faults.push(ProxyFault::NoServers);
         }
         let mut seen = BTreeSet::new();
-        for name in self.upstreams.iter().map(|upstream| &*upstream.name) {
-            let named = || name.to_owned();
-            if !seen.insert(name) {
-                faults.push(ProxyFault::Repeated { name: named() });
-            } else if [PROGRAM, SECTIONS].contains(&name) {
-                faults.push(ProxyFault::Reserved { name: named() });
-            } else if !is_server_name(name) {
-                faults.push(ProxyFault::Name { name: named() });
-            }
-        }
+        faults.extend(self.upstreams.iter().filter_map(|Upstream { name, .. }| match &**name {
+            known if !seen.insert(known) => Some(ProxyFault::Repeated { name: name.to_string() }),
+            PROGRAM | SECTIONS => Some(ProxyFault::Reserved { name: name.to_string() }),
+            other if !is_server_name(other) => Some(ProxyFault::Name { name: name.to_string() }),
+            _ => None,
+        }));
         if self.options.answers_questions() {
             faults.push(ProxyFault::Answers);
         }

@@ -9,13 +9,11 @@ use rmcp::model::{CallToolRequestParams, ErrorData};
 use serde_json::{Map, Value, json};
 
 use super::approval::{Claims, Signer, digest_of};
-use super::approval_question::{ASKING, Asking, Settled, Who, message};
 use super::attached::Attached;
 use super::client_state::{ClientState, Context};
 use super::context::CAPABILITIES;
-use super::downstream::{is_yes, passed_on, question, takes_forms};
+use super::downstream::{ASKING, Asking, Who, is_yes, passed_on, question, takes_forms};
 use super::outcome::{of_call, unknown};
-use super::record::Records;
 
 /// The caller's name, for observers.
 const SOURCE: &str = "proxy";
@@ -48,35 +46,37 @@ impl ClientState {
     /// Calls a tool. Dropping the future cancels the call.
     pub(super) async fn call(&self, params: CallToolRequestParams, context: &Context) -> Result<Value, ErrorData> {
         let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = params;
-        let Context { scope, sees, caller, .. } = context;
+        let Context { scope, sees, .. } = context;
         let found = scope.find_called(&name, arguments.unwrap_or_default(), sees).await;
         let Some((attached, call)) = found.map_err(|why| ErrorData::invalid_params(why, None))? else {
             return Err(unknown_tool(&name, &scope.failed(sees)));
         };
-        let _working = attached.open.begin(context.id.clone());
-        let call = call.with(CallOptions::new().caller(caller.clone()));
-        if let Some(downstream) = scope.downstream.clone() {
-            let visit = Box::new(context.visit.clone());
-            let open = self.proxy.open_approvals.clone();
-            let asking = Asking::new(Who::Session { downstream, request: context.id.clone(), visit, open });
-            let call = call.with(options(context, PassedInput::new()));
-            return of_call(&name, made((&self.proxy.records, &attached), call, asking, context).await);
-        }
-        let responses = input_responses.map(|responses| responses.into_iter().collect::<Map<_, _>>());
-        let given = PassedInput::new().responses(responses).state(request_state);
-        let (input, settled) = self.settled(given).await?;
-        let (state, responses) = (input.state.clone(), input.responses.clone());
-        let can_be_asked = takes_forms(&capabilities(&context.meta));
-        let asking = Asking::new(Who::Stateless { can_be_asked, settled });
-        let call = call.with(options(context, input));
-        let outcome = made((&self.proxy.records, &attached), call, asking.clone(), context).await;
+        let _open = attached.open.begin(context.id.clone());
+        let (who, input) = match scope.downstream.clone() {
+            Some(downstream) => {
+                let (request, visit) = (context.id.clone(), Box::new(context.visit.clone()));
+                let open = self.proxy.open_approvals.clone();
+                (Who::Session { downstream, request, visit, open }, PassedInput::new())
+            }
+            None => {
+                let responses = input_responses.map(|responses| responses.into_iter().collect::<Map<_, _>>());
+                let given = PassedInput::new().responses(responses).state(request_state);
+                let (input, approved, declined) = self.settled(given).await?;
+                let can_be_asked = takes_forms(&capabilities(&context.meta));
+                (Who::Stateless { can_be_asked, approved, declined }, input)
+            }
+        };
+        let asking = Asking::new(who);
+        let call = call.with(options(context, input.clone()));
+        let outcome = self.recorded(&attached, call, asking.clone(), context).await;
         let signer = &self.proxy.signer;
+        // Only a client without a session is asked by an answer.
         if let (Err(CallError::Denied { .. }), Some(request)) = (&outcome, asking.asked()) {
-            let mut claims = Claims::new(state);
+            let mut claims = Claims::new(input.state);
             claims.asked = Some(digest_of(&request));
             claims.approved = asking.used().await;
-            claims.responses = responses;
-            let asked = json!({ "method": "elicitation/create", "params": question(&message(&request)) });
+            claims.responses = input.responses;
+            let asked = json!({ "method": "elicitation/create", "params": question(&request) });
             return Ok(json!({
                 "resultType": "input_required",
                 "inputRequests": { APPROVAL: asked },
@@ -98,79 +98,69 @@ impl ClientState {
         Ok(result)
     }
 
-    /// Settles the questions that a client answered, and returns the answers for the server.
-    async fn settled(&self, given: PassedInput) -> Result<(PassedInput, Settled), ErrorData> {
+    /// Settles the questions that a client answered. Returns the answers for the server, and the calls that were approved
+    /// and declined, by digests.
+    async fn settled(&self, given: PassedInput) -> Result<(PassedInput, Vec<String>, Option<String>), ErrorData> {
         let invalid = |why: &'static str| ErrorData::invalid_params(why, None);
-        let Some(state) = given.state.as_deref() else { return Ok((given, Settled::default())) };
+        let Some(state) = given.state.as_deref() else { return Ok((given, Vec::new(), None)) };
         let claims = self.proxy.signer.read(state).map_err(|_| invalid("invalid `requestState`; call again"))?;
-        let Some(claims) = claims else { return Ok((given, Settled::default())) };
+        let Some(claims) = claims else { return Ok((given, Vec::new(), None)) };
         if claims.approve_nothing() {
             // The server decides how often and how long its own state is valid.
-            return Ok((given.state(claims.upstream), Settled::default()));
+            return Ok((given.state(claims.upstream), Vec::new(), None));
         }
         if claims.expires() <= SystemTime::now() {
             return Err(invalid("`requestState` has expired; call again"));
         }
-        match self.proxy.store.spend(&claims.nonce, claims.expires()).await {
-            Ok(true) => {}
-            Ok(false) => return Err(invalid("`requestState` was already used; call again")),
-            Err(error) => {
-                tracing::error!("failed to check whether the approval was used; the call is denied: {error}");
-                return Err(ErrorData::internal_error("failed to check whether the approval was already used", None));
-            }
+        let is_first = self.proxy.store.spend(&claims.nonce, claims.expires()).await.map_err(|error| {
+            tracing::error!("failed to check whether the approval was used; the call is denied: {error}");
+            ErrorData::internal_error("failed to check whether the approval was already used", None)
+        })?;
+        if !is_first {
+            return Err(invalid("`requestState` was already used; call again"));
         }
-        let Claims { asked, approved, upstream, responses, .. } = claims;
-        let mut settled = Settled { approved, declined: None };
+        let Claims { asked, mut approved, upstream, responses, .. } = claims;
         if asked.is_none() {
-            return Ok((given.state(upstream), settled));
+            return Ok((given.state(upstream), approved, None));
         }
         let mut answers = given.responses.unwrap_or_default();
-        if answers.shift_remove(APPROVAL).is_some_and(|answer| is_yes(&answer)) {
-            settled.approved.extend(asked);
-        } else {
-            settled.declined = asked;
-        }
+        let is_approved = answers.shift_remove(APPROVAL).is_some_and(|answer| is_yes(&answer));
+        let (yes, declined) = if is_approved { (asked, None) } else { (None, asked) };
+        approved.extend(yes);
         // Answers and state are passed on only if the server requested them.
         let responses = upstream.is_some().then(|| {
             let mut all = responses.unwrap_or_default();
             all.extend(answers);
             all
         });
-        Ok((PassedInput::new().responses(responses).state(upstream), settled))
+        Ok((PassedInput::new().responses(responses).state(upstream), approved, declined))
+    }
+
+    /// Makes a call, records it, and remembers the resources in its result.
+    async fn recorded(
+        &self,
+        attached: &Attached,
+        call: ToolCall,
+        asking: Arc<Asking>,
+        context: &Context,
+    ) -> Result<ToolResult, CallError> {
+        let call = call.with(CallOptions::new().caller(context.caller.clone()));
+        let record = self.proxy.records.begin(&call)?;
+        let outcome = ASKING.scope(asking, reported(attached, call, context)).await;
+        record.end(&outcome);
+        let result = outcome?;
+        attached.linked.note(&context.caller, &result);
+        Ok(result)
     }
 }
 
-/// Makes a call, records it, and remembers the resources in its result.
-async fn made(
-    (records, attached): (&Records, &Attached),
-    call: ToolCall,
-    asking: Arc<Asking>,
-    context: &Context,
-) -> Result<ToolResult, CallError> {
-    let caller = call.caller().cloned().unwrap_or_default();
-    let record = records.begin(&call)?;
-    let outcome = reported(attached, call, asking, context).await;
-    record.end(&outcome);
-    let result = outcome?;
-    attached.linked.note(&caller, &result);
-    Ok(result)
-}
-
 /// Makes a call, and forwards its progress.
-async fn reported(
-    attached: &Attached,
-    call: ToolCall,
-    asking: Arc<Asking>,
-    context: &Context,
-) -> Result<ToolResult, CallError> {
+async fn reported(attached: &Attached, call: ToolCall, context: &Context) -> Result<ToolResult, CallError> {
     let token = context.meta.get(PROGRESS_TOKEN).filter(|token| token.is_string() || token.is_number());
-    let Some(token) = token else {
-        return ASKING.scope(asking, attached.calls.call_tool_dyn(call)).await;
-    };
+    let Some(token) = token else { return attached.calls.call_tool_dyn(call).await };
     let (options, reports) = CallOptions::new().progress_stream();
-    let made = ASKING.scope(asking, attached.calls.call_tool_dyn(call.with(options)));
+    let mut made = std::pin::pin!(attached.calls.call_tool_dyn(call.with(options)));
     let mut reporting = std::pin::pin!(report(reports, token, context));
-    let mut made = std::pin::pin!(made);
     let outcome = tokio::select! {
         outcome = &mut made => outcome,
         () = &mut reporting => return made.await,

@@ -17,33 +17,16 @@ const MOST_NAMES: usize = 100_000;
 
 type List = Option<Arc<[Value]>>;
 
-/// Something that a server has, under the name that clients of the proxy know.
-struct Named {
-    public: String,
+/// An item in the list of a server.
+struct Item {
     attached: Arc<Attached>,
     list: Arc<[Value]>,
     index: usize,
 }
 
-/// One tool in place of like tools of several servers.
-struct Joined {
-    tool: JoinedTools,
-    /// The indices of the tools. The joined tool is listed in place of the first.
-    members: Vec<usize>,
-}
-
-impl Named {
+impl Item {
     fn raw(&self) -> Option<&Value> {
         self.list.get(self.index)
-    }
-
-    /// Returns the item as the server lists it, with its public name.
-    fn item(&self) -> Value {
-        let mut item = self.raw().cloned().unwrap_or_default();
-        if let Some(name) = item.get_mut("name") {
-            *name = Value::from(self.public.as_str());
-        }
-        item
     }
 
     /// Returns the name on the server.
@@ -62,6 +45,28 @@ impl Named {
     }
 }
 
+/// An item, or one tool in place of like tools of several servers, under the name that clients of the proxy know.
+struct Named {
+    public: String,
+    /// The item, or the tools that are joined.
+    items: Vec<Item>,
+    joined: Option<JoinedTools>,
+}
+
+impl Named {
+    /// Returns the item as its server lists it, or the joined tool.
+    fn raw(&self) -> Option<&Value> {
+        match &self.joined {
+            Some(joined) => Some(&joined.tool),
+            None => self.items.first()?.raw(),
+        }
+    }
+
+    fn is_shown(&self, shows: impl Fn(&str, &str) -> bool) -> bool {
+        self.items.iter().all(|item| shows(&item.attached.name, item.wire()))
+    }
+}
+
 fn name_of(item: &Value) -> &str {
     item.get("name").and_then(Value::as_str).unwrap_or_default()
 }
@@ -72,7 +77,6 @@ pub(super) struct Catalog {
     lists: Vec<List>,
     named: Vec<Named>,
     by_name: HashMap<String, usize>,
-    joined: Vec<Joined>,
     /// By server.
     given: HashMap<Arc<str>, Given>,
 }
@@ -98,86 +102,47 @@ impl Catalog {
             let wires: Vec<&str> = list.iter().map(name_of).collect();
             let given = self.given.entry(attached.name.clone()).or_default();
             for (index, public) in names(&attached.name, &wires, given).into_iter().enumerate() {
-                if let Some(wire) = wires.get(index).filter(|wire| !given.contains_key(**wire)) {
-                    given.insert((*wire).to_owned(), public.clone());
-                }
-                let (attached, list) = (attached.clone(), list.clone());
-                named.push(Named { public, attached, list, index });
+                let item = Item { attached: attached.clone(), list: list.clone(), index };
+                given.entry(item.wire().to_owned()).or_insert_with(|| public.clone());
+                named.push(Named { public, items: vec![item], joined: None });
             }
         }
         if self.given.values().map(Given::len).sum::<usize>() > MOST_NAMES {
             let is_there: HashSet<&str> = named.iter().map(|named| named.public.as_str()).collect();
             self.given.values_mut().for_each(|given| given.retain(|_, public| is_there.contains(public.as_str())));
         }
-        self.by_name = named.iter().enumerate().map(|(place, named)| (named.public.clone(), place)).collect();
-        self.named = named;
-        self.join(wanted);
+        self.named = wanted.iter().fold(named, |named, (name, wanted)| join(named, name, wanted));
+        self.by_name = self.named.iter().enumerate().map(|(place, named)| (named.public.clone(), place)).collect();
         self.lists = lists;
     }
 
     /// Returns the shown items as servers list them, with their public names. A joined tool is shown if all its tools
     /// are.
     pub(super) fn items(&self, shows: impl Fn(&str, &str) -> bool) -> Vec<Value> {
-        let is_shown = |named: &Named| shows(&named.attached.name, named.wire());
-        let items = self.named.iter().enumerate().filter_map(|(place, named)| {
-            let Some(joined) = self.joined.iter().find(|joined| joined.members.contains(&place)) else {
-                return is_shown(named).then(|| named.item());
-            };
-            let is_first = joined.members.first() == Some(&place);
-            (is_first && self.members(joined).all(is_shown)).then(|| joined.tool.tool.clone())
+        let shown = self.named.iter().filter(|named| named.is_shown(&shows));
+        let items = shown.map(|named| {
+            let mut item = named.raw().cloned().unwrap_or_default();
+            if let Some(name) = item.get_mut("name") {
+                *name = Value::from(named.public.as_str());
+            }
+            item
         });
         items.collect()
     }
 
-    /// Puts one tool in the place of like tools of several servers.
-    fn join(&mut self, wanted: &Wanted) {
-        self.joined.clear();
-        for (name, JoinedTool { of, .. }) in &**wanted {
-            let is_member = |named: &Named| {
-                of.iter().any(|(server, tool)| **server == *named.attached.name && tool == named.wire())
-            };
-            let found = self.named.iter().enumerate().filter(|(_, named)| is_member(named));
-            let (members, tools): (Vec<usize>, Vec<(&str, &Value)>) =
-                found.filter_map(|(place, named)| Some((place, (&*named.attached.name, named.raw()?)))).unzip();
-            if members.is_empty() {
-                continue;
-            }
-            let is_taken = self.named.iter().any(|named| named.public == *name && !is_member(named));
-            let joined = match is_taken {
-                true => Err("a server has a tool of this name".to_owned()),
-                false => JoinedTools::of(name, &tools),
-            };
-            match joined {
-                Ok(tool) => {
-                    self.by_name.retain(|_, place| !members.contains(place));
-                    self.joined.push(Joined { tool, members });
-                }
-                Err(why) => tracing::warn!("`[tools.{}]` is not served: {}", printable(name), printable(&why)),
-            }
-        }
-    }
-
-    fn joined(&self, public: &str) -> Option<&Joined> {
-        self.joined.iter().find(|joined| name_of(&joined.tool.tool) == public)
-    }
-
-    fn members(&self, joined: &Joined) -> impl Iterator<Item = &Named> {
-        joined.members.iter().filter_map(|place| self.named.get(*place))
-    }
-
-    fn named(&self, public: &str) -> Option<&Named> {
+    fn get(&self, public: &str) -> Option<&Named> {
         self.named.get(*self.by_name.get(public)?)
     }
 
     /// Returns `true` if something has that name.
     pub(super) fn has(&self, public: &str) -> bool {
-        self.by_name.contains_key(public) || self.joined(public).is_some()
+        self.by_name.contains_key(public)
     }
 
     /// Returns the server of a name, and the name there.
     pub(super) fn find(&self, public: &str) -> Option<(Arc<Attached>, String)> {
-        let named = self.named(public)?;
-        Some((named.attached.clone(), named.wire().to_owned()))
+        let item = self.get(public)?.items.first()?;
+        Some((item.attached.clone(), item.wire().to_owned()))
     }
 
     /// Returns the server of a tool that is called, and the call of it. One of several like tools is picked by an argument,
@@ -190,28 +155,48 @@ impl Catalog {
         public: &str,
         mut arguments: Map<String, Value>,
     ) -> Result<Option<(Arc<Attached>, ToolCall)>, String> {
-        let Some(joined) = self.joined(public) else {
-            return Ok(self.named(public).map(|named| named.call(arguments)));
+        let Some(Named { items, joined, .. }) = self.get(public) else { return Ok(None) };
+        let Some(JoinedTools { argument, .. }) = joined else {
+            return Ok(items.first().map(|item| item.call(arguments)));
         };
-        let argument = &joined.tool.argument;
         let server = arguments.shift_remove(argument);
         let server = server.as_ref().and_then(Value::as_str);
-        let meant = self.members(joined).find(|named| server == Some(&*named.attached.name));
-        meant.map(|named| Some(named.call(arguments))).ok_or_else(|| {
-            let servers: Vec<String> = self.members(joined).map(|named| format!("`{}`", named.attached.name)).collect();
+        let meant = items.iter().find(|item| server == Some(&*item.attached.name));
+        meant.map(|item| Some(item.call(arguments))).ok_or_else(|| {
+            let servers: Vec<String> = items.iter().map(|item| format!("`{}`", item.attached.name)).collect();
             format!("expected one of {} at `/{argument}`", servers.join(", "))
         })
     }
 
     /// Returns the schema of the arguments of a tool, if it is shown or joined.
     pub(super) fn input_schema(&self, public: &str, shows: impl Fn(&str, &str) -> bool) -> Option<&Map<String, Value>> {
-        let tool = match self.joined(public) {
-            Some(joined) => &joined.tool.tool,
-            None => {
-                let named = self.named(public)?;
-                named.raw().filter(|_| shows(&named.attached.name, named.wire()))?
-            }
-        };
-        tool.get("inputSchema")?.as_object()
+        let named = self.get(public).filter(|named| named.joined.is_some() || named.is_shown(shows))?;
+        named.raw()?.get("inputSchema")?.as_object()
+    }
+}
+
+/// Puts one tool in the place of like tools of several servers.
+fn join(named: Vec<Named>, name: &str, JoinedTool { of, .. }: &JoinedTool) -> Vec<Named> {
+    let is_joined =
+        |item: &Item| of.iter().any(|(server, tool)| **server == *item.attached.name && tool == item.wire());
+    let is_member = |named: &Named| named.joined.is_none() && named.items.iter().any(is_joined);
+    let Some(place) = named.iter().position(is_member) else { return named };
+    let items = named.iter().filter(|named| is_member(named)).flat_map(|named| &named.items);
+    let tools: Vec<(&str, &Value)> = items.filter_map(|item| Some((&*item.attached.name, item.raw()?))).collect();
+    let joined = match named.iter().any(|named| named.public == name && !is_member(named)) {
+        true => Err("a server has a tool of this name".to_owned()),
+        false => JoinedTools::of(name, &tools),
+    };
+    match joined {
+        Ok(joined) => {
+            let (members, mut others): (Vec<_>, Vec<_>) = named.into_iter().partition(is_member);
+            let items = members.into_iter().flat_map(|named| named.items).collect();
+            others.insert(place, Named { public: name.to_owned(), items, joined: Some(joined) });
+            others
+        }
+        Err(why) => {
+            tracing::warn!("`[tools.{}]` is not served: {}", printable(name), printable(&why));
+            named
+        }
     }
 }

@@ -12,12 +12,11 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::attached::Attached;
-use super::context::{VERSION, Visit, Visits, is_modern};
-use super::downstream::Downstream;
+use super::context::{VERSION, VisibleTools, Visit, Visits, is_modern};
+use super::downstream::{Downstream, passed_on};
 use super::outcome::no_resource;
 use super::scope::Scope;
 use super::shared::Shared;
-use super::visible_tools::VisibleTools;
 
 /// The key of a request that has the client's name.
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
@@ -63,7 +62,8 @@ impl ClientState {
     fn own(&self, session: &Session) -> Arc<Scope> {
         let own = self.own.get_or_init(|| {
             let declared = self.client.get().and_then(|client| serde_json::to_value(&client.capabilities).ok());
-            self.proxy.scope(Some(Downstream::new(session.clone(), &declared.unwrap_or_default())))
+            let capabilities = passed_on(&declared.unwrap_or_default());
+            self.proxy.scope(Some(Downstream { session: session.clone(), capabilities }))
         });
         own.clone()
     }

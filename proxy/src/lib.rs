@@ -21,7 +21,6 @@
 #![cfg_attr(not(all(feature = "jwt", feature = "redis")), allow(dead_code))]
 
 mod approval;
-mod approval_question;
 mod attached;
 mod builder;
 mod call;
@@ -30,9 +29,7 @@ mod client_state;
 mod context;
 mod downstream;
 mod error;
-mod events;
 mod http;
-mod linked;
 mod list_changes;
 mod listening;
 mod lock;
@@ -43,34 +40,40 @@ mod record;
 #[cfg(feature = "redis")]
 mod redis;
 mod requests;
-mod routes;
+mod resources;
 mod scope;
-mod session;
 mod setup;
 mod shared;
-mod shares;
-mod stdio;
 #[cfg(test)]
 mod tests;
 mod toolset;
-mod upstream;
-mod visible_tools;
 
 use std::fmt;
 use std::sync::Arc;
 
-pub use approval::{ApprovalStore, ApprovalStoreError, MemoryApprovalStore};
-pub use approval_question::ask_client;
-pub use builder::ProxyBuilder;
-pub use error::{ProxyError, ProxyFault, ServeError};
-pub use events::ProxyEvents;
+use mcp_bindgen_runtime::__private::rpc::{serve, with_client};
+use mcp_bindgen_runtime::events::Event;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+pub use self::approval::{ApprovalStore, ApprovalStoreError, MemoryApprovalStore};
+pub use self::builder::ProxyBuilder;
+use self::client_state::ClientState;
+pub use self::downstream::ask_client;
+pub use self::error::{ProxyError, ProxyFault, ServeError};
 #[cfg(feature = "jwt")]
-pub use http::JwtAuth;
-pub use http::{HttpOptions, HttpServer, TokenFile, TokenFileError};
-pub use record::{CallLog, CallLogError};
+pub use self::http::JwtAuth;
+pub use self::http::{HttpOptions, HttpServer, TokenFile, TokenFileError};
+pub use self::record::{CallLog, CallLogError};
 #[cfg(feature = "redis")]
-pub use redis::{RedisState, RedisStateError};
-use shared::Shared;
+pub use self::redis::{RedisState, RedisStateError};
+use self::shared::Shared;
+
+/// How many bytes a message may have. A longer one is dropped, whatever its length.
+const LONGEST_MESSAGE: usize = 16 * 1024 * 1024;
 
 /// Several servers behind one MCP server. Cheap to clone.
 #[derive(Clone)]
@@ -124,6 +127,51 @@ impl Proxy {
         ProxyEvents(self.shared.bus.subscribe())
     }
 
+    /// Serves one client on stdin and stdout, until stdin ends. Nothing else may use them meanwhile.
+    ///
+    /// ```no_run
+    /// # async fn serve(proxy: mcp_bindgen_proxy::Proxy) -> Result<(), mcp_bindgen_proxy::ServeError> {
+    /// proxy.serve_stdio().await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Fails if the conversation cannot begin, and with [`ServeError::AccessWithoutNames`].
+    pub async fn serve_stdio(&self) -> Result<(), ServeError> {
+        #[cfg(target_os = "linux")]
+        if let Ok((input, output)) = pipes() {
+            return self.converse(input, output).await;
+        }
+        self.converse(tokio::io::stdin(), tokio::io::stdout()).await
+    }
+
+    /// Serves one client on a stream, until the stream ends: a socket, a pipe, or `tokio::io::duplex` in tests.
+    ///
+    /// # Errors
+    /// Fails like [`serve_stdio`](Self::serve_stdio).
+    pub async fn serve_over(&self, stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Result<(), ServeError> {
+        let (input, output) = tokio::io::split(stream);
+        self.converse(input, output).await
+    }
+
+    async fn converse<R, W>(&self, input: R, output: W) -> Result<(), ServeError>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        if self.shared.setup().access.is_some() {
+            return Err(ServeError::AccessWithoutNames);
+        }
+        let client = Arc::new(ClientState::new(self.shared.clone(), None, CancellationToken::new()));
+        let receiving = serve(|ledger| with_client(input, output, LONGEST_MESSAGE, ledger), client);
+        let receiving = receiving.map_err(|error| ServeError::Connection { message: error.to_string() })?;
+        // On a task, which needs no thread to be woken for each message; it ends if this future is dropped.
+        let mut serving = JoinSet::new();
+        serving.spawn(receiving.run(CancellationToken::new()));
+        let _ = serving.join_next().await;
+        Ok(())
+    }
+
     /// Closes all connections to servers concurrently and waits for child processes to exit, for a few seconds at
     /// most. Later requests open new connections.
     pub async fn close(&self) {
@@ -135,4 +183,29 @@ impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Proxy").field("setup", &self.shared.setup()).finish_non_exhaustive()
     }
+}
+
+/// The events of all servers of a [`Proxy`], for all its clients; returned by [`Proxy::events`].
+#[derive(Debug)]
+pub struct ProxyEvents(broadcast::Receiver<Event>);
+
+impl ProxyEvents {
+    /// Waits for the next event; returns `None` once the proxy is dropped. Cancel safe. A slow reader loses the
+    /// oldest of more than 1024 events, which is logged.
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            match self.0.recv().await {
+                Ok(event) => return Some(event),
+                Err(RecvError::Lagged(missed)) => tracing::warn!("{missed} events of a proxy were missed"),
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+}
+
+/// Opens stdin and stdout again if both are pipes, so that non-blocking mode stays inside this process.
+#[cfg(target_os = "linux")]
+fn pipes() -> std::io::Result<(tokio::net::unix::pipe::Receiver, tokio::net::unix::pipe::Sender)> {
+    let options = tokio::net::unix::pipe::OpenOptions::new();
+    Ok((options.open_receiver("/proc/self/fd/0")?, options.open_sender("/proc/self/fd/1")?))
 }

@@ -1,31 +1,36 @@
-//! `subscriptions/listen`: changes, for clients without a session.
+//! Changes that clients subscribe to: resources in a session (`resources/subscribe`), and lists and resources without one
+//! (`subscriptions/listen`).
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use futures_util::future::pending;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mcp_bindgen_runtime::__private::rpc::MethodCall;
 use mcp_bindgen_runtime::{CallError, Client, ResourceUpdates};
-use rmcp::model::{ErrorData, SubscriptionFilter};
+use rmcp::model::{ErrorData, SubscribeRequestParams, SubscriptionFilter};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use tokio::task::JoinSet;
 
 use super::attached::{FIRST_PAUSE, LONGEST_PAUSE};
 use super::client_state::{ClientState, Context};
 use super::context::SERVER_INFO;
 use super::list_changes::{Kind, ListChangeReader, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
+use super::lock::lock;
 use super::outcome::of_request;
 use super::shared::Shared;
 
 /// The key of a notification that has its subscription.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+const UPDATED: &str = "notifications/resources/updated";
 
 /// More resources are not watched for one client at once.
 pub(super) const MOST_WATCHED: usize = 1000;
 
 /// Waits for a possible change of a resource, over all connections to its server; returns `false` if the server reports no
 /// more. The caller keeps the pause before the next connection, which grows until there is a real change.
-pub(super) async fn changed(client: &Client, updates: &mut ResourceUpdates, pause: &mut Duration) -> bool {
+async fn changed(client: &Client, updates: &mut ResourceUpdates, pause: &mut Duration) -> bool {
     match updates.changed().await {
         Ok(()) => {
             *pause = FIRST_PAUSE;
@@ -69,7 +74,8 @@ pub(super) async fn listen(client: &ClientState, params: Listen, context: &Conte
         uris.truncate(MOST_WATCHED);
     }
     let accepted = requested.intersection(&watched);
-    tell(context, "notifications/subscriptions/acknowledged", json!({ "notifications": accepted })).await?;
+    let acknowledged = Map::from_iter([("notifications".to_owned(), json!(accepted))]);
+    tell(context, "notifications/subscriptions/acknowledged", acknowledged).await?;
     let Context { scope, sees, .. } = context;
     let mut news = ListChangeReader::new(scope.news.subscribe());
     let wanted = [
@@ -94,7 +100,7 @@ pub(super) async fn listen(client: &ClientState, params: Listen, context: &Conte
     let changes = async {
         while let Some(changed) = news.next().await {
             for method in changed.into_iter().filter(|method| is_wanted(method)) {
-                tell(context, method, json!({})).await?;
+                tell(context, method, Map::new()).await?;
             }
         }
         Ok(())
@@ -125,16 +131,56 @@ async fn watch(context: &Context, uri: &str) -> Result<(), ErrorData> {
     };
     pause = FIRST_PAUSE;
     while changed(&attached.client, &mut updates, &mut pause).await {
-        tell(context, "notifications/resources/updated", json!({ "uri": uri })).await?;
+        tell(context, UPDATED, named(uri)).await?;
     }
     Ok(())
 }
 
 /// Sends a notification of a subscription.
-async fn tell(context: &Context, method: &'static str, mut params: Value) -> Result<(), ErrorData> {
-    if let Some(params) = params.as_object_mut() {
-        params.insert("_meta".to_owned(), json!({ SUBSCRIPTION_ID: context.id }));
-    }
-    let sent = context.session.notify(MethodCall::with(method, params).about(Some(context.id.clone()))).await;
+async fn tell(context: &Context, method: &'static str, mut params: Map<String, Value>) -> Result<(), ErrorData> {
+    params.insert("_meta".to_owned(), json!({ SUBSCRIPTION_ID: context.id }));
+    let sent = context.session.notify(MethodCall::new(method, params).about(Some(context.id.clone()))).await;
     sent.map_err(|_| ErrorData::internal_error("the client does not listen any more", None))
+}
+
+/// Reports changes of a resource to a client with a session.
+pub(super) async fn subscribe(
+    client: &ClientState,
+    params: SubscribeRequestParams,
+    context: &Context,
+) -> Result<Value, ErrorData> {
+    let uri = params.uri;
+    may_subscribe(&lock(&client.subscriptions), &uri)?;
+    let server = context.owner(&uri).await?.client.clone();
+    let updates = server.subscribe(uri.clone()).await;
+    let mut updates = updates.map_err(|error| of_request("resource", &uri, error))?;
+    let mut subscriptions = lock(&client.subscriptions);
+    // Others may have come meanwhile.
+    may_subscribe(&subscriptions, &uri)?;
+    let (session, params) = (context.session.clone(), named(&uri));
+    let mut telling = JoinSet::new();
+    telling.spawn(async move {
+        let mut pause = FIRST_PAUSE;
+        while changed(&server, &mut updates, &mut pause).await {
+            if session.notify(MethodCall::new(UPDATED, params.clone())).await.is_err() {
+                return;
+            }
+        }
+    });
+    subscriptions.insert(uri, telling);
+    Ok(json!({}))
+}
+
+/// Checks the limit on the subscriptions of a client.
+fn may_subscribe(subscriptions: &HashMap<String, JoinSet<()>>, uri: &str) -> Result<(), ErrorData> {
+    if subscriptions.len() < MOST_WATCHED || subscriptions.contains_key(uri) {
+        return Ok(());
+    }
+    let message = format!("a client subscribes to {MOST_WATCHED} resources at most; unsubscribe from some first");
+    Err(ErrorData::invalid_params(message, None))
+}
+
+/// Returns the parameters that name a resource.
+pub(super) fn named(uri: &str) -> Map<String, Value> {
+    Map::from_iter([("uri".to_owned(), Value::from(uri))])
 }

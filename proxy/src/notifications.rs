@@ -4,11 +4,11 @@ use std::sync::Weak;
 
 use mcp_bindgen_runtime::__private::rpc::{MethodCall, Session};
 use mcp_bindgen_runtime::{CallOptions, Client, ConnectionState, Notification, Notifications};
-use rmcp::model::ProtocolVersion;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use super::attached::Attached;
+use super::context::is_modern;
 use super::list_changes::{Kind, ListChangeReader, PROMPTS_CHANGED, RESOURCES_CHANGED};
 
 const LOGGED: &str = "notifications/message";
@@ -66,21 +66,15 @@ pub(super) async fn keep_level(client: Client, mut level: watch::Receiver<Option
             Ok(()) = level.changed() => {}
             else => return,
         }
-        let wanted = level.borrow_and_update().clone();
-        if let Some(wanted) = wanted.filter(|_| client.is_connected()) {
-            set_level(&client, wanted).await;
+        let wanted = level.borrow_and_update().clone().filter(|_| client.is_connected());
+        let Some(level) = wanted else { continue };
+        let Ok(declared) = client.declared().await else { continue };
+        if declared.capabilities.is_some_and(|all| all.get("logging").is_some_and(Value::is_object)) {
+            let params = Map::from_iter([("level".to_owned(), level)]);
+            if let Err(error) = client.request("logging/setLevel", params, CallOptions::new()).await {
+                tracing::debug!("failed to set the log level of a server: {error}");
+            }
         }
-    }
-}
-
-async fn set_level(client: &Client, level: Value) {
-    let Ok(declared) = client.declared().await else { return };
-    if !declared.capabilities.is_some_and(|all| all.get("logging").is_some_and(Value::is_object)) {
-        return;
-    }
-    let params = Map::from_iter([("level".to_owned(), level)]);
-    if let Err(error) = client.request("logging/setLevel", params, CallOptions::new()).await {
-        tracing::debug!("failed to set the log level of a server: {error}");
     }
 }
 
@@ -88,12 +82,9 @@ async fn set_level(client: &Client, level: Value) {
 pub(super) async fn tell_of_era(client: Client) {
     let mut state = client.watch_state();
     while let Some(state) = state.changed().await {
-        if state != ConnectionState::Connected {
-            continue;
-        }
-        let Ok(declared) = client.declared().await else { continue };
-        if declared.protocol_version.as_str() < ProtocolVersion::V_2026_07_28.as_str() {
-            let version = declared.protocol_version;
+        let declared = if state == ConnectionState::Connected { client.declared().await.ok() } else { None };
+        let Some(version) = declared.map(|declared| declared.protocol_version) else { continue };
+        if !is_modern(&version) {
             tracing::info!(
                 server = client.name(),
                 "the server uses {version}: its requests are not passed to clients without a session"

@@ -1,13 +1,10 @@
 //! Answers to clients of the proxy about calls: results as they came, and errors as the protocol has them.
 
-use std::time::Duration;
-
+use mcp_bindgen_agents::message_for_model;
 use mcp_bindgen_model::printable;
-use mcp_bindgen_runtime::{CallError, Dispatched, ToolResult};
+use mcp_bindgen_runtime::{CallError, ToolResult};
 use rmcp::model::{ErrorCode, ErrorData};
 use serde_json::{Value, json};
-
-use mcp_bindgen_agents::message_for_model;
 
 const RESULT_TYPE: &str = "resultType";
 const COMPLETE: &str = "complete";
@@ -39,15 +36,11 @@ pub(super) fn of_request(what: &str, name: &str, error: CallError) -> ErrorData 
         CallError::ResourceNotFound { .. } => no_resource(name),
         CallError::Cancelled { .. } => cancelled(),
         CallError::InvalidArguments { message, .. } => ErrorData::invalid_params(message, None),
-        CallError::NotOffered { server, what, .. } => ErrorData::new(
-            ErrorCode::METHOD_NOT_FOUND,
-            format!("server `{}` does not offer {what}", printable(&server)),
-            None,
-        ),
-        error => {
-            let server = printable(error.server());
-            ErrorData::internal_error(format!("server `{server}` did not answer: {}", short(&error)), None)
+        CallError::NotOffered { server, what, .. } => {
+            let message = format!("server `{}` does not offer {what}", printable(&server));
+            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
         }
+        error => ErrorData::internal_error(words(&printable(name), &error), None),
     }
 }
 
@@ -70,16 +63,17 @@ pub(super) fn cancelled() -> ErrorData {
     ErrorData::internal_error("the request was cancelled", None)
 }
 
+/// Describes an error without saying how a server is reached.
 fn words(public: &str, error: &CallError) -> String {
     let server = printable(error.server());
     match error {
         CallError::NotConnected { .. } => {
             format!("`{public}` was not called: server `{server}` is unreachable; it may be called again later")
         }
-        CallError::Transport { .. } => format!(
-            "`{public}` did not run: the connection to server `{server}` failed; it may be called again{}",
-            later(error.retry_after())
-        ),
+        CallError::Transport { .. } => {
+            let later = error.retry_after().map(|after| format!(", in {after:?} at the earliest")).unwrap_or_default();
+            format!("`{public}` did not run: the connection to server `{server}` failed; it may be called again{later}")
+        }
         CallError::OutcomeUnknown { .. } => format!(
             "the connection to server `{server}` was lost during `{public}`: it may have taken effect, so check \
              before you repeat it"
@@ -88,37 +82,20 @@ fn words(public: &str, error: &CallError) -> String {
     }
 }
 
-fn short(error: &CallError) -> &'static str {
-    match (error, error.dispatched()) {
-        (CallError::NotConnected { .. }, _) => "it is unreachable",
-        (CallError::Timeout { .. }, _) => "not in time",
-        (CallError::InvalidResponse { .. }, _) => "its response cannot be read",
-        (_, Dispatched::No) => "the request was not sent",
-        _ => "the connection failed",
-    }
-}
-
-fn later(after: Option<Duration>) -> String {
-    after.map(|after| format!(", in {after:?} at the earliest")).unwrap_or_default()
-}
-
 /// Adapts a result to the era: since 2026-07-28 it has `resultType`, and cache terms if it can be cached.
 pub(super) fn fitted(mut result: Value, is_modern: bool, is_cacheable: bool) -> Value {
-    let Value::Object(fields) = &mut result else { return result };
-    let is_complete = fields.get(RESULT_TYPE).is_none_or(|kind| kind == COMPLETE);
-    if !is_modern {
-        if is_complete {
+    if let Value::Object(fields) = &mut result
+        && fields.get(RESULT_TYPE).is_none_or(|kind| kind == COMPLETE)
+    {
+        if !is_modern {
             fields.shift_remove(RESULT_TYPE);
+            return result;
         }
-        return result;
-    }
-    if !is_complete {
-        return result;
-    }
-    fields.entry(RESULT_TYPE).or_insert_with(|| Value::from(COMPLETE));
-    if is_cacheable {
-        fields.entry("ttlMs").or_insert_with(|| Value::from(0));
-        fields.entry("cacheScope").or_insert_with(|| Value::from("private"));
+        fields.entry(RESULT_TYPE).or_insert_with(|| Value::from(COMPLETE));
+        if is_cacheable {
+            fields.entry("ttlMs").or_insert_with(|| Value::from(0));
+            fields.entry("cacheScope").or_insert_with(|| Value::from("private"));
+        }
     }
     result
 }

@@ -1,96 +1,157 @@
-//! Answers requests of clients, by their methods.
+//! Answers requests of clients: by their protocol version, and by their methods.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use mcp_bindgen_runtime::__private::rpc::MethodCall;
+use mcp_bindgen_runtime::__private::rpc::{Boxed, OpenLimits, Question, Respond, Session};
 use mcp_bindgen_runtime::PassedInput;
-use rmcp::model::{ErrorCode, ErrorData, SubscribeRequestParams, UnsubscribeRequestParams};
+use rmcp::model::{
+    ErrorCode, ErrorData, InitializeRequestParams, ProtocolVersion, SubscribeRequestParams, UnsubscribeRequestParams,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use tokio::task::JoinSet;
 
-use super::attached::FIRST_PAUSE;
 use super::call::options;
 use super::client_state::{ClientState, Context};
+use super::context::{SERVER_INFO, VERSION, Visit, complete, is_known, is_modern};
 use super::list_changes::Kind;
-use super::listening::{MOST_WATCHED, changed, listen};
+use super::listening::{listen, named, subscribe};
 use super::lock::lock;
-use super::outcome::{fitted, of_request, unknown};
-use super::shared::SKILLS_POINTER;
+use super::outcome::{cancelled, fitted, of_request, unknown};
+use super::shared::{SKILLS_POINTER, Shared};
+
+/// How much of one client is worked on at once, and how long after its last message. Over HTTP the limits are those of the
+/// options.
+const OPEN: OpenLimits = OpenLimits { requests: 1024, bytes: 64 * 1024 * 1024, at_the_end: Duration::from_secs(5) };
+
+/// The methods that requests without a session do not have.
+const OF_SESSIONS: [&str; 4] = ["ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+const LISTEN: &str = "subscriptions/listen";
+
+impl Respond for ClientState {
+    fn limits(&self) -> OpenLimits {
+        // Over HTTP the transport limits callers.
+        if self.visits.is_some() { OpenLimits { requests: usize::MAX, bytes: usize::MAX, ..OPEN } } else { OPEN }
+    }
+
+    /// Requests may follow the handshake before it is answered.
+    fn at_once(&self, Question { method, params, .. }: &Question) -> Option<Result<Value, ErrorData>> {
+        let version = params.get("_meta").and_then(|meta| meta.get(VERSION)).and_then(Value::as_str);
+        let begins = method == "initialize" && !version.is_some_and(is_modern);
+        begins.then(|| self.initialize(parsed(method, params.as_object().cloned().unwrap_or_default())?))
+    }
+
+    fn respond(self: Arc<Self>, session: Session, question: Question) -> Boxed<Result<Value, ErrorData>> {
+        Box::pin(async move { self.answer(session, question).await })
+    }
+}
+
+impl ClientState {
+    async fn answer(&self, session: Session, Question { id, method, params }: Question) -> Result<Value, ErrorData> {
+        let mut params = match params {
+            Value::Object(params) => params,
+            Value::Null => Map::new(),
+            _ => return Err(ErrorData::invalid_request("`params` must be an object", None)),
+        };
+        let meta = params.shift_remove("_meta").and_then(|mut meta| meta.as_object_mut().map(std::mem::take));
+        let meta = meta.unwrap_or_default();
+        let version = meta.get(VERSION).and_then(Value::as_str);
+        if let Some(version) = version.filter(|version| !is_known(version)) {
+            let data = json!({ "requested": version, "supported": ProtocolVersion::KNOWN_VERSIONS });
+            let code = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
+            return Err(ErrorData::new(code, "Unsupported protocol version", Some(data)));
+        }
+        let may_be_in_session = match method.as_str() {
+            // It may come before the handshake.
+            "ping" => true,
+            "server/discover" => false,
+            _ => self.client.get().is_some(),
+        };
+        let is_stateless = !may_be_in_session || version.is_some_and(is_modern);
+        if is_stateless {
+            complete(&meta)?;
+        }
+        let is_of_other_era = if is_stateless { OF_SESSIONS.contains(&method.as_str()) } else { method == LISTEN };
+        if is_of_other_era {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
+        }
+        let visit = match &self.visits {
+            Some(visits) => visits(&id).ok_or_else(cancelled)?,
+            None => Visit::default(),
+        };
+        // It may come before the handshake, on which the connections depend.
+        if method == "ping" {
+            return Ok(json!({}));
+        }
+        self.dispatch(&method, params, &self.context(id, session, meta, visit)).await
+    }
+
+    /// Answers a request. Dropping the future gives it up.
+    async fn dispatch(&self, method: &str, params: Map<String, Value>, context: &Context) -> Result<Value, ErrorData> {
+        if let Some(kind) = Kind::of_method(method) {
+            return list(kind, &params, context).await;
+        }
+        let result = match method {
+            "server/discover" => self.discover(),
+            "tools/call" => self.call(parsed(method, params)?, context).await?,
+            "prompts/get" | "completion/complete" | "resources/read" => relay(method, params, context).await?,
+            "resources/subscribe" => subscribe(self, parsed(method, params)?, context).await?,
+            "resources/unsubscribe" => {
+                let UnsubscribeRequestParams { uri, .. } = parsed(method, params)?;
+                lock(&self.subscriptions).remove(&uri);
+                json!({})
+            }
+            "logging/setLevel" => set_level(&params, context)?,
+            "skills/get" => skill(parsed(method, params)?, context).await?,
+            "subscriptions/listen" => listen(self, parsed(method, params)?, context).await?,
+            _ => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method.to_owned(), None)),
+        };
+        Ok(fitted(result, context.is_modern, matches!(method, "resources/read" | "skills/get")))
+    }
+
+    /// Begins a session. A version that sessions do not have is answered with the latest that they have.
+    fn initialize(&self, client: InitializeRequestParams) -> Result<Value, ErrorData> {
+        let asked = &client.protocol_version;
+        let is_known = asked.has_initialize() && ProtocolVersion::KNOWN_VERSIONS.contains(asked);
+        let version = if is_known { asked } else { &ProtocolVersion::LATEST_WITH_INITIALIZE };
+        let result = self.instructed(json!({
+            "protocolVersion": version,
+            "capabilities": self.proxy.capabilities(true),
+            "serverInfo": Shared::own_info(),
+        }));
+        // The first of two handshakes counts.
+        let _ = self.client.set(client);
+        Ok(result)
+    }
+
+    /// Says what there is without a session.
+    fn discover(&self) -> Value {
+        self.instructed(json!({
+            "resultType": "complete",
+            "supportedVersions": ProtocolVersion::KNOWN_VERSIONS,
+            "capabilities": self.proxy.capabilities(false),
+            "ttlMs": 0,
+            "cacheScope": "private",
+            "_meta": { SERVER_INFO: Shared::own_info() },
+        }))
+    }
+
+    fn instructed(&self, mut result: Value) -> Value {
+        if let (Some(fields), Some(text)) = (result.as_object_mut(), &self.proxy.instructions) {
+            fields.insert("instructions".to_owned(), text.clone().into());
+        }
+        result
+    }
+}
 
 /// Reads the parameters of a method.
 ///
 /// # Errors
 /// They do not have the form that the protocol gives them.
-pub(super) fn parsed<T: DeserializeOwned>(method: &str, params: Map<String, Value>) -> Result<T, ErrorData> {
+fn parsed<T: DeserializeOwned>(method: &str, params: Map<String, Value>) -> Result<T, ErrorData> {
     serde_json::from_value(Value::Object(params))
         .map_err(|error| ErrorData::invalid_params(format!("invalid parameters for `{method}`: {error}"), None))
-}
-
-impl ClientState {
-    /// Answers a request. Dropping the future gives it up.
-    pub(super) async fn dispatch(
-        &self,
-        method: &str,
-        params: Map<String, Value>,
-        context: &Context,
-    ) -> Result<Value, ErrorData> {
-        if let Some(kind) = Kind::of_method(method) {
-            return list(kind, &params, context).await;
-        }
-        let (result, is_cacheable) = match method {
-            "server/discover" => (self.discover(), false),
-            "tools/call" => (self.call(parsed(method, params)?, context).await?, false),
-            "prompts/get" | "completion/complete" => (relay(method, params, context).await?, false),
-            "resources/read" => (relay(method, params, context).await?, true),
-            "resources/subscribe" => (self.subscribe(parsed(method, params)?, context).await?, false),
-            "resources/unsubscribe" => {
-                let UnsubscribeRequestParams { uri, .. } = parsed(method, params)?;
-                lock(&self.subscriptions).remove(&uri);
-                (json!({}), false)
-            }
-            "logging/setLevel" => (set_level(&params, context)?, false),
-            "skills/get" => (skill(parsed(method, params)?, context).await?, true),
-            "subscriptions/listen" => (listen(self, parsed(method, params)?, context).await?, false),
-            _ => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method.to_owned(), None)),
-        };
-        Ok(fitted(result, context.is_modern, is_cacheable))
-    }
-
-    async fn subscribe(&self, params: SubscribeRequestParams, context: &Context) -> Result<Value, ErrorData> {
-        let uri = params.uri;
-        may_subscribe(&lock(&self.subscriptions), &uri)?;
-        let attached = context.owner(&uri).await?;
-        let client = attached.client.clone();
-        let updates = client.subscribe(uri.clone()).await;
-        let mut updates = updates.map_err(|error| of_request("resource", &uri, error))?;
-        let mut subscriptions = lock(&self.subscriptions);
-        // Others may have come meanwhile.
-        may_subscribe(&subscriptions, &uri)?;
-        let (session, params) = (context.session.clone(), named(&uri));
-        let mut telling = JoinSet::new();
-        telling.spawn(async move {
-            let mut pause = FIRST_PAUSE;
-            while changed(&client, &mut updates, &mut pause).await {
-                if session.notify(MethodCall::new("notifications/resources/updated", params.clone())).await.is_err() {
-                    return;
-                }
-            }
-        });
-        subscriptions.insert(uri, telling);
-        Ok(json!({}))
-    }
-}
-
-/// Checks the limit on the subscriptions of a client.
-fn may_subscribe(subscriptions: &HashMap<String, JoinSet<()>>, uri: &str) -> Result<(), ErrorData> {
-    if subscriptions.len() < MOST_WATCHED || subscriptions.contains_key(uri) {
-        return Ok(());
-    }
-    let message = format!("a client subscribes to {MOST_WATCHED} resources at most; unsubscribe from some first");
-    Err(ErrorData::invalid_params(message, None))
 }
 
 /// The client's part of a request that asks for input in several rounds.
@@ -187,8 +248,4 @@ fn set_level(params: &Map<String, Value>, context: &Context) -> Result<Value, Er
     })?;
     context.scope.level.send_replace(Some(level.clone()));
     Ok(json!({}))
-}
-
-fn named(uri: &str) -> Map<String, Value> {
-    Map::from_iter([("uri".to_owned(), Value::from(uri))])
 }

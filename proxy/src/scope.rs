@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use mcp_bindgen_agents::NameStyle;
 use mcp_bindgen_model::printable;
 use mcp_bindgen_runtime::{Caller, ListTerms, ToolCall};
 use mcp_bindgen_schema::names::{Given, PrefixedNames};
@@ -14,15 +15,12 @@ use tokio::task::JoinSet;
 
 use super::attached::Attached;
 use super::catalog::Catalog;
+use super::context::VisibleTools;
 use super::downstream::Downstream;
-use super::linked::is_shown_by;
-use super::list_changes::{Kind, ListChanges};
+use super::list_changes::{Kind, ListChanges, notification_and_key};
 use super::lock::lock;
-use super::routes;
-use super::setup::{Setup, Wanted};
-use super::upstream::Upstream;
-use super::visible_tools::VisibleTools;
-use mcp_bindgen_agents::NameStyle;
+use super::resources;
+use super::setup::{Setup, Upstream, Wanted};
 
 const MOST_DUPLICATES: usize = 1000;
 
@@ -86,7 +84,7 @@ impl Scope {
         });
         let served = Arc::new(Served::new(setup, attached.collect()));
         *lock(&self.served) = served;
-        self.news.send_modify(ListChanges::note_all);
+        self.news.send_modify(|news| news.note(None));
     }
 
     fn served(&self) -> Arc<Served> {
@@ -103,9 +101,9 @@ impl Scope {
         let is_seen = |attached: &&Arc<Attached>| sees.any_of(&attached.name) && whom(attached);
         let served = self.served();
         let asked = served.upstreams.iter().filter(is_seen).filter_map(|attached| {
-            let flight = attached.flight(kind)?;
+            let (until, mut done) = attached.flight(kind)?;
             Some(async move {
-                if tokio::time::timeout_at(flight.until, flight.ended()).await.is_err() {
+                if tokio::time::timeout_at(until, done.changed()).await.is_err() {
                     tracing::debug!(server = &*attached.name, "listing it takes too long; serving without it");
                 }
             })
@@ -118,45 +116,37 @@ impl Scope {
     pub(super) async fn items(&self, kind: Kind, sees: &VisibleTools) -> Vec<Value> {
         self.ask(kind, sees, |_| true).await;
         if matches!(kind, Kind::Tools | Kind::Prompts) {
-            let shows = |server: &str, name: &str| shows(sees, kind, server, name);
+            let is_tool = kind == Kind::Tools;
+            let shows = |server: &str, name: &str| if is_tool { sees.tool(server, name) } else { sees.server(server) };
             return self.catalog(kind, Attached::told, |catalog| catalog.items(shows));
         }
         let served = self.served();
         let seen = served.upstreams.iter().filter(|attached| sees.server(&attached.name));
         let lists: Vec<_> = seen.filter_map(|attached| Some((&*attached.name, attached.told(kind)?))).collect();
-        let on_twice = |first: &str, second: &str, uri: &str| self.warn_of_duplicate(first, second, uri);
-        routes::merged(lists.iter().map(|(server, list)| (*server, &**list)), kind, on_twice)
+        let (_, key) = notification_and_key(kind);
+        resources::merged(lists.iter().map(|(server, list)| (*server, &**list)), key, |first, second, uri| {
+            let mut told = lock(&self.duplicates);
+            if told.len() < MOST_DUPLICATES && told.insert(uri.to_owned()) {
+                let uri = printable(uri);
+                tracing::warn!(
+                    "servers `{first}` and `{second}` both list {uri}, and `{first}` serves it; leave it out of \
+                     `resources` of one of them"
+                );
+            }
+        })
     }
 
     /// How long clients may keep a list, for a caller: as long as all servers let them. What is filtered for callers is private.
     pub(super) fn terms(&self, kind: Kind, sees: &VisibleTools) -> ListTerms {
         let seen = self.upstreams().into_iter().filter(|attached| sees.any_of(&attached.name));
-        let none = ListTerms { ttl: Duration::ZERO, is_public: false };
-        let strictest = |one: ListTerms, other: ListTerms| ListTerms {
-            ttl: one.ttl.min(other.ttl),
-            is_public: one.is_public && other.is_public,
-        };
-        let terms = seen
-            .map(|attached| attached.client.list_terms(kind.method()).unwrap_or(none))
-            .reduce(strictest)
-            .unwrap_or(none);
-        ListTerms { is_public: terms.is_public && !sees.is_restricted(), ..terms }
+        let terms: Vec<_> = seen.map(|attached| attached.client.list_terms(kind.method())).collect();
+        let ttl = terms.iter().map(|terms| terms.map_or(Duration::ZERO, |terms| terms.ttl)).min();
+        let is_public = !terms.is_empty() && terms.iter().all(|terms| terms.is_some_and(|terms| terms.is_public));
+        ListTerms { ttl: ttl.unwrap_or_default(), is_public: is_public && sees.access.is_none() }
     }
 
-    /// Warns once that two servers have one resource.
-    fn warn_of_duplicate(&self, first: &str, second: &str, uri: &str) {
-        let mut told = lock(&self.duplicates);
-        if told.len() < MOST_DUPLICATES && told.insert(uri.to_owned()) {
-            let uri = printable(uri);
-            tracing::warn!(
-                "servers `{first}` and `{second}` both list {uri}, and `{first}` serves it; leave it out of `resources` of \
-                 one of them"
-            );
-        }
-    }
-
-    /// Lists the servers that may have an unknown tool or prompt. It waits for no other server.
-    async fn ask_for(&self, kind: Kind, public: &str, sees: &VisibleTools) {
+    /// Reads what is known under a name, after listing the servers that may have it. It waits for no other server.
+    async fn look_up<T>(&self, kind: Kind, public: &str, sees: &VisibleTools, read: impl FnOnce(&Catalog) -> T) -> T {
         let served = self.served();
         if kind == Kind::Tools {
             self.ask(kind, sees, |attached| served.joins(public, &attached.name)).await;
@@ -164,12 +154,12 @@ impl Scope {
         if !self.catalog(kind, Attached::known, |catalog| catalog.has(public)) {
             self.ask(kind, sees, |attached| served.names.may_have(&attached.name, public)).await;
         }
+        self.catalog(kind, Attached::known, read)
     }
 
     /// The server of a prompt, and what it calls it.
     pub(super) async fn find_prompt(&self, public: &str, sees: &VisibleTools) -> Option<(Arc<Attached>, String)> {
-        self.ask_for(Kind::Prompts, public, sees).await;
-        let found = self.catalog(Kind::Prompts, Attached::known, |catalog| catalog.find(public));
+        let found = self.look_up(Kind::Prompts, public, sees, |catalog| catalog.find(public)).await;
         found.filter(|(attached, _)| sees.server(&attached.name))
     }
 
@@ -184,8 +174,8 @@ impl Scope {
         arguments: Map<String, Value>,
         sees: &VisibleTools,
     ) -> Result<Option<(Arc<Attached>, ToolCall)>, String> {
-        self.ask_for(Kind::Tools, public, sees).await;
-        let found = self.catalog(Kind::Tools, Attached::known, |catalog| catalog.find_called(public, arguments))?;
+        let find = |catalog: &Catalog| catalog.find_called(public, arguments);
+        let found = self.look_up(Kind::Tools, public, sees, find).await?;
         Ok(found.filter(|(attached, call)| sees.tool(&attached.name, &call.tool)))
     }
 
@@ -196,9 +186,8 @@ impl Scope {
         sees: &VisibleTools,
         read: impl FnOnce(Option<&Map<String, Value>>) -> T,
     ) -> T {
-        self.ask_for(Kind::Tools, public, sees).await;
         let shows = |server: &str, tool: &str| sees.tool(server, tool);
-        self.catalog(Kind::Tools, Attached::known, |catalog| read(catalog.input_schema(public, shows)))
+        self.look_up(Kind::Tools, public, sees, |catalog| read(catalog.input_schema(public, shows))).await
     }
 
     /// Names as they are by what is known now.
@@ -208,12 +197,11 @@ impl Scope {
         of: impl Fn(&Attached, Kind) -> Option<Arc<[Value]>>,
         read: impl FnOnce(&Catalog) -> T,
     ) -> T {
-        let catalog = if kind == Kind::Tools { &self.tools } else { &self.prompts };
+        let (catalog, none) = (if kind == Kind::Tools { &self.tools } else { &self.prompts }, Wanted::default());
         let mut catalog = lock(catalog);
         let served = self.served();
-        let lists = served.upstreams.iter().map(|attached| of(attached, kind)).collect();
-        let none = Wanted::default();
         let joined = if kind == Kind::Tools { &served.joined } else { &none };
+        let lists = served.upstreams.iter().map(|attached| of(attached, kind)).collect();
         catalog.set((&served.upstreams, joined), lists, |server: &str, listed: &[&str], given: &Given| match kind {
             Kind::Tools => served.names.tools_beside(server, listed, given),
             _ => served.names.prompts_beside(server, listed, given),
@@ -254,24 +242,15 @@ impl Scope {
     }
 }
 
-/// Returns `true` if a caller sees a tool or prompt of a server.
-fn shows(sees: &VisibleTools, kind: Kind, server: &str, name: &str) -> bool {
-    if kind == Kind::Tools { sees.tool(server, name) } else { sees.server(server) }
-}
-
 /// Returns the first of these servers that has a resource, by what is known of them.
 fn known_owner(upstreams: &[Arc<Attached>], uri: &str, caller: &Caller) -> Option<Arc<Attached>> {
     let list = |attached: &Attached, kind| attached.known(kind).unwrap_or_default();
-    let names_it =
-        |attached: &&Arc<Attached>| attached.linked.has(caller, uri) || is_shown_by(&list(attached, Kind::Tools), uri);
-    let servers = || upstreams.iter();
-    let owner = servers().find(|attached| routes::has_skill(&list(attached, Kind::Skills), uri));
-    let owner =
-        owner.or_else(|| servers().find(|attached| routes::has_resource(&list(attached, Kind::Resources), uri)));
-    let owner = owner.or_else(|| {
-        let fits = |attached: &&Arc<Attached>| routes::fits(&list(attached, Kind::ResourceTemplates), uri);
+    let first = |has: &dyn Fn(&Attached) -> bool| upstreams.iter().find(|attached| has(attached));
+    let fits = |attached: &&Arc<Attached>| resources::fits(&list(attached, Kind::ResourceTemplates), uri);
+    let owner = first(&|own| resources::has_skill(&list(own, Kind::Skills), uri))
+        .or_else(|| first(&|own| resources::has_resource(&list(own, Kind::Resources), uri)))
         // The first of equal matches wins, which is the last in reverse.
-        servers().rev().filter(|attached| fits(attached).is_some()).max_by_key(fits)
-    });
-    owner.or_else(|| servers().find(names_it)).cloned()
+        .or_else(|| upstreams.iter().rev().filter(|attached| fits(attached).is_some()).max_by_key(fits))
+        .or_else(|| first(&|own| own.linked.has(caller, uri) || resources::is_shown_by(&list(own, Kind::Tools), uri)));
+    owner.cloned()
 }

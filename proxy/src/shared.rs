@@ -10,10 +10,9 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
 use super::approval::{ApprovalStore, Signer};
-use super::approval_question::ask_client;
 use super::attached::{Attached, Changes, Open};
-use super::downstream::Downstream;
-use super::events::{UNREAD, pass_on};
+use super::context::{Shares, VisibleTools};
+use super::downstream::{Downstream, ask_client};
 use super::list_changes::{Kind, ListChangeReader};
 use super::lock::lock;
 use super::notifications::{hear, keep_level, tell, tell_of_era};
@@ -21,11 +20,10 @@ use super::record::Records;
 #[cfg(feature = "redis")]
 use super::redis::RedisState;
 use super::scope::Scope;
-use super::setup::Setup;
-use super::shares::Shares;
-use super::upstream::Upstream;
-use super::visible_tools::VisibleTools;
+use super::setup::{Setup, Upstream};
 
+/// How many events wait for a listener; of more the oldest go.
+const UNREAD: usize = 1024;
 /// The maximum number of open approvals.
 const MOST_OPEN_APPROVALS: usize = 4096;
 /// The maximum number of open approvals of one caller.
@@ -81,13 +79,12 @@ impl Shared {
     }
 
     /// Serves something else from now on, and returns the names of servers that are not what they were.
-    pub(super) fn reload(&self, setup: Setup) -> Vec<String> {
+    pub(super) fn reload(&self, mut setup: Setup) -> Vec<String> {
         let (setup, changes) = {
             let mut current = lock(&self.setup);
-            let setup = Arc::new(setup.after(&current));
-            let changes = setup.changes(&current);
-            *current = setup.clone();
-            (setup, changes)
+            let changes = setup.keep(&current);
+            *current = Arc::new(setup);
+            (current.clone(), changes)
         };
         for scope in self.scopes() {
             scope.serve(&setup, |upstream| self.attach(&scope, upstream));
@@ -95,16 +92,20 @@ impl Shared {
         changes
     }
 
+    /// Returns all connections to servers.
+    fn attached(&self) -> impl Iterator<Item = Arc<Attached>> {
+        self.scopes().into_iter().flat_map(|scope| scope.upstreams())
+    }
+
     /// Returns the servers with their states, the best of all connections: `connected`, `failed` if the last listing of tools
     /// failed, or else `idle`.
     pub(super) fn servers(&self) -> Vec<(Arc<str>, &'static str)> {
-        let attached: Vec<Arc<Attached>> = self.scopes().iter().flat_map(|scope| scope.upstreams()).collect();
+        let attached: Vec<Arc<Attached>> = self.attached().collect();
         let state = |name: &Arc<str>| {
-            let mut own = attached.iter().filter(|one| one.name == *name).peekable();
-            let is_attached = own.peek().is_some();
-            match own.clone().any(|one| one.client.is_connected()) {
+            let own: Vec<_> = attached.iter().filter(|one| one.name == *name).collect();
+            match own.iter().any(|one| one.client.is_connected()) {
                 true => "connected",
-                false if is_attached && own.all(|one| one.has_failed()) => "failed",
+                false if !own.is_empty() && own.iter().all(|one| one.has_failed()) => "failed",
                 false => "idle",
             }
         };
@@ -113,8 +114,7 @@ impl Shared {
 
     /// Returns the metrics as text, with the counts of the transport.
     pub(super) fn metrics(&self, sessions: usize, requests: usize) -> String {
-        let attached = self.scopes().into_iter().flat_map(|scope| scope.upstreams());
-        let children = attached.filter(|one| one.upstream.is_child && one.client.is_connected()).count();
+        let children = self.attached().filter(|one| one.upstream.is_child && one.client.is_connected()).count();
         self.records.metrics.text([sessions, children, requests, self.open_approvals.count()])
     }
 
@@ -134,7 +134,7 @@ impl Shared {
 
     /// Returns what a caller sees.
     pub(super) fn sees(&self, caller: &Caller) -> VisibleTools {
-        VisibleTools::of(self.setup().access.as_ref(), caller)
+        VisibleTools { access: self.setup().access.clone(), entries: caller.access.clone() }
     }
 
     /// Returns the capabilities that clients see: everything that servers may have, because the lists of others are empty.
@@ -190,7 +190,13 @@ impl Shared {
         let client = made.0.clone();
         let attached = Arc::new(Attached::new(upstream.clone(), made, open, scope.news.clone(), self.changes.clone()));
         if self.bus.receiver_count() > 0 && upstream.has_new_events() {
-            tokio::spawn(pass_on(self.bus.downgrade(), client.events()));
+            let (bus, mut events) = (self.bus.downgrade(), client.events());
+            tokio::spawn(async move {
+                // Until the client or the proxy is gone. A send without listeners fails, which is fine.
+                while let (Some(event), Some(bus)) = (events.next().await, bus.upgrade()) {
+                    let _ = bus.send(event);
+                }
+            });
         }
         // The log of a server that is for all is not for one.
         let session = scope.downstream.as_ref().filter(|_| !is_shared).map(|downstream| downstream.session.clone());
@@ -205,8 +211,7 @@ impl Shared {
 
     /// Lists again after another instance reports a change, over each connection whose clients saw the list.
     pub(super) fn list_anew(&self, server: &str, kind: Kind) {
-        let all = self.scopes().into_iter().flat_map(|scope| scope.upstreams());
-        all.filter(|attached| &*attached.name == server).for_each(|attached| attached.changed(kind));
+        self.attached().filter(|attached| &*attached.name == server).for_each(|attached| attached.changed(kind));
     }
 
     pub(super) async fn close(&self) {

@@ -4,8 +4,6 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::approval_question::is_asking;
-use super::shared::Shared;
 use mcp_bindgen_agents::Toolset;
 use mcp_bindgen_model::{Prefix, ServerConfig};
 use mcp_bindgen_runtime::__private::rpc::{Boxed, OpenLimits, Question, Respond, Session, serve, with_client};
@@ -14,6 +12,9 @@ use rmcp::model::{ErrorCode, ErrorData};
 use serde_json::{Value, json};
 use tokio::io::{duplex, split};
 use tokio_util::sync::CancellationToken;
+
+use super::downstream::is_asking;
+use super::shared::Shared;
 
 /// The size of the pipe to it.
 const ROOM: usize = 64 * 1024;
@@ -39,11 +40,6 @@ impl CallTool for ToolsetCalls {
     }
 }
 
-/// Returns the configuration under which a toolset is served: its tools have their names already.
-pub(super) fn config(name: &str) -> ServerConfig {
-    ServerConfig::stdio(name, "").prefix(Prefix::None)
-}
-
 /// Returns a client that lists the tools, from a server in this process.
 pub(super) fn client(name: &str, toolset: &Toolset, options: ClientOptions) -> Client {
     let tools = Arc::new(ListedTools(toolset.listed()));
@@ -57,7 +53,8 @@ pub(super) fn client(name: &str, toolset: &Toolset, options: ClientOptions) -> C
             Ok(split(near))
         }
     };
-    Client::with_options(config(name), options.connector(connect))
+    // Its tools have their names already.
+    Client::with_options(ServerConfig::stdio(name, "").prefix(Prefix::None), options.connector(connect))
 }
 
 /// Answers the requests of a client that lists tools.

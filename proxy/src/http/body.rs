@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures_util::stream::{Stream, StreamExt, unfold};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Empty, Full, LengthLimitError, Limited, StreamBody};
-use hyper::body::{Bytes, Frame, Incoming};
+use http_body_util::{BodyExt, BodyStream, Empty, Full, LengthLimitError, Limited, StreamBody};
+use hyper::body::{Bytes, Frame};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, RequestId};
@@ -26,37 +26,27 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const RETRY: u64 = 3000;
 
 /// The body of a request, which is read once it is needed.
-pub(super) struct Payload {
-    unread: Option<Incoming>,
-    read: Bytes,
+pub(super) type Payload = UnsyncBoxBody<Bytes, hyper::Error>;
+
+/// Returns a body that was read before.
+#[cfg(feature = "redis")]
+pub(super) fn payload(bytes: impl Into<Bytes>) -> Payload {
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-impl Payload {
-    pub(super) fn unread(body: Incoming) -> Self {
-        Self { unread: Some(body), read: Bytes::new() }
-    }
-
-    pub(super) fn read(body: String) -> Self {
-        Self { unread: None, read: body.into() }
-    }
-
-    /// Reads the body within the limits.
-    ///
-    /// # Errors
-    /// Fails with the response to a body that is too long, too slow or broken.
-    pub(super) async fn bytes(&mut self, limits: &Limits) -> Result<Bytes, Answer> {
-        if let Some(body) = self.unread.take() {
-            self.read = match tokio::time::timeout(limits.head, Limited::new(body, limits.body).collect()).await {
-                Ok(Ok(read)) => read.to_bytes(),
-                Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                    let said = format!("Content Too Large: a request has at most {} bytes", limits.body);
-                    return Err(text(StatusCode::PAYLOAD_TOO_LARGE, said));
-                }
-                Ok(Err(_)) => return Err(text(StatusCode::BAD_REQUEST, "Bad Request: the body is incomplete")),
-                Err(_) => return Err(text(StatusCode::REQUEST_TIMEOUT, "Request Timeout: the body took too long")),
-            };
+/// Reads the body of a request within the limits.
+///
+/// # Errors
+/// Fails with the response to a body that is too long, too slow or broken.
+pub(super) async fn read(body: Payload, limits: &Limits) -> Result<Bytes, Answer> {
+    match tokio::time::timeout(limits.head, Limited::new(body, limits.body).collect()).await {
+        Ok(Ok(read)) => Ok(read.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let said = format!("Content Too Large: a request has at most {} bytes", limits.body);
+            Err(text(StatusCode::PAYLOAD_TOO_LARGE, said))
         }
-        Ok(self.read.clone())
+        Ok(Err(_)) => Err(text(StatusCode::BAD_REQUEST, "Bad Request: the body is incomplete")),
+        Err(_) => Err(text(StatusCode::REQUEST_TIMEOUT, "Request Timeout: the body took too long")),
     }
 }
 
@@ -88,10 +78,10 @@ pub(super) fn text(status: StatusCode, text: impl Into<String>) -> Answer {
 }
 
 pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
-    let Ok(body) = serde_json::to_vec(value) else {
-        return text(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error: failed to serialize the response");
-    };
-    json_text(status, body.into())
+    match serde_json::to_vec(value) {
+        Ok(body) => json_text(status, body.into()),
+        Err(_) => failed("failed to serialize the response"),
+    }
 }
 
 /// Returns a response with JSON text.
@@ -112,19 +102,14 @@ pub(super) fn events(
     closing: CancellationToken,
     held: impl Send + 'static,
 ) -> Answer {
-    let state = (messages.boxed(), closing, held);
-    let frames = unfold(state, async |(mut messages, closing, held)| {
-        let next = tokio::select! {
-            next = tokio::time::timeout(KEEP_ALIVE, messages.next()) => next,
-            () = closing.cancelled() => return None,
-        };
-        let bytes = match next {
-            Ok(Some(message)) => event(&message),
-            Ok(None) => return None,
+    let frames = unfold((messages.boxed(), held), async |(mut messages, held)| {
+        let bytes = match tokio::time::timeout(KEEP_ALIVE, messages.next()).await {
+            Ok(message) => event(&message?),
             Err(_) => Bytes::from_static(b":\n\n"),
         };
-        Some((Ok(Frame::data(bytes)), (messages, closing, held)))
+        Some((Ok(Frame::data(bytes)), (messages, held)))
     });
+    let frames = frames.take_until(closing.cancelled_owned());
     let mut answer = with(StatusCode::OK, StreamBody::new(frames).boxed_unsync());
     let headers = answer.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -136,15 +121,7 @@ pub(super) fn events(
 
 /// Returns an answer that ends with something else, if not before.
 pub(super) fn until(answer: Answer, end: impl Future<Output = ()> + Send + 'static) -> Answer {
-    let (head, body) = answer.into_parts();
-    let frames = unfold((body, Box::pin(end)), async |(mut body, mut end)| {
-        let frame = tokio::select! {
-            frame = body.frame() => frame?,
-            () = &mut end => return None,
-        };
-        Some((frame, (body, end)))
-    });
-    Response::from_parts(head, StreamBody::new(frames).boxed_unsync())
+    answer.map(|body| StreamBody::new(BodyStream::new(body).take_until(end)).boxed_unsync())
 }
 
 /// Returns an event, as it is sent.

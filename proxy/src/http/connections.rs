@@ -1,25 +1,27 @@
-//! Connections: how many, how long, and how they end.
+//! Connections: how many, how long, and how they end, also if the client stopped reading.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::fmt;
-use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::time::Duration;
+use std::{fmt, io};
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use tokio::io::AsyncWrite;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
+use tokio::time::{Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::handler::{Ends, Handler};
 use super::options::{HttpOptions, Limits};
-use super::stall_timeout::StallTimeout;
 use crate::ServeError;
 use crate::lock::lock;
 use crate::shared::Shared;
@@ -76,8 +78,7 @@ impl fmt::Debug for HttpServer {
 
 pub(super) async fn serve(proxy: Arc<Shared>, options: HttpOptions) -> Result<HttpServer, ServeError> {
     let asked = options.address;
-    let bind =
-        |error: std::io::Error| ServeError::Bind { address: asked, kind: error.kind(), message: error.to_string() };
+    let bind = |error: io::Error| ServeError::Bind { address: asked, kind: error.kind(), message: error.to_string() };
     let listener = TcpListener::bind(asked).await.map_err(bind)?;
     let address = listener.local_addr().map_err(bind)?;
     let limits = options.limits;
@@ -110,7 +111,7 @@ async fn accept(listener: TcpListener, handler: Arc<Handler>, limits: Limits) {
         };
         let Ok((stream, _)) = accepted else {
             // Too many open files, mostly: they become fewer.
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            sleep(Duration::from_millis(50)).await;
             continue;
         };
         let ending = handler.ending.child_token();
@@ -125,10 +126,12 @@ async fn accept(listener: TcpListener, handler: Arc<Handler>, limits: Limits) {
             lock(&others).remove(&number);
             async move { Ok::<_, Infallible>(handler.answer(request, ends).await) }
         });
+        let (read, writer) = stream.into_split();
+        let stream = tokio::io::join(read, StallTimeout { writer, patience: limits.taken, waiting: None });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.head)
-            .serve_connection(TokioIo::new(StallTimeout::new(stream, limits.taken)), service);
+            .serve_connection(TokioIo::new(stream), service);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             let _held = permit;
@@ -143,4 +146,82 @@ async fn accept(listener: TcpListener, handler: Arc<Handler>, limits: Limits) {
     drop(listener);
     let _ = tokio::time::timeout(limits.drain, graceful.shutdown()).await;
     handler.ending.cancel();
+}
+
+/// A stream whose writes fail if the other side reads nothing for a time. So a client that stopped reading does not keep its
+/// place among the connections.
+struct StallTimeout<W> {
+    writer: W,
+    patience: Duration,
+    /// The timeout of the pending write.
+    waiting: Option<Pin<Box<Sleep>>>,
+}
+
+impl<W: Unpin> StallTimeout<W> {
+    /// Polls a write, which fails if nothing is written in time.
+    fn within<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        write: impl FnOnce(Pin<&mut W>, &mut Context<'_>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if let Poll::Ready(written) = write(Pin::new(&mut self.writer), context) {
+            self.waiting = None;
+            return Poll::Ready(written);
+        }
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(self.patience)));
+        waiting.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<W: AsyncWrite + Unpin> AsyncWrite for StallTimeout<W> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.within(context, |writer, context| writer.poll_write(context, bytes))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.within(context, |writer, context| writer.poll_write_vectored(context, slices))
+    }
+
+    /// Without it, hyper copies bodies into a buffer that keeps the size of the largest one.
+    fn is_write_vectored(&self) -> bool {
+        self.writer.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.writer).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.writer).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn slow_reader_is_tolerated_and_a_stalled_one_times_out() {
+        let (mut near, writer) = tokio::io::duplex(8);
+        let mut stream = StallTimeout { writer, patience: Duration::from_millis(600), waiting: None };
+        let reading = async {
+            let mut bytes = [0; 8];
+            for _ in 0..8 {
+                sleep(Duration::from_millis(100)).await;
+                assert!(near.read_exact(&mut bytes).await.is_ok());
+            }
+        };
+        // Longer than its patience, and never without anything being taken for so long.
+        let (written, ()) = tokio::join!(stream.write_all(&[1; 64]), reading);
+        assert!(written.is_ok(), "{written:?}");
+        let stuck = tokio::time::timeout(Duration::from_secs(10), stream.write_all(&[1; 64])).await;
+        let error = stuck.map(|written| written.map_err(|error| error.kind()));
+        assert!(matches!(error, Ok(Err(io::ErrorKind::TimedOut))), "{error:?}");
+    }
 }

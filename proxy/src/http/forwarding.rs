@@ -19,11 +19,10 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::body::{Answer, Payload, busy, refused, unavailable};
+use super::body::{Answer, Payload, busy, payload, read, refused, unavailable};
 use super::handler::{Handler, no_session, session};
-use super::headers::{self, SessionId};
-use super::posted::Posted;
-use super::replicas::{Forwarded, Frame, Headers, Message, Replicas};
+use super::headers::{self, Posted, SessionId};
+use super::replicas::{Forwarded, Frame, Message, Replicas, header_map, texts};
 use crate::context::Visit;
 use crate::list_changes::Kind;
 use crate::lock::lock;
@@ -48,16 +47,8 @@ impl Handler {
         let Some(replicas) = &self.sessions.replicas else { return Ok(()) };
         let can_move = self.proxy.setup().upstreams.iter().all(|upstream| upstream.can_move());
         let (holder, principal, lasting) = (String::new(), caller.principal.clone(), Vec::new());
-        self.hold(replicas, id, SessionRecord { holder, principal, initialize, lasting, can_move }).await
-    }
-
-    /// Records that this instance holds a session, which ends if that fails.
-    async fn hold(&self, replicas: &Replicas, id: &SessionId, record: SessionRecord) -> Result<(), Answer> {
-        let held = replicas.hold(id, record).await;
-        held.map_err(|error| {
-            self.sessions.end(id);
-            no_state(error)
-        })
+        let record = SessionRecord { holder, principal, initialize, lasting, can_move };
+        self.sessions.hold(replicas, id, record).await.map_err(no_state)
     }
 
     /// Works for other instances, as long as this is served.
@@ -71,15 +62,6 @@ impl Handler {
         // Its sessions can go on elsewhere at once.
         if let Err(error) = replicas.state.leave().await {
             tracing::debug!(target: "mcp_bindgen_proxy", "other instances find out for themselves that this one ended: {error}");
-        }
-    }
-
-    /// Answers a request that another instance has let in.
-    async fn forwarded(&self, method: &Method, request: Forwarded) -> Answer {
-        let Forwarded { headers, body, caller, .. } = request;
-        let Some(place) = self.requests.take(None) else { return busy("requests") };
-        match self.here(method, &headers.map(), caller, Payload::read(body), place).await {
-            Ok(answer) | Err(answer) => answer,
         }
     }
 
@@ -104,15 +86,21 @@ impl Handler {
             }
             if is_alive {
                 let not_text = |_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON");
-                let body = match *method {
-                    Method::POST => body.bytes(&self.options.limits).await?,
+                let bytes = match *method {
+                    Method::POST => read(std::mem::take(body), &self.options.limits).await?,
                     _ => Bytes::new(),
                 };
-                let body = String::from_utf8(body.to_vec()).map_err(not_text)?;
-                let (method, headers) = (method.to_string(), Headers::of(headers));
-                let forwarded = Forwarded { method, headers, body, caller: caller.clone() };
                 // One that was never taken may go on elsewhere.
-                if let Some(answer) = forward(replicas, &record.holder, forwarded).await.map_err(no_state)? {
+                *body = payload(bytes.clone());
+                let request = Forwarded {
+                    from: replicas.state.id().to_owned(),
+                    number: replicas.next.fetch_add(1, Ordering::Relaxed),
+                    method: method.to_string(),
+                    headers: texts(headers),
+                    body: String::from_utf8(bytes.into()).map_err(not_text)?,
+                    caller: caller.clone(),
+                };
+                if let Some(answer) = forward(replicas, &record.holder, request).await.map_err(no_state)? {
                     return Ok(Some(answer));
                 }
             } else if replicas.state.claim(&session, &record).await.map_err(no_state)? {
@@ -141,7 +129,7 @@ impl Handler {
             self.repeat(id, renumbered(number, request.clone()), caller).await;
         }
         tracing::info!(target: "mcp_bindgen_proxy", "went on with a session of an instance that ended");
-        self.hold(replicas, id, record).await
+        self.sessions.hold(replicas, id, record).await.map_err(no_state)
     }
 
     /// Makes a request of the client again, whose answer it has had.
@@ -180,7 +168,9 @@ impl Awaited {
         let Some((id, _)) = &self.request else { return };
         let is_answer = match frame {
             // Other answers than a stream are whole.
-            Frame::Head(_, headers) => headers.map().get(header::CONTENT_TYPE).is_none_or(|kind| kind != EVENT_STREAM),
+            Frame::Head(_, headers) => {
+                header_map(headers).get(header::CONTENT_TYPE).is_none_or(|kind| kind != EVENT_STREAM)
+            }
             Frame::Part(text) => text.lines().filter_map(|line| line.strip_prefix("data: ")).any(|data| {
                 let message: Value = serde_json::from_str(data).unwrap_or_default();
                 message.get("id") == Some(id) && message.get("method").is_none()
@@ -233,20 +223,17 @@ async fn forward(
     holder: &str,
     request: Forwarded,
 ) -> Result<Option<Answer>, RedisStateError> {
-    let number = replicas.next.fetch_add(1, Ordering::Relaxed);
     let (sender, frames) = mpsc::channel(UNREAD);
-    lock(&replicas.awaited).insert(number, sender);
-    let about = about(&request.body);
+    lock(&replicas.awaited).insert(request.number, sender);
     let mut awaited = Awaited {
         replicas: replicas.clone(),
         holder: holder.to_owned(),
-        number,
+        number: request.number,
         frames,
         is_over: false,
-        request: about,
+        request: about(&request.body),
     };
-    let from = replicas.state.id().to_owned();
-    let message = Message::Request { from, number, request: Box::new(request) };
+    let message = Message::Request(Box::new(request));
     let sent = replicas.state.send(holder, &message).await;
     if let Err(error) = sent {
         // The message may have arrived all the same. Only a request has a caller that receives an error.
@@ -257,7 +244,7 @@ async fn forward(
         awaited.is_over = true;
     }
     let (status, head) = match awaited.next().await {
-        Ok(Some(Frame::Head(status, head))) => (status, head.map()),
+        Ok(Some(Frame::Head(status, head))) => (status, header_map(&head)),
         Err(()) if replicas.state.take_back(holder, &message).await? => return Ok(None),
         _ => (200, HeaderMap::from_iter([(header::CONTENT_TYPE, EVENT_STREAM)])),
     };
@@ -316,14 +303,12 @@ async fn beat(handler: &Handler, replicas: &Replicas) {
             tracing::warn!(target: "mcp_bindgen_proxy", "{error}");
         }
         if beat % BEATS == 0 {
-            for session in replicas.renew().await {
-                handler.sessions.end(&session);
-            }
+            handler.sessions.renew(replicas).await;
         }
         own.extend(std::mem::take(&mut *lock(&handler.proxy.changes)));
         let changes = async {
             for (server, kind) in &own {
-                replicas.state.count_change(&format!("{} {server}", kind.method()), &mut known).await?;
+                replicas.state.count_change(&format!("{} {server}", kind.method())).await?;
             }
             own.clear();
             replicas.state.changed_lists(&mut known).await
@@ -344,18 +329,17 @@ async fn receive(handler: &Arc<Handler>, replicas: &Arc<Replicas>) {
     let (mut tasks, mut working) = (JoinSet::new(), HashMap::<(String, u64), AbortHandle>::new());
     // The latest requests: none is handled twice, even if the store restarts and has an older state.
     let mut seen = LruCache::new(MOST_SEEN);
-    let mut inbox = replicas.state.inbox();
+    let mut waiting = None;
     loop {
-        let message = inbox.next().await;
+        let message = replicas.state.receive(&mut waiting).await;
         while tasks.try_join_next().is_some() {}
         match serde_json::from_str(&message) {
-            Ok(Message::Request { from, number, request }) => {
+            Ok(Message::Request(request)) => {
                 working.retain(|_, task| !task.is_finished());
-                let key = (from, number);
+                let key = (request.from.clone(), request.number);
                 if seen.put(key.clone(), ()).is_none() {
-                    let (own, handler, of) = (replicas.clone(), handler.clone(), key.clone());
-                    let task = tasks.spawn(async move { work(&handler, &own, &of, *request).await });
-                    working.insert(key, task);
+                    let (own, handler) = (replicas.clone(), handler.clone());
+                    working.insert(key, tasks.spawn(async move { work(&handler, &own, *request).await }));
                 }
             }
             Ok(Message::Cancel { from, number }) => {
@@ -376,13 +360,18 @@ async fn receive(handler: &Arc<Handler>, replicas: &Arc<Replicas>) {
     }
 }
 
-/// Answers a request that another instance has forwarded.
-async fn work(handler: &Handler, replicas: &Replicas, (from, number): &(String, u64), request: Forwarded) {
-    let number = *number;
-    let Ok(method) = Method::from_bytes(request.method.as_bytes()) else { return };
-    let (head, mut body) = handler.forwarded(&method, request).await.into_parts();
-    let send = async |frame| replicas.state.send(from, &Message::Answer { number, frame }).await;
-    if send(Some(Frame::Head(head.status.as_u16(), Headers::of(&head.headers)))).await.is_err() {
+/// Answers a request that another instance has let in and forwarded.
+async fn work(handler: &Handler, replicas: &Replicas, request: Forwarded) {
+    let Forwarded { from, number, method, headers, body, caller } = request;
+    let Ok(method) = method.parse::<Method>() else { return };
+    let answer = match handler.requests.take(None) {
+        Some(place) => handler.here(&method, &header_map(&headers), caller, payload(body), place).await,
+        None => Err(busy("requests")),
+    };
+    let (Ok(answer) | Err(answer)) = answer;
+    let (head, mut body) = answer.into_parts();
+    let send = async |frame| replicas.state.send(&from, &Message::Answer { number, frame }).await;
+    if send(Some(Frame::Head(head.status.as_u16(), texts(&head.headers)))).await.is_err() {
         return;
     }
     while let Some(Ok(frame)) = body.frame().await {

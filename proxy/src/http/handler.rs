@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{StreamExt, iter};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -19,18 +20,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::admission::share;
 use super::body::{
-    Answer, MOST_VALUES, Payload, busy, empty, events, failed, json_text, refused, text, until, values, with_header,
+    Answer, MOST_VALUES, Payload, busy, empty, events, failed, json, json_text, read, refused, text, until, values,
+    with_header,
 };
 use super::channel::{Data, Event};
-use super::headers::{self, Era, SessionId};
+use super::headers::{self, Era, Posted, SessionId};
 use super::options::HttpOptions;
-use super::pages::{self, HEALTH, METRICS, READINESS};
-use super::posted::Posted;
 use super::sessions::{Presence, Sessions};
 use super::streams::{NotTaken, Streams};
-use crate::context::{Visit, is_modern};
+use crate::context::{Share, Shares, Visit, is_modern};
 use crate::shared::Shared;
-use crate::shares::{Share, Shares};
 
 /// The limit on the JSON values of all pending requests, which use memory.
 const MOST_VALUES_AT_ONCE: usize = 4 * MOST_VALUES;
@@ -97,23 +96,23 @@ impl Handler {
 
     async fn let_in(&self, parts: &mut Parts, ends: Ends, body: Incoming) -> Result<Answer, Answer> {
         let is_get = parts.method == Method::GET;
-        match parts.uri.path() {
-            HEALTH if is_get => return Ok(text(StatusCode::OK, "ok\n")),
-            READINESS if is_get => {
-                let is_let_in = self.options.authenticate(parts).await.is_ok();
-                return Ok(pages::readiness(&self.proxy, self.closing.is_cancelled(), is_let_in));
-            }
-            _ if is_get => {
-                if let Some(metadata) = self.options.metadata(parts) {
-                    return Ok(metadata);
-                }
-            }
-            _ => {}
+        let path = parts.uri.path().to_owned();
+        if is_get && path == "/healthz" {
+            return Ok(text(StatusCode::OK, "ok\n"));
+        }
+        if is_get && path == "/readyz" {
+            let is_let_in = self.options.authenticate(parts).await.is_ok();
+            return Ok(self.readiness(is_let_in));
+        }
+        if is_get && let Some(metadata) = self.options.metadata(parts) {
+            return Ok(metadata);
         }
         let revocation = self.options.revocation(parts);
         let mut caller = self.options.authenticate(parts).await?;
-        if is_get && parts.uri.path() == METRICS {
-            return Ok(pages::metrics(self.proxy.metrics(self.sessions.count(), self.requests.count())));
+        if is_get && path == "/metrics" {
+            let metrics = self.proxy.metrics(self.sessions.count(), self.requests.count());
+            let format = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+            return Ok(with_header(text(StatusCode::OK, metrics), header::CONTENT_TYPE, format));
         }
         caller.address = ends.remote;
         let id = parts.headers.get(headers::SESSION);
@@ -123,6 +122,19 @@ impl Handler {
             Some(revocation) => until(answer, revocation),
             None => answer,
         })
+    }
+
+    /// Says whether the proxy takes requests: status 503 while it closes, and if no server can be reached. Names of servers
+    /// are for callers who are let in.
+    fn readiness(&self, is_let_in: bool) -> Answer {
+        let servers = self.proxy.servers();
+        let is_ready = !self.closing.is_cancelled() && servers.iter().any(|(_, state)| *state != "failed");
+        let mut page = Map::from_iter([("ready".to_owned(), is_ready.into())]);
+        if is_let_in {
+            let servers = servers.iter().map(|(name, state)| (name.to_string(), Value::from(*state)));
+            page.insert("servers".to_owned(), servers.collect::<Map<_, _>>().into());
+        }
+        json(if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &page)
     }
 
     async fn admitted(&self, parts: &Parts, caller: Caller, body: Incoming) -> Result<Answer, Answer> {
@@ -135,7 +147,7 @@ impl Handler {
             busy(if is_full { "requests" } else { "requests of this principal" })
         })?;
         #[cfg_attr(not(feature = "redis"), allow(unused_mut))]
-        let mut body = Payload::unread(body);
+        let mut body = body.boxed_unsync();
         #[cfg(feature = "redis")]
         if let Some(answer) = self.forward_unless_held(method, headers, &caller, &mut body).await? {
             return Ok(until(answer, async move {
@@ -172,13 +184,7 @@ impl Handler {
         }
     }
 
-    async fn post(
-        &self,
-        headers: &HeaderMap,
-        caller: Caller,
-        mut body: Payload,
-        place: Share,
-    ) -> Result<Answer, Answer> {
+    async fn post(&self, headers: &HeaderMap, caller: Caller, body: Payload, place: Share) -> Result<Answer, Answer> {
         if !accepts(headers, "application/json") || !accepts(headers, "text/event-stream") {
             let said = "Not Acceptable: `Accept` must include application/json and text/event-stream";
             return Err(text(StatusCode::NOT_ACCEPTABLE, said));
@@ -192,7 +198,7 @@ impl Handler {
             Some(id) => Some(self.sessions.present(&id, &caller).ok_or_else(no_session)?),
             None => None,
         };
-        let bytes = body.bytes(&self.options.limits).await?;
+        let bytes = read(body, &self.options.limits).await?;
         let values = values(&bytes);
         if values > MOST_VALUES {
             let said = format!("Content Too Large: a request has at most {MOST_VALUES} JSON values");
@@ -203,7 +209,7 @@ impl Handler {
         let visit = Visit::new(caller, (place, values));
         let value: Value = serde_json::from_slice(&bytes)
             .map_err(|_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON"))?;
-        drop((bytes, body));
+        drop(bytes);
         let posted = Posted::of(&value)
             .ok_or_else(|| refused(None, ErrorCode::INVALID_REQUEST, "the body is not a JSON-RPC message"))?;
         let era = Era::of(&value, posted.id(), headers)?;
@@ -278,7 +284,7 @@ impl Handler {
         };
         #[cfg(feature = "redis")]
         if let Some(replicas) = &self.sessions.replicas {
-            replicas.note(id, &message).await;
+            self.sessions.note(replicas, id, &message).await;
         }
         // No client keeps all others from asking.
         if here.streams.under_way() >= self.options.limits.requests.div_ceil(4) {

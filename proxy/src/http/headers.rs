@@ -1,16 +1,16 @@
-//! The headers that describe a request's body for intermediaries: streamable HTTP of 2026-07-28, sections "Protocol
-//! Version Header" and "Request Metadata Headers".
+//! The kinds of messages that clients post, and the headers that describe a message for intermediaries: streamable HTTP
+//! of 2026-07-28, sections "Protocol Version Header" and "Request Metadata Headers".
 
 use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hyper::HeaderMap;
-use rmcp::model::{ErrorCode, ProtocolVersion, RequestId};
+use rmcp::model::{ErrorCode, RequestId};
 use serde_json::{Map, Value};
 
 use super::body::{Answer, refused};
-use crate::context::{CAPABILITIES, VERSION as SAID, is_modern};
+use crate::context::{VERSION as SAID, complete, has_capabilities, is_known, is_modern};
 
 pub(super) const SESSION: &str = "mcp-session-id";
 pub(super) const LAST_EVENT: &str = "last-event-id";
@@ -38,10 +38,11 @@ impl Era {
     /// Fails with the response to a message whose header and body disagree, or that lacks a required header.
     pub(super) fn of(message: &Value, id: Option<RequestId>, headers: &HeaderMap) -> Result<Self, Answer> {
         let method = message.get("method").and_then(Value::as_str);
-        let meta = message.get("params").and_then(|params| params.get("_meta"));
-        let said = meta.and_then(|meta| meta.get(SAID)).and_then(Value::as_str);
+        let none = Map::new();
+        let meta = message.pointer("/params/_meta").and_then(Value::as_object).unwrap_or(&none);
+        let said = meta.get(SAID).and_then(Value::as_str);
         let header = one(headers, VERSION).map_err(|problem| mismatch(id.clone(), problem))?;
-        let asked = message.get("params").and_then(|params| params.get("protocolVersion")).and_then(Value::as_str);
+        let asked = message.pointer("/params/protocolVersion").and_then(Value::as_str);
         // A version in the form of 2026-07-28 makes this an unknown method of that version.
         if method == Some("initialize") && (asked.is_some() || !said.is_some_and(is_modern)) {
             return match header {
@@ -60,36 +61,33 @@ impl Era {
                 header => known(header, None),
             };
         }
-        let lacks_capabilities = meta.and_then(|meta| meta.get(CAPABILITIES)).is_none_or(|value| !value.is_object());
-        match (said, header) {
+        let is_alone = match (said, header) {
             (Some(_), None) => {
-                Err(mismatch(id, "the version is in `_meta`, but MCP-Protocol-Version is missing".to_owned()))
+                return Err(mismatch(id, "the version is in `_meta`, but MCP-Protocol-Version is missing"));
             }
             (Some(said), Some(header)) if said != header => {
-                Err(mismatch(id, "MCP-Protocol-Version differs from the version in `_meta`".to_owned()))
+                return Err(mismatch(id, "MCP-Protocol-Version differs from the version in `_meta`"));
             }
-            (Some(said), Some(_)) if is_modern(said) || !lacks_capabilities => {
-                if lacks_capabilities {
-                    return Err(incomplete(id, CAPABILITIES));
-                }
-                Ok(Self::Requests)
-            }
-            (None, header) if method == Some("server/discover") || header.is_some_and(is_modern) => {
-                Err(incomplete(id, SAID))
-            }
-            (_, header) => known(header, id),
+            // The answer to an unknown version in the form of 2026-07-28 has the known ones.
+            (Some(said), Some(_)) => is_modern(said) || has_capabilities(meta),
+            (None, header) => method == Some("server/discover") || header.is_some_and(is_modern),
+        };
+        if !is_alone {
+            return known(header, id);
         }
+        complete(meta).map_err(|error| refused(id, error.code, error.message))?;
+        Ok(Self::Requests)
     }
 }
 
 /// Accepts the header of a session. An unknown version is an error, because no session has one.
 fn known(header: Option<&str>, id: Option<RequestId>) -> Result<Era, Answer> {
-    let is_known =
-        header.is_none_or(|header| ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| known.as_str() == header));
-    if is_known {
-        return Ok(Era::Sessions);
+    match header {
+        Some(version) if !is_known(version) => {
+            Err(refused(id, ErrorCode::INVALID_REQUEST, "unsupported MCP-Protocol-Version"))
+        }
+        _ => Ok(Era::Sessions),
     }
-    Err(refused(id, ErrorCode::INVALID_REQUEST, "unsupported MCP-Protocol-Version"))
 }
 
 /// Returns the name of the tool that is called.
@@ -107,11 +105,12 @@ pub(super) fn agree(
     input_schema: Option<&Map<String, Value>>,
 ) -> Result<(), String> {
     let Some(method) = message.get("method").and_then(Value::as_str) else { return Ok(()) };
-    match one(headers, METHOD)? {
-        None => return Err("header Mcp-Method is missing".to_owned()),
-        Some(said) if said != method => return Err("Mcp-Method differs from the method in the body".to_owned()),
-        Some(_) => {}
-    }
+    let same = |header: &str, said: Option<String>, own: &str| match said {
+        None => Err(format!("header {header} is missing")),
+        Some(said) if said != own => Err(format!("{header} differs from the body")),
+        Some(_) => Ok(()),
+    };
+    same("Mcp-Method", one(headers, METHOD)?.map(str::to_owned), method)?;
     let params = message.get("params");
     let name = match method {
         "tools/call" | "prompts/get" => Some("name"),
@@ -120,11 +119,7 @@ pub(super) fn agree(
         _ => None,
     };
     if let Some(name) = name.and_then(|key| params?.get(key)?.as_str()) {
-        match decoded(headers, NAME)? {
-            None => return Err("header Mcp-Name is missing".to_owned()),
-            Some(said) if said != name => return Err("Mcp-Name differs from the name in the body".to_owned()),
-            Some(_) => {}
-        }
+        same("Mcp-Name", decoded(headers, NAME)?, name)?;
     }
     let arguments = params.and_then(|params| params.get("arguments"));
     let properties = input_schema.and_then(|schema| schema.get("properties"));
@@ -172,12 +167,54 @@ fn decoded(headers: &HeaderMap, name: &str) -> Result<Option<String>, String> {
     String::from_utf8(bytes).map(Some).map_err(|_| format!("header {name} is not text"))
 }
 
-pub(super) fn mismatch(id: Option<RequestId>, problem: String) -> Answer {
+pub(super) fn mismatch(id: Option<RequestId>, problem: impl Into<String>) -> Answer {
     refused(id, ErrorCode::HEADER_MISMATCH, problem)
 }
 
-fn incomplete(id: Option<RequestId>, key: &str) -> Answer {
-    refused(id, ErrorCode::INVALID_PARAMS, format!("`_meta` of the request lacks `{key}`"))
+/// The maximum length of an id or method.
+const LONGEST_NAME: usize = 512;
+
+/// The kind of a JSON-RPC message of a client.
+#[derive(Clone, Debug)]
+pub(super) enum Posted {
+    Request(RequestId),
+    Notification,
+    /// The response to a request of a server.
+    Response,
+}
+
+impl Posted {
+    /// Classifies a message, or returns `None` for other values.
+    pub(super) fn of(message: &Value) -> Option<Self> {
+        let fields = message.as_object()?;
+        if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+            return None;
+        }
+        let id = fields.get("id");
+        let known = id.and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
+        let Some(method) = fields.get("method") else {
+            let is_response = ["result", "error"].iter().filter(|key| fields.contains_key(**key)).count() == 1;
+            return (is_response && (known.is_some() || fields.contains_key("error"))).then_some(Self::Response);
+        };
+        let has_params = fields.get("params").is_none_or(Value::is_object);
+        let is_short = |text: &str| text.len() <= LONGEST_NAME;
+        if !has_params || !method.as_str().is_some_and(is_short) {
+            return None;
+        }
+        match (id, known) {
+            (None, _) => Some(Self::Notification),
+            (Some(_), Some(RequestId::String(id))) if !is_short(&id) => None,
+            (Some(_), known) => known.map(Self::Request),
+        }
+    }
+
+    /// Returns the id of a request.
+    pub(super) fn id(&self) -> Option<RequestId> {
+        match self {
+            Self::Request(id) => Some(id.clone()),
+            Self::Notification | Self::Response => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -187,6 +224,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::context::CAPABILITIES;
 
     fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -276,6 +314,32 @@ mod tests {
             &[(METHOD, "tools/call"), (NAME, "=?base64?Y2?=")],
         ] {
             assert!(agree(&headers(wrong), &call(json!({})), None).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn message_has_exactly_one_kind() {
+        let long = "x".repeat(LONGEST_NAME + 1);
+        for (message, is_request) in [
+            (json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }), Some(true)),
+            (json!({ "jsonrpc": "2.0", "id": "a", "method": "ping", "params": {} }), Some(true)),
+            (json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }), Some(false)),
+            (json!({ "jsonrpc": "2.0", "id": 1, "result": {} }), Some(false)),
+            (json!({ "jsonrpc": "2.0", "id": null, "error": {} }), Some(false)),
+            (json!({ "jsonrpc": "2.0", "id": 1, "result": {}, "error": {} }), None),
+            (json!({ "jsonrpc": "2.0", "id": 1 }), None),
+            (json!({ "jsonrpc": "1.0", "id": 1, "method": "ping" }), None),
+            (json!({ "jsonrpc": "2.0", "id": 1.5, "method": "ping" }), None),
+            (json!({ "jsonrpc": "2.0", "id": null, "method": "ping" }), None),
+            (json!({ "jsonrpc": "2.0", "id": 1, "method": 1 }), None),
+            (json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": [] }), None),
+            (json!({ "jsonrpc": "2.0", "id": long, "method": "ping" }), None),
+            (json!({ "jsonrpc": "2.0", "id": 1, "method": long }), None),
+            (json!([{ "jsonrpc": "2.0", "id": 1, "method": "ping" }]), None),
+            (json!(1), None),
+        ] {
+            let kind = Posted::of(&message).map(|posted| matches!(posted, Posted::Request(_)));
+            assert_eq!(kind, is_request, "{message}");
         }
     }
 }

@@ -1,20 +1,17 @@
 //! A proxy over streamable HTTP.
 //!
 //! ```text
-//! connections    accepts connections within its limits, and closes them gracefully
-//! handler        handles one request
+//! connections    accepts connections within its limits, and closes them gracefully, or if their client stopped reading
+//! handler        handles one request, also of operators: health, readiness and metrics
 //! admission      lets requests in, by host, origin and limits
 //! auth           authenticates callers by their tokens
-//! pages          health, readiness and metrics for operators
-//! headers        the protocol version of a request, and whether its headers agree with its body
-//! replicas       this instance among others
+//! headers        the kind and the protocol version of a message, and whether its headers agree with its body
+//! replicas       messages between instances
 //! forwarding     forwards requests of sessions that another instance holds, and answers those that others forward
-//! sessions       sessions of clients up to 2025-11-25
-//! posted         the kinds of messages that clients send
+//! sessions       sessions of clients up to 2025-11-25, and their records for other instances
 //! streams        streams to one client, which can be resumed
 //! channel        the events of one stream
 //! body           request and response bodies
-//! stall_timeout  closes connections whose client stopped reading
 //! ```
 
 // A refusal is an answer like any other: either way it is moved once, on its way out.
@@ -31,12 +28,9 @@ mod handler;
 mod headers;
 mod options;
 mod origin;
-mod pages;
-mod posted;
 #[cfg(feature = "redis")]
 mod replicas;
 mod sessions;
-mod stall_timeout;
 mod streams;
 
 #[cfg(feature = "jwt")]

@@ -23,7 +23,13 @@ use super::streams::Streams;
 use crate::context::Visit;
 use crate::lock::lock;
 use crate::random::random_id;
+#[cfg(feature = "redis")]
+use crate::redis::{RedisStateError, SessionRecord};
 use crate::shared::Shared;
+
+/// The time by which the record of a session outlives its idle timeout.
+#[cfg(feature = "redis")]
+const MARGIN: Duration = Duration::from_secs(60);
 
 /// All sessions of a server.
 #[derive(Clone)]
@@ -50,6 +56,9 @@ struct Session {
     ending: CancellationToken,
     /// The principal that began the session; no other may use it.
     principal: Option<String>,
+    /// The record for other instances, once this one holds the session.
+    #[cfg(feature = "redis")]
+    record: Option<SessionRecord>,
 }
 
 /// A client in the session, which does not end from idleness while this is held.
@@ -72,13 +81,13 @@ impl Sessions {
         closing: CancellationToken,
     ) -> Self {
         #[cfg(feature = "redis")]
-        let replicas = proxy.redis.clone().map(|state| Arc::new(Replicas::new(state, limits.idle)));
+        let replicas = proxy.redis.clone().map(|state| Arc::new(Replicas::new(state)));
         Self {
-            proxy,
             open: Arc::default(),
-            limits,
             #[cfg(feature = "redis")]
             replicas,
+            proxy,
+            limits,
             ending,
             closing,
         }
@@ -101,16 +110,22 @@ impl Sessions {
             present: Arc::new(watch::Sender::new(1)),
             used: Instant::now(),
             ending: self.ending.child_token(),
+            #[cfg(feature = "redis")]
+            record: None,
         };
         let _here = Presence { streams: streams.clone(), present: session.present.clone() };
         let most = self.limits.sessions_with(self.proxy.children_of_session());
         {
             let mut open = lock(&self.open);
-            let of_principal = caller.principal.as_deref();
-            let own = open.values().filter(|session| session.principal.as_deref() == of_principal).count();
-            let exceeds_own = of_principal.is_some() && own >= self.limits.sessions.div_ceil(4);
+            let is_own = |session: &Session| session.principal == caller.principal;
+            let own = open.values().filter(|session| is_own(session)).count();
+            let exceeds_own = caller.principal.is_some() && own >= self.limits.sessions.div_ceil(4);
             if exceeds_own || open.len() >= most {
-                let idle = longest_idle(&open, of_principal.filter(|_| exceeds_own)).ok_or_else(|| busy("sessions"))?;
+                // The session that was idle longest: of all sessions, or of the principal.
+                let idle = open.iter().filter(|(_, session)| *session.present.borrow() == 0);
+                let idle = idle.filter(|(_, session)| !exceeds_own || is_own(session));
+                let idle = idle.min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone());
+                let idle = idle.ok_or_else(|| busy("sessions"))?;
                 tracing::debug!(target: "mcp_bindgen_proxy", "session limit reached: closing the session that was idle longest");
                 // The session is removed at once, so that no other request finds it.
                 open.remove(&idle).inspect(|session| session.ending.cancel());
@@ -134,8 +149,10 @@ impl Sessions {
             session.ending.cancel();
             lock(&sessions.open).remove(&this);
             #[cfg(feature = "redis")]
-            if let Some(replicas) = sessions.replicas.filter(|_| !sessions.ending.is_cancelled()) {
-                replicas.ended(&this).await;
+            if let Some(replicas) = sessions.replicas.as_ref().filter(|_| !sessions.ending.is_cancelled())
+                && let Err(error) = sessions.put(replicas, &this, None, replicas.state.id()).await
+            {
+                tracing::debug!(target: "mcp_bindgen_proxy", "the record of an ended session stays for a while: {error}");
             }
         });
         let answer = async { streams.request(request, initialize, Visit::default()).await.ok()?.answer().await };
@@ -173,11 +190,72 @@ impl Sessions {
     }
 }
 
-/// Returns the unused session that has been idle longest: of all sessions, or of a principal.
-fn longest_idle(open: &HashMap<SessionId, Session>, of: Option<&str>) -> Option<SessionId> {
-    let is_of = |session: &Session| of.is_none_or(|principal| session.principal.as_deref() == Some(principal));
-    let idle = open.iter().filter(|(_, session)| *session.present.borrow() == 0 && is_of(session));
-    idle.min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone())
+#[cfg(feature = "redis")]
+impl Sessions {
+    /// Writes the record of a session, or removes it; `false` if another instance than `holder` holds the session.
+    async fn put(
+        &self,
+        replicas: &Replicas,
+        session: &SessionId,
+        record: Option<&SessionRecord>,
+        holder: &str,
+    ) -> Result<bool, RedisStateError> {
+        replicas.state.put_session(session, record, holder, self.limits.idle + MARGIN).await
+    }
+
+    /// Records that this instance holds a session, in place of an earlier holder. Without that it ends.
+    pub(super) async fn hold(
+        &self,
+        replicas: &Replicas,
+        id: &SessionId,
+        mut record: SessionRecord,
+    ) -> Result<(), RedisStateError> {
+        let before = std::mem::replace(&mut record.holder, replicas.state.id().to_owned());
+        let held = match self.put(replicas, id, Some(&record), &before).await {
+            Ok(false) => Err(RedisStateError::new("another instance holds the session")),
+            written => written.map(drop),
+        };
+        match lock(&self.open).get_mut(id) {
+            Some(session) if held.is_ok() => session.record = Some(record),
+            _ => {}
+        }
+        held.inspect_err(|_| self.end(id))
+    }
+
+    /// Notes a request whose effect lasts, for an instance that goes on with the session.
+    pub(super) async fn note(&self, replicas: &Replicas, id: &SessionId, request: &Value) {
+        let uri = request.pointer("/params/uri").and_then(Value::as_str);
+        let (about, request) = match (request.get("method").and_then(Value::as_str), uri) {
+            (Some("logging/setLevel"), _) => ("level", Some(request)),
+            (Some("resources/subscribe"), Some(uri)) => (uri, Some(request)),
+            (Some("resources/unsubscribe"), Some(uri)) => (uri, None),
+            _ => return,
+        };
+        let record = {
+            let mut open = lock(&self.open);
+            let Some(record) = open.get_mut(id).and_then(|session| session.record.as_mut()) else { return };
+            record.lasting.retain(|(known, _)| known != about);
+            record.lasting.extend(request.map(|request| (about.to_owned(), request.clone())));
+            record.clone()
+        };
+        if let Err(error) = self.put(replicas, id, Some(&record), replicas.state.id()).await {
+            tracing::warn!(target: "mcp_bindgen_proxy", "a subscription is not kept for other instances: {error}");
+        }
+    }
+
+    /// Keeps the records of the sessions that are held here, and ends the sessions that another instance holds now, which
+    /// took this one for dead.
+    pub(super) async fn renew(&self, replicas: &Replicas) {
+        let record = |(id, session): (&SessionId, &Session)| Some((id.clone(), session.record.clone()?));
+        let records: Vec<_> = lock(&self.open).iter().filter_map(record).collect();
+        for (id, record) in records {
+            match self.put(replicas, &id, Some(&record), replicas.state.id()).await {
+                Ok(true) => {}
+                Ok(false) => self.end(&id),
+                Err(_) => break,
+            }
+        }
+    }
 }
 
 /// Waits until the session has been unused for this time.

@@ -1,20 +1,36 @@
-//! Access tokens of an authorization server, as JWTs (RFC 9068).
+//! Access tokens of an authorization server, as JWTs (RFC 9068), and the keys of the server (RFC 8414, RFC 7517).
 
-use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hyper::Uri;
+use mcp_bindgen_runtime::__private::fetch_json;
 use mcp_bindgen_runtime::Caller;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384,
+    RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256, RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512,
+    RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm,
+};
 use serde_json::Value;
 
 use super::NotAuthenticated;
-use super::issuer::{Issuer, is_safe};
 use crate::ServeError;
+use crate::http::origin::Host;
+use crate::lock::lock;
 
 /// Clocks differ by at most this, in seconds.
 const LEEWAY: f64 = 60.0;
-const LONGEST: usize = 16 * 1024;
+const LONGEST_TOKEN: usize = 16 * 1024;
+const LONGEST_DOCUMENT: usize = 256 * 1024;
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Keys are fetched again after this time.
+const FRESH: Duration = Duration::from_secs(600);
+/// A token with an unknown key has the keys fetched again, but not more often.
+const PAUSE: Duration = Duration::from_secs(10);
+/// Keys that cannot be fetched again are used for so long.
+const LONGEST_USE: Duration = Duration::from_secs(24 * 3600);
 
 /// Accepts access tokens of an authorization server: JWTs that its keys signed, for one audience. The proxy is then an
 /// OAuth resource server, with metadata at `/.well-known/oauth-protected-resource` (RFC 9728).
@@ -72,8 +88,7 @@ impl JwtAuth {
         let text = |key: &str| claims.get(key).and_then(Value::as_str).map(str::to_owned);
         let name = text("sub").or_else(|| text("client_id")).ok_or(NotAuthenticated::Invalid)?;
         let scopes = [words(&claims, "scope"), words(&claims, "scp")].concat();
-        let missing = |scope: &&String| !scopes.contains(scope);
-        if self.scopes.iter().any(|scope| missing(&scope)) {
+        if !self.scopes.iter().all(|scope| scopes.contains(scope)) {
             return Err(NotAuthenticated::MissingScopes(self.scopes.clone()));
         }
         let groups = [words(&claims, "groups"), words(&claims, "roles")].concat();
@@ -84,7 +99,7 @@ impl JwtAuth {
 
     async fn claims(&self, token: &[u8]) -> Result<Value, NotAuthenticated> {
         let invalid = || NotAuthenticated::Invalid;
-        let token = std::str::from_utf8(token).ok().filter(|token| token.len() <= LONGEST).ok_or_else(invalid)?;
+        let token = std::str::from_utf8(token).ok().filter(|token| token.len() <= LONGEST_TOKEN).ok_or_else(invalid)?;
         let (message, signature) = token.rsplit_once('.').ok_or_else(invalid)?;
         let (header, claims) = message.split_once('.').ok_or_else(invalid)?;
         let bytes = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| invalid());
@@ -99,12 +114,8 @@ impl JwtAuth {
             return Err(invalid());
         }
         let (key, signature) = (text(&header, "kid"), bytes(signature)?);
-        let verified = self.issuer.verify((key.as_deref(), &algorithm), message.as_bytes(), &signature);
-        match verified.await {
-            Ok(true) => Ok(claims),
-            Ok(false) => Err(invalid()),
-            Err(()) => Err(NotAuthenticated::Unavailable),
-        }
+        self.issuer.verify((key.as_deref(), &algorithm), message.as_bytes(), &signature).await?;
+        Ok(claims)
     }
 
     /// Returns `true` if the claims are of the issuer, for the audience, and neither too old nor too new.
@@ -129,5 +140,225 @@ fn words(claims: &Value, key: &str) -> Vec<String> {
         Some(Value::String(text)) => text.split_whitespace().map(str::to_owned).collect(),
         Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         _ => Vec::new(),
+    }
+}
+
+/// The keys of an issuer, which are fetched when they are needed.
+#[derive(Debug)]
+struct Issuer {
+    url: String,
+    state: Mutex<State>,
+    /// Locked while the keys are fetched.
+    fetching: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    keys: Arc<[Key]>,
+    fetched: Option<Instant>,
+    tried: Option<Instant>,
+}
+
+/// A public key for signatures.
+#[derive(Debug)]
+struct Key {
+    id: Option<String>,
+    /// The only algorithm that it is for, if it names one.
+    algorithm: Option<String>,
+    material: Material,
+}
+
+#[derive(Debug)]
+enum Material {
+    Rsa(RsaPublicKeyComponents<Vec<u8>>),
+    /// A point of a curve, with the names of its only algorithm.
+    Curve(&'static [&'static str], UnparsedPublicKey<Vec<u8>>),
+}
+
+impl Issuer {
+    fn new(url: String) -> Self {
+        Self { url, state: Mutex::default(), fetching: tokio::sync::Mutex::default() }
+    }
+
+    /// Verifies a signature with one of the keys. Only a signature with an unknown key waits until the keys are fetched.
+    async fn verify(
+        self: &Arc<Self>,
+        (key, algorithm): (Option<&str>, &str),
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), NotAuthenticated> {
+        let fits = |own: &&Key| own.fits(key, algorithm);
+        let mut keys = lock(&self.state).keys.clone();
+        if !keys.iter().any(|own| fits(&own)) {
+            self.fetch_again().await;
+            keys = lock(&self.state).keys.clone();
+        } else if lock(&self.state).is_due() {
+            let own = self.clone();
+            tokio::spawn(async move { own.fetch_again().await });
+        }
+        if has_passed(lock(&self.state).fetched, LONGEST_USE) {
+            return Err(NotAuthenticated::Unavailable);
+        }
+        let is_verified = keys.iter().filter(fits).any(|own| own.verifies(algorithm, message, signature));
+        is_verified.then_some(()).ok_or(NotAuthenticated::Invalid)
+    }
+
+    /// Fetches the keys, unless that happened a moment ago.
+    async fn fetch_again(&self) {
+        let _alone = self.fetching.lock().await;
+        if !has_passed(lock(&self.state).tried, PAUSE) {
+            return;
+        }
+        lock(&self.state).tried = Some(Instant::now());
+        match fetch(&self.url).await {
+            Ok(keys) => {
+                let mut state = lock(&self.state);
+                (state.keys, state.fetched) = (keys, Some(Instant::now()));
+            }
+            Err(error) => {
+                tracing::warn!(target: "mcp_bindgen_proxy", "failed to fetch the keys of {}: {error}", self.url);
+            }
+        }
+    }
+}
+
+impl State {
+    fn is_due(&self) -> bool {
+        has_passed(self.fetched, FRESH) && has_passed(self.tried, PAUSE)
+    }
+}
+
+fn has_passed(since: Option<Instant>, time: Duration) -> bool {
+    since.is_none_or(|since| since.elapsed() >= time)
+}
+
+impl Key {
+    /// Reads a key of a set; `None` for keys that are not for signatures or of an unknown type.
+    fn read(key: &Value) -> Option<Self> {
+        let text = |name: &str| key.get(name).and_then(Value::as_str);
+        let bytes = |name: &str| URL_SAFE_NO_PAD.decode(text(name)?.trim_end_matches('=')).ok();
+        if text("use").is_some_and(|purpose| purpose != "sig") {
+            return None;
+        }
+        let point = || Some([vec![4], bytes("x")?, bytes("y")?].concat());
+        let material = match (text("kty")?, text("crv")) {
+            ("RSA", _) => Material::Rsa(RsaPublicKeyComponents { n: bytes("n")?, e: bytes("e")? }),
+            ("EC", Some("P-256")) => curve(&["ES256"], &ECDSA_P256_SHA256_FIXED, point()?),
+            ("EC", Some("P-384")) => curve(&["ES384"], &ECDSA_P384_SHA384_FIXED, point()?),
+            ("OKP", Some("Ed25519")) => curve(&["EdDSA", "Ed25519"], &ED25519, bytes("x")?),
+            _ => return None,
+        };
+        Some(Self { id: text("kid").map(str::to_owned), algorithm: text("alg").map(str::to_owned), material })
+    }
+
+    fn fits(&self, id: Option<&str>, algorithm: &str) -> bool {
+        (id.is_none() || self.id.as_deref() == id) && self.algorithm.as_deref().is_none_or(|own| own == algorithm)
+    }
+
+    fn verifies(&self, algorithm: &str, message: &[u8], signature: &[u8]) -> bool {
+        match &self.material {
+            Material::Rsa(key) => {
+                rsa(algorithm).is_some_and(|parameters| key.verify(parameters, message, signature).is_ok())
+            }
+            Material::Curve(names, key) => names.contains(&algorithm) && key.verify(message, signature).is_ok(),
+        }
+    }
+}
+
+fn curve(names: &'static [&'static str], by: &'static dyn VerificationAlgorithm, point: Vec<u8>) -> Material {
+    Material::Curve(names, UnparsedPublicKey::new(by, point))
+}
+
+fn rsa(algorithm: &str) -> Option<&'static RsaParameters> {
+    Some(match algorithm {
+        "RS256" => &RSA_PKCS1_2048_8192_SHA256,
+        "RS384" => &RSA_PKCS1_2048_8192_SHA384,
+        "RS512" => &RSA_PKCS1_2048_8192_SHA512,
+        "PS256" => &RSA_PSS_2048_8192_SHA256,
+        "PS384" => &RSA_PSS_2048_8192_SHA384,
+        "PS512" => &RSA_PSS_2048_8192_SHA512,
+        _ => return None,
+    })
+}
+
+/// Fetches the keys that the metadata of an issuer names.
+async fn fetch(issuer: &str) -> Result<Arc<[Key]>, String> {
+    let mut reason = String::new();
+    for place in places(issuer) {
+        let metadata = match fetch_json(&place, LONGEST_DOCUMENT, PATIENCE).await {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                reason = format!("{place}: {error}");
+                continue;
+            }
+        };
+        if metadata.get("issuer").and_then(Value::as_str) != Some(issuer) {
+            return Err(format!("{place} is the metadata of another issuer"));
+        }
+        let keys = metadata.get("jwks_uri").and_then(Value::as_str);
+        let keys = keys.ok_or_else(|| format!("{place} has no `jwks_uri`"))?;
+        if !is_safe(keys) {
+            return Err(format!("{keys} does not use https"));
+        }
+        let set = fetch_json(keys, LONGEST_DOCUMENT, PATIENCE).await.map_err(|error| format!("{keys}: {error}"))?;
+        let set = set.get("keys").and_then(Value::as_array).ok_or_else(|| format!("{keys} has no `keys`"))?;
+        return Ok(set.iter().filter_map(Key::read).collect());
+    }
+    Err(reason)
+}
+
+/// Returns the places of the metadata: RFC 8414 puts it before the path, OpenID Connect after it.
+fn places(issuer: &str) -> Vec<String> {
+    let issuer = issuer.trim_end_matches('/');
+    let path = issuer.parse::<Uri>().map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default();
+    let origin = issuer.strip_suffix(&path).unwrap_or(issuer);
+    let mut places = vec![
+        format!("{origin}/.well-known/oauth-authorization-server{path}"),
+        format!("{issuer}/.well-known/openid-configuration"),
+    ];
+    if !path.is_empty() {
+        places.push(format!("{origin}/.well-known/openid-configuration{path}"));
+    }
+    places
+}
+
+/// Returns `true` for https, and for plain HTTP on this machine.
+fn is_safe(url: &str) -> bool {
+    let Ok(url) = url.parse::<Uri>() else { return false };
+    let is_local =
+        || url.authority().and_then(|host| Host::parse(host.as_str())).is_some_and(|host| host.is_loopback());
+    url.scheme_str() == Some("https") || url.scheme_str() == Some("http") && is_local()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_urls_follow_both_standards() {
+        assert_eq!(
+            places("https://a.example/realms/x"),
+            [
+                "https://a.example/.well-known/oauth-authorization-server/realms/x",
+                "https://a.example/realms/x/.well-known/openid-configuration",
+                "https://a.example/.well-known/openid-configuration/realms/x",
+            ]
+        );
+        assert_eq!(places("https://a.example").len(), 2);
+    }
+
+    #[test]
+    fn plain_http_is_accepted_only_on_loopback() {
+        for (url, expected) in [
+            ("https://a.example", true),
+            ("http://127.0.0.1:80/x", true),
+            ("http://localhost", true),
+            ("http://[::1]:9", true),
+            ("http://a.example", false),
+            ("http://localhost.example", false),
+            ("http://127.0.0.1@a.example", false),
+        ] {
+            assert_eq!(is_safe(url), expected, "{url}");
+        }
     }
 }

@@ -1,30 +1,76 @@
-//! Which server has a resource.
+//! The server of a resource: which lists have it, and which results and tools name it.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
 
+use lru::LruCache;
+use mcp_bindgen_runtime::{Caller, Content, ToolResult};
 use serde_json::Value;
 
-use super::attached::identity;
-use super::list_changes::Kind;
+use super::lock::lock;
 
-/// Merges lists and keeps the first of equal items, in the order of servers. Calls `on_twice` for each duplicate.
+/// The number of remembered URIs for each server, each with the caller whose result named it.
+const MOST: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
+
+/// The URIs in the results of a server, the latest ones, whether or not the server lists them.
+pub(super) struct Linked(Mutex<LruCache<(String, String), ()>>);
+
+impl Default for Linked {
+    fn default() -> Self {
+        // `LruCache::new` takes the memory of all of them at once.
+        let mut latest = LruCache::unbounded();
+        latest.resize(MOST);
+        Self(Mutex::new(latest))
+    }
+}
+
+impl Linked {
+    /// Remembers the URIs of a caller's result.
+    pub(super) fn note(&self, caller: &Caller, result: &ToolResult) {
+        let uris = result.content.iter().filter_map(|content| match content {
+            Content::ResourceLink { uri, .. } => Some(uri.as_str()),
+            Content::Resource { resource, .. } => resource.get("uri")?.as_str(),
+            _ => None,
+        });
+        let mut linked = lock(&self.0);
+        for uri in uris {
+            linked.put((caller.key(), uri.to_owned()), ());
+        }
+    }
+
+    pub(super) fn has(&self, caller: &Caller, uri: &str) -> bool {
+        lock(&self.0).get(&(caller.key(), uri.to_owned())).is_some()
+    }
+}
+
+/// Returns `true` if one of the tools has this resource as its user interface (MCP Apps).
+pub(super) fn is_shown_by(tools: &[Value], uri: &str) -> bool {
+    tools.iter().filter_map(|tool| tool.get("_meta")).any(|meta| {
+        let shown = meta.pointer("/ui/resourceUri").or_else(|| meta.get("ui/resourceUri"));
+        shown.and_then(Value::as_str) == Some(uri)
+    })
+}
+
+/// Merges lists, and keeps the first of items with the same `key`, in the order of servers. Calls `on_twice` for each item
+/// of another server.
 pub(super) fn merged<'a>(
     lists: impl Iterator<Item = (&'a str, &'a [Value])>,
-    kind: Kind,
+    key: &str,
     on_twice: impl Fn(&str, &str, &str),
 ) -> Vec<Value> {
-    let key = identity(kind);
-    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut seen = HashMap::new();
     let mut all = Vec::new();
     for (server, item) in lists.flat_map(|(server, list)| list.iter().map(move |item| (server, item))) {
         let Some(uri) = item.get(key).and_then(Value::as_str) else { continue };
-        match seen.get(uri) {
-            None => {
-                seen.insert(uri, server);
-                all.push(item.clone());
+        match seen.insert(uri, server) {
+            None => all.push(item.clone()),
+            Some(first) => {
+                seen.insert(uri, first);
+                if first != server {
+                    on_twice(first, server, uri);
+                }
             }
-            Some(first) if *first == server => {}
-            Some(first) => on_twice(first, server, uri),
         }
     }
     all
@@ -67,9 +113,7 @@ fn literals_of(template: &str, uri: &str) -> Option<usize> {
                 literal += between.len();
                 rest = next;
             }
-            None => {
-                return left.ends_with(after).then_some(literal + after.len());
-            }
+            None => return left.ends_with(after).then_some(literal + after.len()),
         }
     }
 }

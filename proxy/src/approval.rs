@@ -1,9 +1,14 @@
-//! The signed state that a client keeps for the proxy (`requestState`) while a person is asked.
+//! Approvals without a session: the signed state that a client keeps for the proxy (`requestState`) while a person is
+//! asked, and which approvals were used.
 
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_util::future::{BoxFuture, ready};
 use mcp_bindgen_model::{canonical_json, sha256};
 use mcp_bindgen_runtime::middleware::ApprovalRequest;
 use ring::hmac;
@@ -12,10 +17,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::error::ProxyFault;
+use crate::lock::lock;
 use crate::random::random_id;
 
 /// How long a person may think about it.
-pub(super) const LIFETIME: Duration = Duration::from_secs(15 * 60);
+const LIFETIME: Duration = Duration::from_secs(15 * 60);
 const KEY_BYTES: usize = 32;
 /// The prefix that distinguishes this state from those of servers.
 const OURS: &str = "mcp-bindgen.1.";
@@ -49,9 +55,8 @@ impl Signer {
     pub(crate) fn new(keys: Vec<Result<hmac::Key, ProxyFault>>) -> Result<Self, ProxyFault> {
         let mut keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
         if keys.is_empty() {
-            keys.push(
-                hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new()).map_err(|_| ProxyFault::NoRandomness)?,
-            );
+            let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
+            keys.push(key.map_err(|_| ProxyFault::NoRandomness)?);
         }
         Ok(Self { keys })
     }
@@ -134,6 +139,61 @@ fn digest((server, tool): (&str, &str), arguments: &Map<String, Value>, principa
     URL_SAFE_NO_PAD.encode(sha256(call.as_bytes()))
 }
 
+/// Records which approvals were used, so that each counts once. Instances of a proxy with the same clients share a
+/// store, such as a database table with a unique key.
+///
+/// ```
+/// use std::time::SystemTime;
+/// use mcp_bindgen_proxy::{ApprovalStore, MemoryApprovalStore};
+///
+/// # async fn run() -> Result<(), mcp_bindgen_proxy::ApprovalStoreError> {
+/// let store = MemoryApprovalStore::default();
+/// let expires = SystemTime::now() + std::time::Duration::from_secs(60);
+/// assert!(store.spend("7f3a", expires).await?);
+/// assert!(!store.spend("7f3a", expires).await?);
+/// # Ok(())
+/// # }
+/// ```
+pub trait ApprovalStore: fmt::Debug + Send + Sync {
+    /// Marks an approval as used. Returns `true` if it was unused; of two concurrent callers, only one receives `true`.
+    /// The store may forget it after it has expired.
+    ///
+    /// # Errors
+    /// Fails if the store is unavailable; the call is then denied.
+    fn spend<'a>(&'a self, approval: &'a str, expires: SystemTime) -> BoxFuture<'a, Result<bool, ApprovalStoreError>>;
+}
+
+/// The error of an approval store.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ApprovalStoreError {
+    message: String,
+}
+
+impl ApprovalStoreError {
+    /// Creates an error with a reason, for the proxy's log. Clients do not see it.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into() }
+    }
+}
+
+/// An approval store in memory, for a single instance.
+#[derive(Debug, Default)]
+pub struct MemoryApprovalStore {
+    /// The times at which used approvals expire.
+    spent: Mutex<HashMap<String, SystemTime>>,
+}
+
+impl ApprovalStore for MemoryApprovalStore {
+    fn spend<'a>(&'a self, approval: &'a str, expires: SystemTime) -> BoxFuture<'a, Result<bool, ApprovalStoreError>> {
+        let (mut spent, now) = (lock(&self.spent), SystemTime::now());
+        // Clocks may be set back, so those that have expired are kept for a while.
+        spent.retain(|_, expires| now.duration_since(*expires).unwrap_or_default() < LIFETIME);
+        let is_first = spent.insert(approval.to_owned(), expires).is_none();
+        Box::pin(ready(Ok(is_first && expires > now)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,5 +239,31 @@ mod tests {
         ] {
             assert_ne!(one, other);
         }
+    }
+
+    #[tokio::test]
+    async fn only_expired_approvals_are_removed() {
+        let store = MemoryApprovalStore::default();
+        let now = SystemTime::now();
+        let (past, later) = (now - 2 * LIFETIME, now + Duration::from_secs(600));
+        assert_eq!(store.spend("kept", later).await, Ok(true));
+        for number in 0..10_000 {
+            assert_eq!(store.spend(&format!("of before {number}"), past).await, Ok(false));
+        }
+        assert_eq!(store.spend("kept", later).await, Ok(false));
+        let spent = lock(&store.spent);
+        assert!(spent.len() <= 2, "{} are remembered", spent.len());
+    }
+
+    #[tokio::test]
+    async fn approval_is_not_used_again_when_it_expires() {
+        let store = MemoryApprovalStore::default();
+        let expires = SystemTime::now() + Duration::from_secs(2);
+        assert_eq!(store.spend("used", expires).await, Ok(true));
+        while SystemTime::now() < expires {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(store.spend("used", expires).await, Ok(false));
+        assert_eq!(store.spend("unused", expires).await, Ok(false), "it has expired");
     }
 }

@@ -1,16 +1,128 @@
-//! A log of calls, each line chained to the one before.
+//! Records calls: in metrics in the text format of Prometheus, and in a log whose lines are chained.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
-use mcp_bindgen_model::{canonical_json, hex_digest, utc_timestamp};
-use serde_json::{Map, Value};
+use mcp_bindgen_model::{canonical_json, digest, hex_digest, utc_timestamp};
+use mcp_bindgen_runtime::events::CallOutcome;
+use mcp_bindgen_runtime::{CallError, ToolCall, ToolResult};
+use prometheus::core::Collector;
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, TextEncoder};
+use serde_json::{Map, Value, json};
 
 use crate::lock::lock;
+
+/// Upper bounds of durations, in seconds.
+const BUCKETS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
+
+/// The names of the gauges, with their descriptions.
+const GAUGES: [(&str, &str); 4] = [
+    ("mcp_proxy_sessions", "Open sessions of clients"),
+    ("mcp_proxy_children", "Connected child processes"),
+    ("mcp_proxy_requests", "Open requests"),
+    ("mcp_proxy_approvals", "Approvals that wait for an answer"),
+];
+
+/// The metrics and the log of a proxy.
+#[derive(Default)]
+pub(crate) struct Records {
+    pub(crate) metrics: Metrics,
+    pub(crate) log: Option<CallLog>,
+}
+
+impl Records {
+    /// Begins the record of a call, which is written when it ends or is dropped.
+    ///
+    /// # Errors
+    /// Fails if the log cannot be written: then no call is made.
+    pub(crate) fn begin(&self, call: &ToolCall) -> Result<Record<'_>, CallError> {
+        let (server, tool) = (call.server.to_string(), call.tool.to_string());
+        let mut line = None;
+        if let Some(log) = &self.log {
+            log.check().map_err(|error| {
+                tracing::error!("calls are denied, because the log of calls cannot be written: {error}");
+                CallError::denied(&*call.server, &*call.tool, "the log of calls cannot be written")
+            })?;
+            let caller = call.caller().map(|caller| {
+                json!({
+                    "principal": caller.principal, "session": caller.session, "client": caller.client,
+                    "address": caller.address,
+                })
+            });
+            let arguments = digest(&Value::Object(call.arguments.clone()));
+            line = Some(json!({ "caller": caller, "server": server, "tool": tool, "arguments": arguments }));
+        }
+        Ok(Record { records: self, server, tool, line, begun: Instant::now(), outcome: CallOutcome::Dropped })
+    }
+}
+
+/// The record of one call, which is written on drop.
+pub(crate) struct Record<'a> {
+    records: &'a Records,
+    server: String,
+    tool: String,
+    line: Option<Value>,
+    begun: Instant,
+    outcome: CallOutcome,
+}
+
+impl Record<'_> {
+    pub(crate) fn end(mut self, outcome: &Result<ToolResult, CallError>) {
+        self.outcome = CallOutcome::of(outcome);
+    }
+}
+
+impl Drop for Record<'_> {
+    fn drop(&mut self) {
+        let (outcome, duration) = (self.outcome.as_str(), self.begun.elapsed());
+        self.records.metrics.call_ended(&self.server, &self.tool, outcome, duration);
+        if let (Some(log), Some(Value::Object(mut line))) = (&self.records.log, self.line.take()) {
+            line.insert("outcome".to_owned(), outcome.into());
+            let milliseconds = (duration.as_secs_f64() * 1e6).round() / 1e3;
+            line.insert("duration_ms".to_owned(), milliseconds.into());
+            log.write(SystemTime::now(), line);
+        }
+    }
+}
+/// The metrics of calls: their counts and durations. `None` means that the library rejected a name, which a test
+/// excludes.
+pub(crate) struct Metrics(Option<(IntCounterVec, HistogramVec)>);
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let calls = Opts::new("mcp_proxy_calls_total", "Calls of tools by server, tool and outcome");
+        let calls = IntCounterVec::new(calls, &["server", "tool", "outcome"]);
+        let durations = HistogramOpts::new("mcp_proxy_call_duration_seconds", "Duration of calls of tools by server");
+        let durations = HistogramVec::new(durations.buckets(BUCKETS.to_vec()), &["server"]);
+        Self(calls.ok().zip(durations.ok()))
+    }
+}
+
+impl Metrics {
+    fn call_ended(&self, server: &str, tool: &str, outcome: &str, duration: Duration) {
+        if let Some((calls, durations)) = &self.0 {
+            calls.with_label_values(&[server, tool, outcome]).inc();
+            durations.with_label_values(&[server]).observe(duration.as_secs_f64());
+        }
+    }
+
+    /// Returns all metrics as text, with the current counts in the order of [`GAUGES`].
+    pub(crate) fn text(&self, counts: [usize; GAUGES.len()]) -> String {
+        let families = self.0.as_ref().map(|(calls, durations)| [calls.collect(), durations.collect()].concat());
+        let mut families = families.unwrap_or_default();
+        // A metric without calls has no line.
+        families.retain(|family| !family.get_metric().is_empty());
+        let calls = TextEncoder::new().encode_to_string(&families).unwrap_or_default();
+        let gauges = GAUGES.iter().zip(counts);
+        let gauges =
+            gauges.map(|((name, help), count)| format!("# HELP {name} {help}\n# TYPE {name} gauge\n{name} {count}\n"));
+        gauges.fold(calls, |text, gauge| text + &gauge)
+    }
+}
 
 /// More than this is not kept in memory while the file cannot be written.
 const LONGEST_PENDING: usize = 1024 * 1024;
@@ -70,15 +182,10 @@ impl CallLog {
         }
         let last = text.get(..whole).unwrap_or_default().strip_suffix(b"\n");
         let last = last.and_then(|lines| lines.rsplit(|byte| *byte == b'\n').next());
-        let previous = match last {
-            Some(line) => {
-                let hash = serde_json::from_slice(line)
-                    .ok()
-                    .and_then(|line: Value| Some(line.get("hash")?.as_str()?.to_owned()));
-                hash.ok_or_else(|| CallLogError::new(&path, None, "the last line is not one of a log of calls"))?
-            }
-            None => String::new(),
-        };
+        let hash = |line| Some(serde_json::from_slice::<Value>(line).ok()?.get("hash")?.as_str()?.to_owned());
+        let previous = last.map_or(Some(String::new()), hash);
+        let previous =
+            previous.ok_or_else(|| CallLogError::new(&path, None, "the last line is not one of a log of calls"))?;
         Ok(Self(Arc::new(Mutex::new(Open { path, file, previous, pending: Vec::new() }))))
     }
 
@@ -90,12 +197,11 @@ impl CallLog {
         let path = path.as_ref();
         let file = File::open(path).map_err(|error| CallLogError::new(path, None, error.to_string()))?;
         let mut reader = BufReader::new(file);
-        let (mut number, mut previous, mut text) = (0, String::new(), String::new());
+        let (mut number, mut previous) = (0, String::new());
         loop {
-            text.clear();
+            let mut text = String::new();
             let wrong = |message: &str| CallLogError::new(path, Some(number + 1), message);
-            let read = reader.read_line(&mut text).map_err(|error| wrong(&error.to_string()))?;
-            if read == 0 {
+            if reader.read_line(&mut text).map_err(|error| wrong(&error.to_string()))? == 0 {
                 return Ok(number);
             }
             let line = text.strip_suffix('\n').ok_or_else(|| wrong("the line is incomplete"))?;
@@ -184,9 +290,6 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use std::fs;
-    use std::time::SystemTime;
-
-    use serde_json::json;
 
     use super::*;
 
@@ -229,5 +332,22 @@ mod tests {
         assert!(CallLog::open(&path).unwrap_err().to_string().contains("another process"));
         drop(log);
         assert!(CallLog::open(&path).is_ok());
+    }
+
+    #[test]
+    fn metrics_text_contains_calls_and_counts() {
+        let metrics = Metrics::default();
+        metrics.call_ended("git", "diff", "success", Duration::from_millis(3));
+        let text = metrics.text([2, 0, 0, 0]);
+        for line in [
+            "# TYPE mcp_proxy_calls_total counter",
+            "mcp_proxy_calls_total{outcome=\"success\",server=\"git\",tool=\"diff\"} 1",
+            "mcp_proxy_call_duration_seconds_bucket{server=\"git\",le=\"0.0025\"} 0",
+            "mcp_proxy_call_duration_seconds_count{server=\"git\"} 1",
+            "mcp_proxy_sessions 2",
+            "mcp_proxy_children 0",
+        ] {
+            assert!(text.lines().any(|own| own == line), "{line}: {text}");
+        }
     }
 }
