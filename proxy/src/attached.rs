@@ -1,21 +1,27 @@
-//! A server in a scope: its client with layers, and its tools.
+//! A server in a scope: its client with layers, its lists and their changes, and its notifications.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
+use futures_util::future::join_all;
 use mcp_bindgen_model::{printable, visible};
-use mcp_bindgen_runtime::{Client, ConnectError, ConnectErrorKind, ToolChanges};
+pub(crate) use mcp_bindgen_runtime::__private::Listing as Kind;
+use mcp_bindgen_runtime::__private::rpc::{MethodCall, Session};
+use mcp_bindgen_runtime::{
+    CallOptions, Client, ConnectError, ConnectErrorKind, ConnectionState, Notification, Notifications, ToolChanges,
+};
 use mcp_bindgen_schema::{viewed_tool, visible_texts};
 use rmcp::model::RequestId;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::list_changes::{Kind, ListChanges, notification_and_key};
+use super::context::is_modern;
 use super::lock::lock;
 use super::resources::Linked;
-use super::setup::{Calls, Made, Upstream};
+use super::setup::{Calls, Upstream};
 
 /// Slower servers are listed later, so that others are not delayed.
 const PATIENCE_FOR_LISTS: Duration = Duration::from_secs(20);
@@ -25,13 +31,35 @@ pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// The maximum number of items; longer lists fit no context.
 const MOST_ITEMS: usize = 100_000;
+pub(super) const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
+pub(super) const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
+pub(super) const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
+const LOGGED: &str = "notifications/message";
+
+/// Returns the notification of a changed list, and the key that identifies its items.
+pub(super) fn notification_and_key(kind: Kind) -> (&'static str, &'static str) {
+    match kind {
+        Kind::Tools => (TOOLS_CHANGED, "name"),
+        Kind::Prompts => (PROMPTS_CHANGED, "name"),
+        Kind::Resources | Kind::Skills => (RESOURCES_CHANGED, "uri"),
+        Kind::ResourceTemplates => (RESOURCES_CHANGED, "uriTemplate"),
+    }
+}
+
+/// A signal for each notification of a changed list. Several changes before a reader looks are one.
+pub(super) type News = Arc<BTreeMap<&'static str, watch::Sender<()>>>;
+
+pub(super) fn news() -> News {
+    let signals = [TOOLS_CHANGED, PROMPTS_CHANGED, RESOURCES_CHANGED].map(|method| (method, watch::Sender::default()));
+    Arc::new(BTreeMap::from(signals))
+}
 
 /// The changed lists of servers, for notifying other instances of the proxy.
 pub(super) type Changes = Arc<Mutex<HashSet<(Arc<str>, Kind)>>>;
 
 /// One list of a server.
 #[derive(Default)]
-struct List {
+pub(super) struct List {
     items: Option<Arc<[Value]>>,
     /// The list that clients of the proxy last saw, even an empty one; a different list is a change.
     told: Option<Arc<[Value]>>,
@@ -61,25 +89,14 @@ pub(super) struct Attached {
     /// The resources in its results.
     pub(super) linked: Linked,
     pub(super) upstream: Arc<Upstream>,
-    lists: Mutex<HashMap<Kind, List>>,
-    news: Arc<watch::Sender<ListChanges>>,
-    changes: Changes,
+    pub(super) lists: Mutex<HashMap<Kind, List>>,
+    pub(super) news: News,
+    pub(super) changes: Changes,
     /// The tasks that list and listen. They end with this value, and so must not hold a strong reference.
-    tasks: Mutex<JoinSet<()>>,
+    pub(super) tasks: Mutex<JoinSet<()>>,
 }
 
 impl Attached {
-    pub(super) fn new(
-        upstream: Arc<Upstream>,
-        (client, calls): Made,
-        open: Open,
-        news: Arc<watch::Sender<ListChanges>>,
-        changes: Changes,
-    ) -> Self {
-        let (linked, lists, tasks) = Default::default();
-        Self { name: upstream.name.clone(), client, calls, open, linked, upstream, lists, news, changes, tasks }
-    }
-
     /// Runs a task, no longer than this value lives.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = lock(&self.tasks);
@@ -191,7 +208,9 @@ impl Attached {
         if may_be_news && list.told.as_ref().is_some_and(|told| !are_same(key, told, &items)) {
             list.told = Some(items);
             drop(lists);
-            self.news.send_modify(|news| news.note(Some(notification)));
+            if let Some(signal) = self.news.get(notification) {
+                signal.send_replace(());
+            }
         }
     }
 
@@ -329,5 +348,87 @@ impl Open {
     /// Returns the open request that began last.
     pub(super) fn last(&self) -> Option<RequestId> {
         lock(&self.0).iter().rev().find_map(Weak::upgrade).map(Arc::unwrap_or_clone)
+    }
+}
+
+/// Handles the notifications of a server: lists again what has changed, and passes log messages to the client of the
+/// connection.
+pub(super) async fn hear(attached: Weak<Attached>, mut told: Notifications, session: Option<Session>) {
+    while let Some(Notification { method, params, missed, .. }) = told.next().await {
+        let changed: &[Kind] = match method.as_str() {
+            // Changes of any list may be among the lost ones.
+            _ if missed > 0 => &[Kind::Prompts, Kind::Resources, Kind::ResourceTemplates],
+            PROMPTS_CHANGED => &[Kind::Prompts],
+            RESOURCES_CHANGED => &[Kind::Resources, Kind::ResourceTemplates],
+            _ => &[],
+        };
+        {
+            let Some(attached) = attached.upgrade() else { return };
+            if missed > 0 {
+                tracing::warn!(
+                    server = &*attached.name,
+                    "lost {missed} notifications of the server: the queue was full"
+                );
+            }
+            for kind in changed {
+                attached.announce(*kind);
+                attached.changed(*kind);
+            }
+        }
+        if let (LOGGED, Some(session)) = (method.as_str(), &session)
+            && session.notify(MethodCall::new(LOGGED, params)).await.is_err()
+        {
+            return;
+        }
+    }
+}
+
+/// Notifies a client of changed lists from now on.
+pub(super) fn tell(news: &News, session: Session) -> impl Future<Output = ()> + use<> {
+    let told = news.iter().map(|(method, signal)| {
+        let (method, mut signal, session) = (*method, signal.subscribe(), session.clone());
+        async move {
+            let notify = || session.notify(MethodCall::new(method, Map::new()));
+            while signal.changed().await.is_ok() && notify().await.is_ok() {}
+        }
+    });
+    join_all(told).map(drop)
+}
+
+/// Keeps the log level of a server equal to that of the client, on each new connection too. A server without a log is
+/// not told.
+pub(super) async fn keep_level(client: Client, mut level: watch::Receiver<Option<Value>>) {
+    let mut state = client.watch_state();
+    loop {
+        tokio::select! {
+            Some(_) = state.changed() => {}
+            Ok(()) = level.changed() => {}
+            else => return,
+        }
+        let wanted = level.borrow_and_update().clone().filter(|_| client.is_connected());
+        let Some(level) = wanted else { continue };
+        let Ok(declared) = client.declared().await else { continue };
+        if declared.capabilities.is_some_and(|all| all.get("logging").is_some_and(Value::is_object)) {
+            let params = Map::from_iter([("level".to_owned(), level)]);
+            if let Err(error) = client.request("logging/setLevel", params, CallOptions::new()).await {
+                tracing::debug!("failed to set the log level of a server: {error}");
+            }
+        }
+    }
+}
+
+/// Logs once that requests of a server cannot be passed to clients without a session.
+pub(super) async fn tell_of_era(client: Client) {
+    let mut state = client.watch_state();
+    while let Some(state) = state.changed().await {
+        let declared = if state == ConnectionState::Connected { client.declared().await.ok() } else { None };
+        let Some(version) = declared.map(|declared| declared.protocol_version) else { continue };
+        if !is_modern(&version) {
+            tracing::info!(
+                server = client.name(),
+                "the server uses {version}: its requests are not passed to clients without a session"
+            );
+        }
+        return;
     }
 }

@@ -1,22 +1,32 @@
-//! Builds proxies.
+//! Builds proxies, also of toolsets.
 
 use std::collections::BTreeSet;
+use std::future::pending;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_bindgen_agents::{NameStyle, Toolset};
-use mcp_bindgen_model::{Access, Config, ServerConfig, Snapshot, is_server_name};
-use mcp_bindgen_runtime::{CallTool, Client, ClientOptions};
+use mcp_bindgen_model::{Access, Config, Prefix, ServerConfig, Snapshot, is_server_name};
+use mcp_bindgen_runtime::__private::rpc::{Boxed, OpenLimits, Question, Respond, Session, serve, with_client};
+use mcp_bindgen_runtime::{CallError, CallTool, Client, ClientOptions, ToolCall, ToolReply, ToolResult};
 use mcp_bindgen_schema::names::{PROGRAM, PrefixedNames, SECTIONS};
 use ring::hmac;
+use rmcp::model::{ErrorCode, ErrorData};
+use serde_json::{Value, json};
+use tokio::io::{duplex, split};
+use tokio_util::sync::CancellationToken;
 
 use super::approval::{ApprovalStore, MemoryApprovalStore, Signer};
+use super::downstream::is_asking;
 use super::error::{ProxyError, ProxyFault};
-use super::record::CallLog;
+use super::record::{CallLog, Records};
 #[cfg(feature = "redis")]
 use super::redis::RedisState;
 use super::setup::{Made, Setup, Upstream, Wanted};
-use super::toolset::ToolsetCalls;
 use super::{Proxy, Shared};
+
+/// The size of the pipe to a toolset.
+const ROOM: usize = 64 * 1024;
 
 /// Builds a [`Proxy`]. All problems are reported by [`build`](Self::build).
 ///
@@ -146,7 +156,7 @@ impl ProxyBuilder {
     /// ```
     pub fn toolset(self, name: &str, toolset: Toolset) -> Self {
         let (own, listed) = (name.to_owned(), toolset.clone());
-        let connect = move |options| super::toolset::client(&own, &listed, options);
+        let connect = move |options| toolset_client(&own, &listed, options);
         self.connecting(name, connect, move |_| ToolsetCalls(toolset.clone()))
     }
 
@@ -272,13 +282,13 @@ impl ProxyBuilder {
         let signer = Signer::new(std::mem::take(&mut self.keys)).map_err(|fault| faults.push(fault)).ok();
         let Some(signer) = signer.filter(|_| faults.is_empty()) else { return Err(ProxyError { faults }) };
         let store = self.store.take().unwrap_or_else(|| Arc::new(MemoryApprovalStore::default()));
-        let (options, instructions, log) = (self.options.clone(), self.instructions.take(), self.log.take());
-        #[cfg(feature = "redis")]
-        let redis = self.redis.clone();
-        let mut shared = Shared::new(options, signer, store, self.served());
-        (shared.instructions, shared.records.log) = (instructions, log);
-        #[cfg(feature = "redis")]
-        (shared.redis = redis);
+        let shared = Shared {
+            instructions: self.instructions.take(),
+            records: Records { log: self.log.take(), ..Records::default() },
+            #[cfg(feature = "redis")]
+            redis: self.redis.clone(),
+            ..Shared::new(self.options.clone(), signer, store, self.served())
+        };
         Ok(Proxy { shared: Arc::new(shared) })
     }
 
@@ -322,5 +332,68 @@ impl ProxyBuilder {
             faults.push(ProxyFault::Answers);
         }
         faults
+    }
+}
+
+/// Calls the tools of a toolset, in place of the client that lists them.
+struct ToolsetCalls(Toolset);
+
+impl CallTool for ToolsetCalls {
+    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+        let (server, tool) = (call.server, call.tool);
+        let reply = self.0.dispatch_with(&tool, Value::Object(call.arguments), call.options).await;
+        let ToolReply { success, message, value, .. } = reply;
+        // The reply of a function says the same as words for the model.
+        if !success && is_asking() {
+            return Err(CallError::denied(server, tool, message));
+        }
+        let result = if value.is_object() {
+            value
+        } else {
+            json!({ "content": [{ "type": "text", "text": message }], "isError": !success })
+        };
+        Ok(ToolResult::from_json(&*server, &*tool, result))
+    }
+}
+
+/// Returns a client that lists the tools, from a server in this process.
+fn toolset_client(name: &str, toolset: &Toolset, options: ClientOptions) -> Client {
+    let tools = Arc::new(ListedTools(toolset.listed()));
+    let connect = move || {
+        let tools = tools.clone();
+        async move {
+            let (near, far) = duplex(ROOM);
+            let (read, write) = split(far);
+            let receiving = serve(|ledger| with_client(read, write, usize::MAX, ledger), tools)?;
+            tokio::spawn(receiving.run(CancellationToken::new()));
+            Ok(split(near))
+        }
+    };
+    // Its tools have their names already.
+    Client::with_options(ServerConfig::stdio(name, "").prefix(Prefix::None), options.connector(connect))
+}
+
+/// Answers the requests of a client that lists tools.
+struct ListedTools(Vec<Value>);
+
+impl Respond for ListedTools {
+    fn limits(&self) -> OpenLimits {
+        OpenLimits { requests: usize::MAX, bytes: usize::MAX, at_the_end: Duration::ZERO }
+    }
+
+    fn at_once(&self, Question { method, params, .. }: &Question) -> Option<Result<Value, ErrorData>> {
+        Some(match method.as_str() {
+            "initialize" => Ok(json!({
+                "protocolVersion": params.get("protocolVersion"), "capabilities": { "tools": {} },
+                "serverInfo": Shared::own_info(),
+            })),
+            "tools/list" => Ok(json!({ "tools": self.0 })),
+            "ping" => Ok(json!({})),
+            _ => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method.clone(), None)),
+        })
+    }
+
+    fn respond(self: Arc<Self>, _: Session, _: Question) -> Boxed<Result<Value, ErrorData>> {
+        Box::pin(pending())
     }
 }

@@ -34,17 +34,11 @@ pub(crate) fn has_capabilities(meta: &Map<String, Value>) -> bool {
 
 /// Checks that a request without a session carries the required context.
 pub(crate) fn complete(meta: &Map<String, Value>) -> Result<(), ErrorData> {
-    let has_version = meta.get(VERSION).is_some_and(Value::is_string);
-    let missing: Vec<&str> = [(VERSION, has_version), (CAPABILITIES, has_capabilities(meta))]
-        .into_iter()
-        .filter_map(|(key, is_there)| (!is_there).then_some(key))
-        .collect();
-    if missing.is_empty() {
+    if meta.get(VERSION).is_some_and(Value::is_string) && has_capabilities(meta) {
         return Ok(());
     }
     let message = format!(
-        "`_meta` of the request lacks {}; a request without a session must have them, and a session begins with `initialize`",
-        missing.join(", ")
+        "`_meta` of a request without a session must have {VERSION} and {CAPABILITIES}; a session begins with `initialize`"
     );
     Err(ErrorData::invalid_params(message, None))
 }

@@ -30,10 +30,8 @@ mod context;
 mod downstream;
 mod error;
 mod http;
-mod list_changes;
 mod listening;
 mod lock;
-mod notifications;
 mod outcome;
 mod random;
 mod record;
@@ -46,7 +44,6 @@ mod setup;
 mod shared;
 #[cfg(test)]
 mod tests;
-mod toolset;
 
 use std::fmt;
 use std::sync::Arc;

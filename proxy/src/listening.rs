@@ -7,16 +7,15 @@ use std::time::Duration;
 use futures_util::future::pending;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mcp_bindgen_runtime::__private::rpc::MethodCall;
-use mcp_bindgen_runtime::{CallError, Client, ResourceUpdates};
+use mcp_bindgen_runtime::{CallError, ResourceUpdates};
 use rmcp::model::{ErrorData, SubscribeRequestParams, SubscriptionFilter};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
-use super::attached::{FIRST_PAUSE, LONGEST_PAUSE};
+use super::attached::{FIRST_PAUSE, Kind, LONGEST_PAUSE, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
 use super::client_state::{ClientState, Context};
 use super::context::SERVER_INFO;
-use super::list_changes::{Kind, ListChangeReader, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
 use super::lock::lock;
 use super::outcome::of_request;
 use super::shared::Shared;
@@ -28,27 +27,22 @@ const UPDATED: &str = "notifications/resources/updated";
 /// More resources are not watched for one client at once.
 pub(super) const MOST_WATCHED: usize = 1000;
 
-/// Waits for a possible change of a resource, over all connections to its server; returns `false` if the server reports no
-/// more. The caller keeps the pause before the next connection, which grows until there is a real change.
-async fn changed(client: &Client, updates: &mut ResourceUpdates, pause: &mut Duration) -> bool {
-    match updates.changed().await {
-        Ok(()) => {
-            *pause = FIRST_PAUSE;
-            return true;
-        }
-        Err(error) if is_for_now(&error) => {}
-        Err(error) => {
-            tracing::debug!("stopped watching a resource: {error}");
-            return false;
-        }
-    }
-    // Changes may be missed until the server is connected again.
+/// Waits for a possible change of a resource, which a new connection to its server is too; returns `false` if the server
+/// reports no more. The caller keeps the pause before the next attempt to connect, which grows until there is a change.
+async fn changed(updates: &mut ResourceUpdates, pause: &mut Duration) -> bool {
     loop {
-        tokio::time::sleep(*pause).await;
-        *pause = (*pause * 2).min(LONGEST_PAUSE);
-        if client.connect().await.is_ok() {
-            return true;
+        match updates.changed().await {
+            Ok(()) => {
+                *pause = FIRST_PAUSE;
+                return true;
+            }
+            Err(error) if is_for_now(&error) => tokio::time::sleep(*pause).await,
+            Err(error) => {
+                tracing::debug!("stopped watching a resource: {error}");
+                return false;
+            }
         }
+        *pause = (*pause * 2).min(LONGEST_PAUSE);
     }
 }
 
@@ -77,7 +71,6 @@ pub(super) async fn listen(client: &ClientState, params: Listen, context: &Conte
     let acknowledged = Map::from_iter([("notifications".to_owned(), json!(accepted))]);
     tell(context, "notifications/subscriptions/acknowledged", acknowledged).await?;
     let Context { scope, sees, .. } = context;
-    let mut news = ListChangeReader::new(scope.news.subscribe());
     let wanted = [
         (TOOLS_CHANGED, accepted.tools_list_changed),
         (PROMPTS_CHANGED, accepted.prompts_list_changed),
@@ -97,20 +90,22 @@ pub(super) async fn listen(client: &ClientState, params: Listen, context: &Conte
         }
         pending::<()>().await;
     };
-    let changes = async {
-        while let Some(changed) = news.next().await {
-            for method in changed.into_iter().filter(|method| is_wanted(method)) {
+    let changes = scope.news.iter().filter(|(method, _)| is_wanted(method)).map(|(method, signal)| {
+        let mut signal = signal.subscribe();
+        async move {
+            while signal.changed().await.is_ok() {
                 tell(context, method, Map::new()).await?;
             }
+            Ok(())
         }
-        Ok(())
-    };
+    });
+    let mut changes: FuturesUnordered<_> = changes.collect();
     let uris = accepted.resource_subscriptions.clone().unwrap_or_default();
     let mut watching: FuturesUnordered<_> = uris.iter().map(|uri| watch(context, uri)).collect();
     tokio::select! {
         () = client.closing.cancelled() => Ok(()),
         () = listing => Ok(()),
-        outcome = changes => outcome,
+        Some(outcome) = changes.next() => outcome,
         Some(outcome) = watching.next() => outcome,
     }?;
     let meta = json!({ SUBSCRIPTION_ID: context.id, SERVER_INFO: Shared::own_info() });
@@ -130,7 +125,7 @@ async fn watch(context: &Context, uri: &str) -> Result<(), ErrorData> {
         pause = (pause * 2).min(LONGEST_PAUSE);
     };
     pause = FIRST_PAUSE;
-    while changed(&attached.client, &mut updates, &mut pause).await {
+    while changed(&mut updates, &mut pause).await {
         tell(context, UPDATED, named(uri)).await?;
     }
     Ok(())
@@ -151,8 +146,7 @@ pub(super) async fn subscribe(
 ) -> Result<Value, ErrorData> {
     let uri = params.uri;
     may_subscribe(&lock(&client.subscriptions), &uri)?;
-    let server = context.owner(&uri).await?.client.clone();
-    let updates = server.subscribe(uri.clone()).await;
+    let updates = context.owner(&uri).await?.client.subscribe(uri.clone()).await;
     let mut updates = updates.map_err(|error| of_request("resource", &uri, error))?;
     let mut subscriptions = lock(&client.subscriptions);
     // Others may have come meanwhile.
@@ -161,7 +155,7 @@ pub(super) async fn subscribe(
     let mut telling = JoinSet::new();
     telling.spawn(async move {
         let mut pause = FIRST_PAUSE;
-        while changed(&server, &mut updates, &mut pause).await {
+        while changed(&mut updates, &mut pause).await {
             if session.notify(MethodCall::new(UPDATED, params.clone())).await.is_err() {
                 return;
             }

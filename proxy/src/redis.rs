@@ -2,20 +2,23 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
 use futures_util::future::BoxFuture;
 use mcp_bindgen_model::{Rate, hex_digest};
+use mcp_bindgen_runtime::Caller;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use redis::cluster::ClusterClientBuilder;
 use redis::cluster_async::ClusterConnection;
 use redis::{Client, Cmd, FromRedisValue, cmd};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::mpsc;
 
 use crate::approval::{ApprovalStore, ApprovalStoreError};
+use crate::lock::lock;
 use crate::random::random_id;
 
 /// The beginning of all keys.
@@ -88,6 +91,41 @@ struct Instance {
     id: String,
     url: String,
     connection: Connection,
+    /// The answers that are awaited from other instances, by the numbers of requests.
+    awaited: Mutex<HashMap<u64, mpsc::Sender<Frame>>>,
+}
+
+/// A message between instances. Numbers are those of the instance that forwards a request.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Message {
+    /// A request of a session that the receiver holds.
+    Request(Box<Forwarded>),
+    /// The client of a forwarded request is gone.
+    Cancel { from: String, number: u64 },
+    /// A part of an answer; `None` ends it.
+    Answer { number: u64, frame: Option<Frame> },
+}
+
+/// A part of an answer.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Frame {
+    /// The status and the headers.
+    Head(u16, Vec<(String, String)>),
+    /// A part of the body.
+    Part(String),
+}
+
+/// A request as it came to another instance.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Forwarded {
+    pub(crate) from: String,
+    pub(crate) number: u64,
+    pub(crate) method: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
+    pub(crate) caller: Caller,
 }
 
 /// The record of a session, from which another instance can go on with it.
@@ -138,7 +176,7 @@ impl RedisState {
     pub async fn connect(url: &str) -> Result<Self, RedisStateError> {
         let id = random_id().ok_or_else(|| RedisStateError::new("the operating system has no random numbers"))?;
         let connection = Connection::open(url, PATIENCE).await?;
-        let state = Self(Arc::new(Instance { id, url: url.to_owned(), connection }));
+        let state = Self(Arc::new(Instance { id, url: url.to_owned(), connection, awaited: Mutex::default() }));
         state.beat().await?;
         Ok(state)
     }
@@ -146,6 +184,11 @@ impl RedisState {
     /// Returns the name of this instance.
     pub(crate) fn id(&self) -> &str {
         &self.0.id
+    }
+
+    /// Returns the answers that are awaited from other instances, by the numbers of requests.
+    pub(crate) fn awaited(&self) -> MutexGuard<'_, HashMap<u64, mpsc::Sender<Frame>>> {
+        lock(&self.0.awaited)
     }
 
     /// Says that this instance is alive.

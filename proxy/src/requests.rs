@@ -12,10 +12,10 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use super::attached::Kind;
 use super::call::options;
 use super::client_state::{ClientState, Context};
 use super::context::{SERVER_INFO, VERSION, Visit, complete, is_known, is_modern};
-use super::list_changes::Kind;
 use super::listening::{listen, named, subscribe};
 use super::lock::lock;
 use super::outcome::{cancelled, fitted, of_request, unknown};

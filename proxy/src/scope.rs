@@ -13,11 +13,10 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::attached::Attached;
+use super::attached::{Attached, Kind, News, news, notification_and_key};
 use super::catalog::Catalog;
 use super::context::VisibleTools;
 use super::downstream::Downstream;
-use super::list_changes::{Kind, ListChanges, notification_and_key};
 use super::lock::lock;
 use super::resources;
 use super::setup::{Setup, Upstream, Wanted};
@@ -28,7 +27,7 @@ pub(super) struct Scope {
     served: Mutex<Arc<Served>>,
     /// The client with a session; `None` for clients without one.
     pub(super) downstream: Option<Downstream>,
-    pub(super) news: Arc<watch::Sender<ListChanges>>,
+    pub(super) news: News,
     /// Which messages of their logs servers are to send; none has been told where the client said nothing.
     pub(super) level: watch::Sender<Option<Value>>,
     tools: Mutex<Catalog>,
@@ -70,8 +69,8 @@ impl Served {
 impl Scope {
     /// Creates a scope without servers.
     pub(super) fn new(downstream: Option<Downstream>) -> Self {
-        let (served, news, level, tools, prompts, duplicates, tasks) = Default::default();
-        Self { served, downstream, news, level, tools, prompts, duplicates, tasks }
+        let (served, level, tools, prompts, duplicates, tasks) = Default::default();
+        Self { served, downstream, news: news(), level, tools, prompts, duplicates, tasks }
     }
 
     /// Serves a setup from now on. Unchanged servers stay attached; the connections of others end with their last
@@ -84,7 +83,7 @@ impl Scope {
         });
         let served = Arc::new(Served::new(setup, attached.collect()));
         *lock(&self.served) = served;
-        self.news.send_modify(|news| news.note(None));
+        self.news.values().for_each(|signal| signal.send_replace(()));
     }
 
     fn served(&self) -> Arc<Served> {

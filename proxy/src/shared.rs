@@ -10,12 +10,10 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
 use super::approval::{ApprovalStore, Signer};
-use super::attached::{Attached, Changes, Open};
+use super::attached::{Attached, Changes, Kind, Open, hear, keep_level, tell, tell_of_era};
 use super::context::{Shares, VisibleTools};
 use super::downstream::{Downstream, ask_client};
-use super::list_changes::{Kind, ListChangeReader};
 use super::lock::lock;
-use super::notifications::{hear, keep_level, tell, tell_of_era};
 use super::record::Records;
 #[cfg(feature = "redis")]
 use super::redis::RedisState;
@@ -34,8 +32,8 @@ const SKILLS: &str = "io.modelcontextprotocol/skills";
 pub(super) const SKILLS_POINTER: &str = "/extensions/io.modelcontextprotocol~1skills";
 
 pub(crate) struct Shared {
-    setup: Mutex<Arc<Setup>>,
-    options: ClientOptions,
+    pub(super) setup: Mutex<Arc<Setup>>,
+    pub(super) options: ClientOptions,
     pub(super) signer: Signer,
     pub(super) store: Arc<dyn ApprovalStore>,
     pub(super) instructions: Option<String>,
@@ -48,11 +46,11 @@ pub(crate) struct Shared {
     /// Takes the events of all clients.
     pub(super) bus: broadcast::Sender<Event>,
     /// The connections of all clients that keep no session.
-    pool: OnceLock<Arc<Scope>>,
+    pub(super) pool: OnceLock<Arc<Scope>>,
     /// The changes that servers tell of, for other instances.
     pub(super) changes: Changes,
     /// All connections that are there.
-    scopes: Mutex<Vec<Weak<Scope>>>,
+    pub(super) scopes: Mutex<Vec<Weak<Scope>>>,
 }
 
 impl Shared {
@@ -173,7 +171,7 @@ impl Shared {
         scopes.push(Arc::downgrade(&scope));
         drop(scopes);
         if let Some(Downstream { session, .. }) = &scope.downstream {
-            lock(&scope.tasks).spawn(tell(ListChangeReader::new(scope.news.subscribe()), session.clone()));
+            lock(&scope.tasks).spawn(tell(&scope.news, session.clone()));
         }
         scope
     }
@@ -181,15 +179,20 @@ impl Shared {
     /// Makes a client of a server, and the tasks that listen to it.
     fn attach(&self, scope: &Scope, upstream: &Arc<Upstream>) -> Arc<Attached> {
         let (open, is_shared) = (Open::default(), upstream.is_shared());
-        let made = upstream.attach(|| match &scope.downstream {
+        let (client, calls) = upstream.attach(|| match &scope.downstream {
             _ if is_shared => self.options.clone(),
             Some(downstream) => downstream.options(&self.options, &open),
             // Each request says what its client can do. It is only passed on in the same protocol version.
             None => self.options.clone().protocol_version(ProtocolVersion::V_2026_07_28.as_str()),
         });
-        let client = made.0.clone();
-        let attached = Arc::new(Attached::new(upstream.clone(), made, open, scope.news.clone(), self.changes.clone()));
-        if self.bus.receiver_count() > 0 && upstream.has_new_events() {
+        let (name, upstream) = (upstream.name.clone(), upstream.clone());
+        let (news, changes) = (scope.news.clone(), self.changes.clone());
+        let (linked, lists, tasks) = Default::default();
+        let has_events = self.bus.receiver_count() > 0 && upstream.has_new_events();
+        let attached =
+            Attached { name, client: client.clone(), calls, open, linked, upstream, lists, news, changes, tasks };
+        let attached = Arc::new(attached);
+        if has_events {
             let (bus, mut events) = (self.bus.downgrade(), client.events());
             tokio::spawn(async move {
                 // Until the client or the proxy is gone. A send without listeners fails, which is fine.

@@ -78,12 +78,12 @@ impl HttpOptions {
     }
 
     fn refused(&self, request: &Parts, why: NotAuthenticated) -> Answer {
-        let unauthorized = (StatusCode::UNAUTHORIZED, "Unauthorized: missing or invalid token");
-        let ((status, message), error) = match why {
-            NotAuthenticated::Nothing => (unauthorized, String::new()),
-            NotAuthenticated::Invalid => (unauthorized, ", error=\"invalid_token\"".to_owned()),
+        let unauthorized = || text(StatusCode::UNAUTHORIZED, "Unauthorized: missing or invalid token");
+        let (answer, error) = match why {
+            NotAuthenticated::Nothing => (unauthorized(), String::new()),
+            NotAuthenticated::Invalid => (unauthorized(), ", error=\"invalid_token\"".to_owned()),
             NotAuthenticated::MissingScopes(scopes) => (
-                (StatusCode::FORBIDDEN, "Forbidden: the token does not have the required scopes"),
+                text(StatusCode::FORBIDDEN, "Forbidden: the token does not have the required scopes"),
                 format!(", error=\"insufficient_scope\", scope=\"{}\"", scopes.join(" ")),
             ),
             NotAuthenticated::Unavailable => {
@@ -95,7 +95,6 @@ impl HttpOptions {
             format!(", resource_metadata=\"{}{METADATA}{}\"", self.origin(request, audience), self.path)
         });
         let challenge = format!("Bearer realm=\"mcp\"{}{error}", resource.unwrap_or_default());
-        let answer = text(status, message);
         match HeaderValue::from_str(&challenge) {
             Ok(challenge) => with_header(answer, header::WWW_AUTHENTICATE, challenge),
             Err(_) => answer,

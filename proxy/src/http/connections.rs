@@ -68,11 +68,7 @@ impl Drop for HttpServer {
 
 impl fmt::Debug for HttpServer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("HttpServer")
-            .field("address", &self.address)
-            .field("path", &self.handler.options.path)
-            .finish()
+        formatter.debug_struct("HttpServer").field("address", &self.address).finish_non_exhaustive()
     }
 }
 

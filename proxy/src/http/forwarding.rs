@@ -4,13 +4,13 @@
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::stream::unfold;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Bytes, Frame as BodyFrame};
-use hyper::header::{self, HeaderValue};
+use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, Response, StatusCode};
 use lru::LruCache;
 use mcp_bindgen_runtime::Caller;
@@ -22,11 +22,10 @@ use tokio::task::{AbortHandle, JoinSet};
 use super::body::{Answer, Payload, busy, payload, read, refused, unavailable};
 use super::handler::{Handler, no_session, session};
 use super::headers::{self, Posted, SessionId};
-use super::replicas::{Forwarded, Frame, Message, Replicas, header_map, texts};
+use crate::attached::Kind;
 use crate::context::Visit;
-use crate::list_changes::Kind;
 use crate::lock::lock;
-use crate::redis::{HEARTBEAT, RedisStateError, SessionRecord};
+use crate::redis::{Forwarded, Frame, HEARTBEAT, Message, RedisState, RedisStateError, SessionRecord};
 
 /// The number of remembered requests.
 const MOST_SEEN: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
@@ -39,28 +38,30 @@ const UNREAD: usize = 4096;
 const SILENCE: Duration = Duration::from_secs(3);
 /// Records of sessions are kept alive once in so many heartbeats.
 const BEATS: u32 = 10;
+/// The number of the next request that is forwarded.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 impl Handler {
     /// Records a session that began here.
     pub(super) async fn record(&self, id: &SessionId, caller: &Caller, initialize: Value) -> Result<(), Answer> {
-        let Some(replicas) = &self.sessions.replicas else { return Ok(()) };
+        let Some(state) = &self.proxy.redis else { return Ok(()) };
         let can_move = self.proxy.setup().upstreams.iter().all(|upstream| upstream.can_move());
         let (holder, principal, lasting) = (String::new(), caller.principal.clone(), Vec::new());
         let record = SessionRecord { holder, principal, initialize, lasting, can_move };
-        self.sessions.hold(replicas, id, record).await.map_err(no_state)
+        self.sessions.hold(state, id, record).await.map_err(no_state)
     }
 
     /// Works for other instances, as long as this is served.
     pub(super) async fn work_for_others(self: Arc<Self>) {
-        let Some(replicas) = self.sessions.replicas.clone() else { return };
+        let Some(state) = &self.proxy.redis else { return };
         tokio::select! {
             biased;
             () = self.ending.cancelled() => {}
-            _ = async { tokio::join!(beat(&self, &replicas), receive(&self, &replicas)) } => {}
+            _ = async { tokio::join!(beat(&self, state), receive(&self, state)) } => {}
         }
         // Its sessions can go on elsewhere at once.
-        if let Err(error) = replicas.state.leave().await {
+        if let Err(error) = state.leave().await {
             tracing::debug!(target: "mcp_bindgen_proxy", "other instances find out for themselves that this one ended: {error}");
         }
     }
@@ -73,13 +74,13 @@ impl Handler {
         caller: &Caller,
         body: &mut Payload,
     ) -> Result<Option<Answer>, Answer> {
-        let (Some(replicas), Some(session)) = (&self.sessions.replicas, session(headers)?) else { return Ok(None) };
+        let (Some(state), Some(session)) = (&self.proxy.redis, session(headers)?) else { return Ok(None) };
         for _ in 0..MOST_LOOKS {
             // Another request may have begun the session here in the meantime.
             if self.sessions.has(&session) {
                 return Ok(None);
             }
-            let held = replicas.state.holder(&session).await.map_err(no_state)?;
+            let held = state.holder(&session).await.map_err(no_state)?;
             let (record, is_alive) = held.ok_or_else(no_session)?;
             if record.principal != caller.principal || !is_alive && !record.can_move {
                 return Err(no_session());
@@ -93,18 +94,18 @@ impl Handler {
                 // One that was never taken may go on elsewhere.
                 *body = payload(bytes.clone());
                 let request = Forwarded {
-                    from: replicas.state.id().to_owned(),
-                    number: replicas.next.fetch_add(1, Ordering::Relaxed),
+                    from: state.id().to_owned(),
+                    number: NEXT.fetch_add(1, Ordering::Relaxed),
                     method: method.to_string(),
                     headers: texts(headers),
                     body: String::from_utf8(bytes.into()).map_err(not_text)?,
                     caller: caller.clone(),
                 };
-                if let Some(answer) = forward(replicas, &record.holder, request).await.map_err(no_state)? {
+                if let Some(answer) = forward(state, &record.holder, request).await.map_err(no_state)? {
                     return Ok(Some(answer));
                 }
-            } else if replicas.state.claim(&session, &record).await.map_err(no_state)? {
-                self.take_over(replicas, &session, record, caller).await?;
+            } else if state.claim(&session, &record).await.map_err(no_state)? {
+                self.take_over(state, &session, record, caller).await?;
                 return Ok(None);
             } else {
                 tokio::time::sleep(PAUSE).await;
@@ -116,7 +117,7 @@ impl Handler {
     /// Goes on with the session of a dead instance.
     async fn take_over(
         &self,
-        replicas: &Replicas,
+        state: &RedisState,
         id: &SessionId,
         record: SessionRecord,
         caller: &Caller,
@@ -126,20 +127,17 @@ impl Handler {
         let begun = self.sessions.begin(initialize, caller, Some(id.clone())).await;
         begun.map_err(|_| busy("sessions"))?;
         for (number, (_, request)) in record.lasting.iter().enumerate() {
-            self.repeat(id, renumbered(number, request.clone()), caller).await;
+            // The client has had the answer.
+            let request = renumbered(number, request.clone());
+            let (number, here) =
+                (Posted::of(&request).and_then(|posted| posted.id()), self.sessions.present(id, caller));
+            let (Some(number), Some(here), Some(place)) = (number, here, self.requests.take(None)) else { continue };
+            if let Ok(answers) = here.streams.request(number, request, Visit::new(caller.clone(), place)).await {
+                tokio::spawn(answers.answer());
+            }
         }
         tracing::info!(target: "mcp_bindgen_proxy", "went on with a session of an instance that ended");
-        self.sessions.hold(replicas, id, record).await.map_err(no_state)
-    }
-
-    /// Makes a request of the client again, whose answer it has had.
-    async fn repeat(&self, id: &SessionId, request: Value, caller: &Caller) {
-        let (number, here) = (Posted::of(&request).and_then(|posted| posted.id()), self.sessions.present(id, caller));
-        let (Some(number), Some(here), Some(place)) = (number, here, self.requests.take(None)) else { return };
-        let visit = Visit::new(caller.clone(), place);
-        if let Ok(answers) = here.streams.request(number, request, visit).await {
-            tokio::spawn(answers.answer());
-        }
+        self.sessions.hold(state, id, record).await.map_err(no_state)
     }
 }
 
@@ -153,13 +151,13 @@ fn renumbered(number: usize, mut request: Value) -> Value {
 
 /// A pending answer. If its client disconnects, the holder is notified.
 struct Awaited {
-    replicas: Arc<Replicas>,
+    state: RedisState,
     holder: String,
     number: u64,
+    /// Closed once nothing more comes.
     frames: mpsc::Receiver<Frame>,
-    is_over: bool,
-    /// The unanswered call, for the error if the holder ends.
-    request: Option<(Value, Option<String>)>,
+    /// The id of the unanswered request and whether it is a call, for the error if the holder ends.
+    request: Option<(Value, bool)>,
 }
 
 impl Awaited {
@@ -183,69 +181,53 @@ impl Awaited {
 
     /// Waits for the next frame; `Err` if the holder is dead.
     async fn next(&mut self) -> Result<Option<Frame>, ()> {
-        while !self.is_over {
-            match tokio::time::timeout(SILENCE, self.frames.recv()).await {
-                Ok(None) => self.is_over = true,
-                Ok(Some(frame)) => {
-                    self.note(&frame);
-                    return Ok(Some(frame));
-                }
-                Err(_) => {
-                    // While the store is unavailable, the state of the holder is unknown.
-                    if let Ok(false) = self.replicas.state.is_alive(&self.holder).await {
-                        self.is_over = true;
-                        return Err(());
-                    }
-                }
+        loop {
+            if let Ok(frame) = tokio::time::timeout(SILENCE, self.frames.recv()).await {
+                frame.iter().for_each(|frame| self.note(frame));
+                return Ok(frame);
+            }
+            // While the store is unavailable, the state of the holder is unknown.
+            if let Ok(false) = self.state.is_alive(&self.holder).await {
+                self.frames.close();
+                return Err(());
             }
         }
-        Ok(None)
     }
 }
 
 impl Drop for Awaited {
     fn drop(&mut self) {
-        lock(&self.replicas.awaited).remove(&self.number);
-        if self.is_over {
+        self.state.awaited().remove(&self.number);
+        if self.frames.is_closed() {
             return;
         }
-        let (replicas, holder, number) = (self.replicas.clone(), std::mem::take(&mut self.holder), self.number);
+        let (state, holder, number) = (self.state.clone(), std::mem::take(&mut self.holder), self.number);
         tokio::spawn(async move {
-            let cancel = Message::Cancel { from: replicas.state.id().to_owned(), number };
-            let _ = replicas.state.send(&holder, &cancel).await;
+            let cancel = Message::Cancel { from: state.id().to_owned(), number };
+            let _ = state.send(&holder, &cancel).await;
         });
     }
 }
 
 /// Forwards a request to the instance that holds its session; `None` if that instance ended before it took it.
-async fn forward(
-    replicas: &Arc<Replicas>,
-    holder: &str,
-    request: Forwarded,
-) -> Result<Option<Answer>, RedisStateError> {
+async fn forward(state: &RedisState, holder: &str, request: Forwarded) -> Result<Option<Answer>, RedisStateError> {
     let (sender, frames) = mpsc::channel(UNREAD);
-    lock(&replicas.awaited).insert(request.number, sender);
-    let mut awaited = Awaited {
-        replicas: replicas.clone(),
-        holder: holder.to_owned(),
-        number: request.number,
-        frames,
-        is_over: false,
-        request: about(&request.body),
-    };
+    let number = request.number;
+    state.awaited().insert(number, sender);
+    let (own, asked) = (state.clone(), about(&request.body));
+    let mut awaited = Awaited { state: own, holder: holder.to_owned(), number, frames, request: asked };
     let message = Message::Request(Box::new(request));
-    let sent = replicas.state.send(holder, &message).await;
-    if let Err(error) = sent {
+    if let Err(error) = state.send(holder, &message).await {
         // The message may have arrived all the same. Only a request has a caller that receives an error.
         if awaited.request.is_none() {
             return Err(error);
         }
         tracing::error!(target: "mcp_bindgen_proxy", "{error}");
-        awaited.is_over = true;
+        awaited.frames.close();
     }
     let (status, head) = match awaited.next().await {
         Ok(Some(Frame::Head(status, head))) => (status, header_map(&head)),
-        Err(()) if replicas.state.take_back(holder, &message).await? => return Ok(None),
+        Err(()) if state.take_back(holder, &message).await? => return Ok(None),
         _ => (200, HeaderMap::from_iter([(header::CONTENT_TYPE, EVENT_STREAM)])),
     };
     let frames = unfold(awaited, async |mut awaited| {
@@ -264,31 +246,32 @@ async fn forward(
     Ok(Some(answer))
 }
 
-/// Returns the id of a request, and its tool.
-fn about(body: &str) -> Option<(Value, Option<String>)> {
+/// Returns the id of a request, and whether it is a call of a tool.
+fn about(body: &str) -> Option<(Value, bool)> {
     let request: Value = serde_json::from_str(body).ok()?;
     request.get("method")?;
-    Some((request.get("id")?.clone(), headers::called_tool(&request).map(str::to_owned)))
+    Some((request.get("id")?.clone(), headers::called_tool(&request).is_some()))
 }
 
 /// Returns the last event of an answer whose holder died.
-fn lost((id, tool): &(Value, Option<String>)) -> String {
-    let message = match tool {
-        Some(tool) => {
-            let tool = mcp_bindgen_model::printable(tool);
-            let text = format!(
-                "the instance of the proxy that makes the call of `{tool}` was lost: the outcome is unknown; it may have taken \
-                 effect, so check before you repeat it"
-            );
-            let result = json!({ "content": [{ "type": "text", "text": text }], "isError": true });
-            json!({ "jsonrpc": "2.0", "id": id, "result": result })
-        }
-        None => {
-            let error = json!({ "code": -32603, "message": "the instance of the proxy that works on it was lost" });
-            json!({ "jsonrpc": "2.0", "id": id, "error": error })
-        }
+fn lost((id, is_call): &(Value, bool)) -> String {
+    let text = "the instance of the proxy that works on this request was lost: the outcome is unknown; it may have taken \
+                effect, so check before you repeat it";
+    let (key, outcome) = match is_call {
+        true => ("result", json!({ "content": [{ "type": "text", "text": text }], "isError": true })),
+        false => ("error", json!({ "code": -32603, "message": text })),
     };
-    format!("event: message\ndata: {message}\n\n")
+    format!("event: message\ndata: {}\n\n", json!({ "jsonrpc": "2.0", "id": id, key: outcome }))
+}
+
+fn texts(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |(name, value): (&HeaderName, &HeaderValue)| Some((name.to_string(), value.to_str().ok()?.to_owned()));
+    headers.iter().filter_map(text).collect()
+}
+
+fn header_map(texts: &[(String, String)]) -> HeaderMap {
+    let header = |(name, value): &(String, String)| Some((name.parse().ok()?, value.parse().ok()?));
+    texts.iter().filter_map(header).collect()
 }
 
 fn no_state(error: RedisStateError) -> Answer {
@@ -296,22 +279,22 @@ fn no_state(error: RedisStateError) -> Answer {
     unavailable("the shared state of the proxy is unavailable")
 }
 
-async fn beat(handler: &Handler, replicas: &Replicas) {
+async fn beat(handler: &Handler, state: &RedisState) {
     let (mut own, mut known) = (HashSet::new(), None);
     for beat in 0_u32.. {
-        if let Err(error) = replicas.state.beat().await {
+        if let Err(error) = state.beat().await {
             tracing::warn!(target: "mcp_bindgen_proxy", "{error}");
         }
         if beat % BEATS == 0 {
-            handler.sessions.renew(replicas).await;
+            handler.sessions.renew(state).await;
         }
         own.extend(std::mem::take(&mut *lock(&handler.proxy.changes)));
         let changes = async {
             for (server, kind) in &own {
-                replicas.state.count_change(&format!("{} {server}", kind.method())).await?;
+                state.count_change(&format!("{} {server}", kind.method())).await?;
             }
             own.clear();
-            replicas.state.changed_lists(&mut known).await
+            state.changed_lists(&mut known).await
         };
         match changes.await {
             Ok(changed) => {
@@ -325,20 +308,20 @@ async fn beat(handler: &Handler, replicas: &Replicas) {
     }
 }
 
-async fn receive(handler: &Arc<Handler>, replicas: &Arc<Replicas>) {
+async fn receive(handler: &Arc<Handler>, state: &RedisState) {
     let (mut tasks, mut working) = (JoinSet::new(), HashMap::<(String, u64), AbortHandle>::new());
     // The latest requests: none is handled twice, even if the store restarts and has an older state.
     let mut seen = LruCache::new(MOST_SEEN);
     let mut waiting = None;
     loop {
-        let message = replicas.state.receive(&mut waiting).await;
+        let message = state.receive(&mut waiting).await;
         while tasks.try_join_next().is_some() {}
         match serde_json::from_str(&message) {
             Ok(Message::Request(request)) => {
                 working.retain(|_, task| !task.is_finished());
                 let key = (request.from.clone(), request.number);
                 if seen.put(key.clone(), ()).is_none() {
-                    let (own, handler) = (replicas.clone(), handler.clone());
+                    let (own, handler) = (state.clone(), handler.clone());
                     working.insert(key, tasks.spawn(async move { work(&handler, &own, *request).await }));
                 }
             }
@@ -346,7 +329,7 @@ async fn receive(handler: &Arc<Handler>, replicas: &Arc<Replicas>) {
                 working.remove(&(from, number)).inspect(AbortHandle::abort);
             }
             Ok(Message::Answer { number, frame }) => {
-                let mut awaited = lock(&replicas.awaited);
+                let mut awaited = state.awaited();
                 let waiting = awaited.get(&number);
                 // A request that does not take a part of its answer is dropped.
                 if frame.zip(waiting).is_none_or(|(frame, waiting)| waiting.try_send(frame).is_err()) {
@@ -361,7 +344,7 @@ async fn receive(handler: &Arc<Handler>, replicas: &Arc<Replicas>) {
 }
 
 /// Answers a request that another instance has let in and forwarded.
-async fn work(handler: &Handler, replicas: &Replicas, request: Forwarded) {
+async fn work(handler: &Handler, state: &RedisState, request: Forwarded) {
     let Forwarded { from, number, method, headers, body, caller } = request;
     let Ok(method) = method.parse::<Method>() else { return };
     let answer = match handler.requests.take(None) {
@@ -370,7 +353,7 @@ async fn work(handler: &Handler, replicas: &Replicas, request: Forwarded) {
     };
     let (Ok(answer) | Err(answer)) = answer;
     let (head, mut body) = answer.into_parts();
-    let send = async |frame| replicas.state.send(&from, &Message::Answer { number, frame }).await;
+    let send = async |frame| state.send(&from, &Message::Answer { number, frame }).await;
     if send(Some(Frame::Head(head.status.as_u16(), texts(&head.headers)))).await.is_err() {
         return;
     }

@@ -71,7 +71,13 @@ impl Handler {
             options,
             requests: Shares::new(limits.requests, limits.requests.div_ceil(4)),
             values: Arc::new(Semaphore::new(MOST_VALUES_AT_ONCE)),
-            sessions: Sessions::new(proxy.clone(), limits, ending.child_token(), closing.clone()),
+            sessions: Sessions {
+                proxy: proxy.clone(),
+                open: Arc::default(),
+                limits,
+                ending: ending.child_token(),
+                closing: closing.clone(),
+            },
             closing,
             ending,
             proxy,
@@ -194,8 +200,8 @@ impl Handler {
             let said = "Unsupported Media Type: expected application/json";
             return Err(text(StatusCode::UNSUPPORTED_MEDIA_TYPE, said));
         }
-        let _here = match session(headers)? {
-            Some(id) => Some(self.sessions.present(&id, &caller).ok_or_else(no_session)?),
+        let here = match session(headers)? {
+            Some(id) => Some((self.sessions.present(&id, &caller).ok_or_else(no_session)?, id)),
             None => None,
         };
         let bytes = read(body, &self.options.limits).await?;
@@ -214,8 +220,8 @@ impl Handler {
             .ok_or_else(|| refused(None, ErrorCode::INVALID_REQUEST, "the body is not a JSON-RPC message"))?;
         let era = Era::of(&value, posted.id(), headers)?;
         if era == Era::Sessions {
-            return match session(headers)? {
-                Some(session) => self.in_session(&session, posted, value, visit).await,
+            return match here {
+                Some(here) => self.in_session(here, posted, value, visit).await,
                 None => self.begin(posted, value, &visit.caller).await,
             };
         }
@@ -276,15 +282,21 @@ impl Handler {
         Ok(with_header(json_text(StatusCode::OK, answer.text), HeaderName::from_static(headers::SESSION), name))
     }
 
-    async fn in_session(&self, id: &SessionId, posted: Posted, message: Value, visit: Visit) -> Result<Answer, Answer> {
-        let here = self.sessions.present(id, &visit.caller).ok_or_else(no_session)?;
+    #[cfg_attr(not(feature = "redis"), allow(unused_variables))]
+    async fn in_session(
+        &self,
+        (here, id): (Presence, SessionId),
+        posted: Posted,
+        message: Value,
+        visit: Visit,
+    ) -> Result<Answer, Answer> {
         let Posted::Request(number) = posted else {
             let is_taken = here.streams.take(message).await;
             return if is_taken { Ok(empty(StatusCode::ACCEPTED)) } else { Err(no_session()) };
         };
         #[cfg(feature = "redis")]
-        if let Some(replicas) = &self.sessions.replicas {
-            self.sessions.note(replicas, id, &message).await;
+        if let Some(state) = &self.proxy.redis {
+            self.sessions.note(state, &id, &message).await;
         }
         // No client keeps all others from asking.
         if here.streams.under_way() >= self.options.limits.requests.div_ceil(4) {

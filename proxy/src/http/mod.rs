@@ -6,7 +6,6 @@
 //! admission      lets requests in, by host, origin and limits
 //! auth           authenticates callers by their tokens
 //! headers        the kind and the protocol version of a message, and whether its headers agree with its body
-//! replicas       messages between instances
 //! forwarding     forwards requests of sessions that another instance holds, and answers those that others forward
 //! sessions       sessions of clients up to 2025-11-25, and their records for other instances
 //! streams        streams to one client, which can be resumed
@@ -28,8 +27,6 @@ mod handler;
 mod headers;
 mod options;
 mod origin;
-#[cfg(feature = "redis")]
-mod replicas;
 mod sessions;
 mod streams;
 

@@ -52,13 +52,6 @@ pub(super) struct Limits {
     pub(super) drain: Duration,
 }
 
-impl Limits {
-    /// Returns the maximum number of sessions if each may start `children` child processes.
-    pub(super) fn sessions_with(&self, children: usize) -> usize {
-        self.sessions.min(self.children.checked_div(children).unwrap_or(usize::MAX).max(1))
-    }
-}
-
 impl Default for HttpOptions {
     fn default() -> Self {
         Self::new()

@@ -17,14 +17,12 @@ use super::body::{Answer, busy, failed};
 use super::channel::Data;
 use super::headers::SessionId;
 use super::options::Limits;
-#[cfg(feature = "redis")]
-use super::replicas::Replicas;
 use super::streams::Streams;
 use crate::context::Visit;
 use crate::lock::lock;
 use crate::random::random_id;
 #[cfg(feature = "redis")]
-use crate::redis::{RedisStateError, SessionRecord};
+use crate::redis::{RedisState, RedisStateError, SessionRecord};
 use crate::shared::Shared;
 
 /// The time by which the record of a session outlives its idle timeout.
@@ -34,20 +32,17 @@ const MARGIN: Duration = Duration::from_secs(60);
 /// All sessions of a server.
 #[derive(Clone)]
 pub(super) struct Sessions {
-    proxy: Arc<Shared>,
-    open: Arc<Mutex<HashMap<SessionId, Session>>>,
-    limits: Limits,
-    /// The other instances, if there are any.
-    #[cfg(feature = "redis")]
-    pub(super) replicas: Option<Arc<Replicas>>,
+    pub(super) proxy: Arc<Shared>,
+    pub(super) open: Arc<Mutex<HashMap<SessionId, Session>>>,
+    pub(super) limits: Limits,
     /// Ends all of them.
-    ending: CancellationToken,
+    pub(super) ending: CancellationToken,
     /// Ends their subscriptions.
-    closing: CancellationToken,
+    pub(super) closing: CancellationToken,
 }
 
 #[derive(Clone)]
-struct Session {
+pub(super) struct Session {
     streams: Arc<Streams>,
     /// How many requests and streams of its client are open.
     present: Arc<watch::Sender<usize>>,
@@ -74,25 +69,6 @@ impl Drop for Presence {
 }
 
 impl Sessions {
-    pub(super) fn new(
-        proxy: Arc<Shared>,
-        limits: Limits,
-        ending: CancellationToken,
-        closing: CancellationToken,
-    ) -> Self {
-        #[cfg(feature = "redis")]
-        let replicas = proxy.redis.clone().map(|state| Arc::new(Replicas::new(state)));
-        Self {
-            open: Arc::default(),
-            #[cfg(feature = "redis")]
-            replicas,
-            proxy,
-            limits,
-            ending,
-            closing,
-        }
-    }
-
     /// Begins a session with `initialize`, and gives its answer. One of another instance keeps its name.
     pub(super) async fn begin(
         &self,
@@ -114,7 +90,9 @@ impl Sessions {
             record: None,
         };
         let _here = Presence { streams: streams.clone(), present: session.present.clone() };
-        let most = self.limits.sessions_with(self.proxy.children_of_session());
+        // Each session may start this many child processes.
+        let children = self.proxy.children_of_session();
+        let most = self.limits.children.checked_div(children).unwrap_or(usize::MAX).max(1).min(self.limits.sessions);
         {
             let mut open = lock(&self.open);
             let is_own = |session: &Session| session.principal == caller.principal;
@@ -149,8 +127,8 @@ impl Sessions {
             session.ending.cancel();
             lock(&sessions.open).remove(&this);
             #[cfg(feature = "redis")]
-            if let Some(replicas) = sessions.replicas.as_ref().filter(|_| !sessions.ending.is_cancelled())
-                && let Err(error) = sessions.put(replicas, &this, None, replicas.state.id()).await
+            if let Some(state) = sessions.proxy.redis.as_ref().filter(|_| !sessions.ending.is_cancelled())
+                && let Err(error) = state.put_session(&this, None, state.id(), sessions.kept()).await
             {
                 tracing::debug!(target: "mcp_bindgen_proxy", "the record of an ended session stays for a while: {error}");
             }
@@ -192,26 +170,20 @@ impl Sessions {
 
 #[cfg(feature = "redis")]
 impl Sessions {
-    /// Writes the record of a session, or removes it; `false` if another instance than `holder` holds the session.
-    async fn put(
-        &self,
-        replicas: &Replicas,
-        session: &SessionId,
-        record: Option<&SessionRecord>,
-        holder: &str,
-    ) -> Result<bool, RedisStateError> {
-        replicas.state.put_session(session, record, holder, self.limits.idle + MARGIN).await
+    /// How long the record of an unused session is kept.
+    fn kept(&self) -> Duration {
+        self.limits.idle + MARGIN
     }
 
     /// Records that this instance holds a session, in place of an earlier holder. Without that it ends.
     pub(super) async fn hold(
         &self,
-        replicas: &Replicas,
+        state: &RedisState,
         id: &SessionId,
         mut record: SessionRecord,
     ) -> Result<(), RedisStateError> {
-        let before = std::mem::replace(&mut record.holder, replicas.state.id().to_owned());
-        let held = match self.put(replicas, id, Some(&record), &before).await {
+        let before = std::mem::replace(&mut record.holder, state.id().to_owned());
+        let held = match state.put_session(id, Some(&record), &before, self.kept()).await {
             Ok(false) => Err(RedisStateError::new("another instance holds the session")),
             written => written.map(drop),
         };
@@ -223,7 +195,7 @@ impl Sessions {
     }
 
     /// Notes a request whose effect lasts, for an instance that goes on with the session.
-    pub(super) async fn note(&self, replicas: &Replicas, id: &SessionId, request: &Value) {
+    pub(super) async fn note(&self, state: &RedisState, id: &SessionId, request: &Value) {
         let uri = request.pointer("/params/uri").and_then(Value::as_str);
         let (about, request) = match (request.get("method").and_then(Value::as_str), uri) {
             (Some("logging/setLevel"), _) => ("level", Some(request)),
@@ -238,18 +210,18 @@ impl Sessions {
             record.lasting.extend(request.map(|request| (about.to_owned(), request.clone())));
             record.clone()
         };
-        if let Err(error) = self.put(replicas, id, Some(&record), replicas.state.id()).await {
+        if let Err(error) = state.put_session(id, Some(&record), state.id(), self.kept()).await {
             tracing::warn!(target: "mcp_bindgen_proxy", "a subscription is not kept for other instances: {error}");
         }
     }
 
     /// Keeps the records of the sessions that are held here, and ends the sessions that another instance holds now, which
     /// took this one for dead.
-    pub(super) async fn renew(&self, replicas: &Replicas) {
+    pub(super) async fn renew(&self, state: &RedisState) {
         let record = |(id, session): (&SessionId, &Session)| Some((id.clone(), session.record.clone()?));
         let records: Vec<_> = lock(&self.open).iter().filter_map(record).collect();
         for (id, record) in records {
-            match self.put(replicas, &id, Some(&record), replicas.state.id()).await {
+            match state.put_session(&id, Some(&record), state.id(), self.kept()).await {
                 Ok(true) => {}
                 Ok(false) => self.end(&id),
                 Err(_) => break,
@@ -260,13 +232,9 @@ impl Sessions {
 
 /// Waits until the session has been unused for this time.
 async fn unused(mut present: watch::Receiver<usize>, idle: Duration) {
-    loop {
-        if present.wait_for(|present| *present == 0).await.is_err() {
+    while present.wait_for(|present| *present == 0).await.is_ok() {
+        if !matches!(tokio::time::timeout(idle, present.changed()).await, Ok(Ok(()))) {
             return;
-        }
-        match tokio::time::timeout(idle, present.changed()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) | Err(_) => return,
         }
     }
 }

@@ -76,7 +76,11 @@ impl Streams {
         };
         let streams = Arc::new(Self { state: Mutex::new(state), arriving, is_resumable });
         let known = Arc::downgrade(&streams);
-        let visits = move |id: &RequestId| known.upgrade()?.visit(id);
+        let visits = move |id: &RequestId| {
+            let streams = known.upgrade()?;
+            let state = lock(&streams.state);
+            state.under_way.get(id).map(|(_, visit)| visit.clone())
+        };
         let client = Arc::new(ClientState::new(proxy.clone(), Some(Box::new(visits)), closing));
         let receiving = serve(
             |ledger| Ok((streams.clone(), Box::new(Arrivals { ledger, arrived, streams: streams.clone() }))),
@@ -151,10 +155,6 @@ impl Streams {
     /// Returns how many requests are not answered yet.
     pub(super) fn under_way(&self) -> usize {
         lock(&self.state).under_way.len()
-    }
-
-    fn visit(&self, id: &RequestId) -> Option<Visit> {
-        lock(&self.state).under_way.get(id).map(|(_, visit)| visit.clone())
     }
 
     /// Ends all streams.

@@ -154,25 +154,10 @@ struct Issuer {
 
 #[derive(Debug, Default)]
 struct State {
-    keys: Arc<[Key]>,
+    /// The keys, as the issuer gives them (JWK).
+    keys: Arc<[Value]>,
     fetched: Option<Instant>,
     tried: Option<Instant>,
-}
-
-/// A public key for signatures.
-#[derive(Debug)]
-struct Key {
-    id: Option<String>,
-    /// The only algorithm that it is for, if it names one.
-    algorithm: Option<String>,
-    material: Material,
-}
-
-#[derive(Debug)]
-enum Material {
-    Rsa(RsaPublicKeyComponents<Vec<u8>>),
-    /// A point of a curve, with the names of its only algorithm.
-    Curve(&'static [&'static str], UnparsedPublicKey<Vec<u8>>),
 }
 
 impl Issuer {
@@ -187,7 +172,7 @@ impl Issuer {
         message: &[u8],
         signature: &[u8],
     ) -> Result<(), NotAuthenticated> {
-        let fits = |own: &&Key| own.fits(key, algorithm);
+        let fits = |own: &&Value| fits(own, key, algorithm);
         let mut keys = lock(&self.state).keys.clone();
         if !keys.iter().any(|own| fits(&own)) {
             self.fetch_again().await;
@@ -199,7 +184,8 @@ impl Issuer {
         if has_passed(lock(&self.state).fetched, LONGEST_USE) {
             return Err(NotAuthenticated::Unavailable);
         }
-        let is_verified = keys.iter().filter(fits).any(|own| own.verifies(algorithm, message, signature));
+        let is_verified =
+            keys.iter().filter(fits).any(|own| verifies(own, algorithm, message, signature) == Some(true));
         is_verified.then_some(()).ok_or(NotAuthenticated::Invalid)
     }
 
@@ -232,57 +218,42 @@ fn has_passed(since: Option<Instant>, time: Duration) -> bool {
     since.is_none_or(|since| since.elapsed() >= time)
 }
 
-impl Key {
-    /// Reads a key of a set; `None` for keys that are not for signatures or of an unknown type.
-    fn read(key: &Value) -> Option<Self> {
-        let text = |name: &str| key.get(name).and_then(Value::as_str);
-        let bytes = |name: &str| URL_SAFE_NO_PAD.decode(text(name)?.trim_end_matches('=')).ok();
-        if text("use").is_some_and(|purpose| purpose != "sig") {
-            return None;
-        }
-        let point = || Some([vec![4], bytes("x")?, bytes("y")?].concat());
-        let material = match (text("kty")?, text("crv")) {
-            ("RSA", _) => Material::Rsa(RsaPublicKeyComponents { n: bytes("n")?, e: bytes("e")? }),
-            ("EC", Some("P-256")) => curve(&["ES256"], &ECDSA_P256_SHA256_FIXED, point()?),
-            ("EC", Some("P-384")) => curve(&["ES384"], &ECDSA_P384_SHA384_FIXED, point()?),
-            ("OKP", Some("Ed25519")) => curve(&["EdDSA", "Ed25519"], &ED25519, bytes("x")?),
-            _ => return None,
-        };
-        Some(Self { id: text("kid").map(str::to_owned), algorithm: text("alg").map(str::to_owned), material })
-    }
-
-    fn fits(&self, id: Option<&str>, algorithm: &str) -> bool {
-        (id.is_none() || self.id.as_deref() == id) && self.algorithm.as_deref().is_none_or(|own| own == algorithm)
-    }
-
-    fn verifies(&self, algorithm: &str, message: &[u8], signature: &[u8]) -> bool {
-        match &self.material {
-            Material::Rsa(key) => {
-                rsa(algorithm).is_some_and(|parameters| key.verify(parameters, message, signature).is_ok())
-            }
-            Material::Curve(names, key) => names.contains(&algorithm) && key.verify(message, signature).is_ok(),
-        }
-    }
+/// Returns `true` if a key of a set may have signed, by its purpose, its id and its only algorithm, as far as it names them.
+fn fits(key: &Value, id: Option<&str>, algorithm: &str) -> bool {
+    let text = |name: &str| key.get(name).and_then(Value::as_str);
+    text("use").is_none_or(|purpose| purpose == "sig")
+        && (id.is_none() || text("kid") == id)
+        && text("alg").is_none_or(|own| own == algorithm)
 }
 
-fn curve(names: &'static [&'static str], by: &'static dyn VerificationAlgorithm, point: Vec<u8>) -> Material {
-    Material::Curve(names, UnparsedPublicKey::new(by, point))
-}
-
-fn rsa(algorithm: &str) -> Option<&'static RsaParameters> {
-    Some(match algorithm {
-        "RS256" => &RSA_PKCS1_2048_8192_SHA256,
-        "RS384" => &RSA_PKCS1_2048_8192_SHA384,
-        "RS512" => &RSA_PKCS1_2048_8192_SHA512,
-        "PS256" => &RSA_PSS_2048_8192_SHA256,
-        "PS384" => &RSA_PSS_2048_8192_SHA384,
-        "PS512" => &RSA_PSS_2048_8192_SHA512,
-        _ => return None,
-    })
+/// Returns `true` if a key has signed a message. Returns `None` for keys of another kind than the algorithm has.
+fn verifies(key: &Value, algorithm: &str, message: &[u8], signature: &[u8]) -> Option<bool> {
+    let text = |name: &str| key.get(name).and_then(Value::as_str);
+    let bytes = |name: &str| URL_SAFE_NO_PAD.decode(text(name)?.trim_end_matches('=')).ok();
+    let point = || Some([vec![4], bytes("x")?, bytes("y")?].concat());
+    let rsa = |parameters: &RsaParameters| {
+        let key = RsaPublicKeyComponents { n: bytes("n")?, e: bytes("e")? };
+        Some(key.verify(parameters, message, signature).is_ok())
+    };
+    let curve = |parameters: &'static dyn VerificationAlgorithm, point: Option<Vec<u8>>| {
+        Some(UnparsedPublicKey::new(parameters, point?).verify(message, signature).is_ok())
+    };
+    match (text("kty")?, text("crv"), algorithm) {
+        ("RSA", _, "RS256") => rsa(&RSA_PKCS1_2048_8192_SHA256),
+        ("RSA", _, "RS384") => rsa(&RSA_PKCS1_2048_8192_SHA384),
+        ("RSA", _, "RS512") => rsa(&RSA_PKCS1_2048_8192_SHA512),
+        ("RSA", _, "PS256") => rsa(&RSA_PSS_2048_8192_SHA256),
+        ("RSA", _, "PS384") => rsa(&RSA_PSS_2048_8192_SHA384),
+        ("RSA", _, "PS512") => rsa(&RSA_PSS_2048_8192_SHA512),
+        ("EC", Some("P-256"), "ES256") => curve(&ECDSA_P256_SHA256_FIXED, point()),
+        ("EC", Some("P-384"), "ES384") => curve(&ECDSA_P384_SHA384_FIXED, point()),
+        ("OKP", Some("Ed25519"), "EdDSA" | "Ed25519") => curve(&ED25519, bytes("x")),
+        _ => None,
+    }
 }
 
 /// Fetches the keys that the metadata of an issuer names.
-async fn fetch(issuer: &str) -> Result<Arc<[Key]>, String> {
+async fn fetch(issuer: &str) -> Result<Arc<[Value]>, String> {
     let mut reason = String::new();
     for place in places(issuer) {
         let metadata = match fetch_json(&place, LONGEST_DOCUMENT, PATIENCE).await {
@@ -302,7 +273,7 @@ async fn fetch(issuer: &str) -> Result<Arc<[Key]>, String> {
         }
         let set = fetch_json(keys, LONGEST_DOCUMENT, PATIENCE).await.map_err(|error| format!("{keys}: {error}"))?;
         let set = set.get("keys").and_then(Value::as_array).ok_or_else(|| format!("{keys} has no `keys`"))?;
-        return Ok(set.iter().filter_map(Key::read).collect());
+        return Ok(set.iter().cloned().collect());
     }
     Err(reason)
 }
