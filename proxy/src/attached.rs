@@ -355,13 +355,9 @@ impl Open {
 /// connection.
 pub(super) async fn hear(attached: Weak<Attached>, mut told: Notifications, session: Option<Session>) {
     while let Some(Notification { method, params, missed, .. }) = told.next().await {
-        let changed: &[Kind] = match method.as_str() {
-            // Changes of any list may be among the lost ones.
-            _ if missed > 0 => &[Kind::Prompts, Kind::Resources, Kind::ResourceTemplates],
-            PROMPTS_CHANGED => &[Kind::Prompts],
-            RESOURCES_CHANGED => &[Kind::Resources, Kind::ResourceTemplates],
-            _ => &[],
-        };
+        let kinds = [Kind::Prompts, Kind::Resources, Kind::ResourceTemplates].into_iter();
+        // Changes of any list may be among the lost ones.
+        let changed = kinds.filter(|kind| missed > 0 || notification_and_key(*kind).0 == method);
         {
             let Some(attached) = attached.upgrade() else { return };
             if missed > 0 {
@@ -371,8 +367,8 @@ pub(super) async fn hear(attached: Weak<Attached>, mut told: Notifications, sess
                 );
             }
             for kind in changed {
-                attached.announce(*kind);
-                attached.changed(*kind);
+                attached.announce(kind);
+                attached.changed(kind);
             }
         }
         if let (LOGGED, Some(session)) = (method.as_str(), &session)

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use futures_util::future::pending;
+use futures_util::future::{join_all, pending};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mcp_bindgen_runtime::__private::rpc::MethodCall;
 use mcp_bindgen_runtime::{CallError, ResourceUpdates};
@@ -13,7 +13,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
-use super::attached::{FIRST_PAUSE, Kind, LONGEST_PAUSE, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
+use super::attached::{
+    FIRST_PAUSE, Kind, LONGEST_PAUSE, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED, notification_and_key,
+};
 use super::client_state::{ClientState, Context};
 use super::context::SERVER_INFO;
 use super::lock::lock;
@@ -78,16 +80,10 @@ pub(super) async fn listen(client: &ClientState, params: Listen, context: &Conte
     ];
     let is_wanted = |method: &str| wanted.contains(&(method, Some(true)));
     // A list that was never requested cannot change.
+    let kinds = [Kind::Tools, Kind::Prompts, Kind::Resources, Kind::ResourceTemplates].into_iter();
+    let listed = kinds.filter(|kind| is_wanted(notification_and_key(*kind).0)).map(|kind| scope.items(kind, sees));
     let listing = async {
-        if is_wanted(TOOLS_CHANGED) {
-            scope.items(Kind::Tools, sees).await;
-        }
-        if is_wanted(PROMPTS_CHANGED) {
-            scope.items(Kind::Prompts, sees).await;
-        }
-        if is_wanted(RESOURCES_CHANGED) {
-            tokio::join!(scope.items(Kind::Resources, sees), scope.items(Kind::ResourceTemplates, sees));
-        }
+        join_all(listed).await;
         pending::<()>().await;
     };
     let changes = scope.news.iter().filter(|(method, _)| is_wanted(method)).map(|(method, signal)| {

@@ -63,14 +63,12 @@ pub(super) fn merged<'a>(
     let mut all = Vec::new();
     for (server, item) in lists.flat_map(|(server, list)| list.iter().map(move |item| (server, item))) {
         let Some(uri) = item.get(key).and_then(Value::as_str) else { continue };
-        match seen.insert(uri, server) {
-            None => all.push(item.clone()),
-            Some(first) => {
-                seen.insert(uri, first);
-                if first != server {
-                    on_twice(first, server, uri);
-                }
-            }
+        let first = *seen.entry(uri).or_insert_with(|| {
+            all.push(item.clone());
+            server
+        });
+        if first != server {
+            on_twice(first, server, uri);
         }
     }
     all

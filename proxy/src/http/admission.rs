@@ -28,13 +28,15 @@ impl HttpOptions {
     /// # Errors
     /// The answer to one that is not let in, or that only asks whether it may.
     pub(super) fn admit(&self, request: &Parts, local: Option<IpAddr>) -> Result<(), Answer> {
+        let refused = |header: &str| {
+            tracing::warn!(target: "mcp_bindgen_proxy", "refused a request, because its `{header}` is not allowed");
+            Err(text(StatusCode::FORBIDDEN, format!("Forbidden: the `{header}` of the request is not allowed")))
+        };
         if !self.host_is_allowed(request, local) {
-            tracing::warn!(target: "mcp_bindgen_proxy", "a request for a host that is not allowed was refused");
-            return Err(text(StatusCode::FORBIDDEN, "Forbidden: the `Host` of the request is not allowed"));
+            return refused("Host");
         }
         if !self.origin_is_allowed(&request.headers) {
-            tracing::warn!(target: "mcp_bindgen_proxy", "a request of an origin that is not allowed was refused");
-            return Err(text(StatusCode::FORBIDDEN, "Forbidden: the `Origin` of the request is not allowed"));
+            return refused("Origin");
         }
         // Browsers ask without the token whether they may ask with it.
         if request.method == Method::OPTIONS && request.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {

@@ -14,7 +14,7 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, Response, StatusCode};
 use lru::LruCache;
 use mcp_bindgen_runtime::Caller;
-use rmcp::model::ErrorCode;
+use rmcp::model::{ErrorCode, RequestId};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
@@ -128,10 +128,9 @@ impl Handler {
         begun.map_err(|_| busy("sessions"))?;
         for (number, (_, request)) in record.lasting.iter().enumerate() {
             // The client has had the answer.
-            let request = renumbered(number, request.clone());
-            let (number, here) =
-                (Posted::of(&request).and_then(|posted| posted.id()), self.sessions.present(id, caller));
-            let (Some(number), Some(here), Some(place)) = (number, here, self.requests.take(None)) else { continue };
+            let (number, request) = renumbered(number, request.clone());
+            let here = self.sessions.present(id, caller);
+            let (Some(here), Some(place)) = (here, self.requests.take(None)) else { continue };
             if let Ok(answers) = here.streams.request(number, request, Visit::new(caller.clone(), place)).await {
                 tokio::spawn(answers.answer());
             }
@@ -142,11 +141,12 @@ impl Handler {
 }
 
 /// Returns a request under an id of the proxy's own: the client may use its id again.
-fn renumbered(number: usize, mut request: Value) -> Value {
+fn renumbered(number: usize, mut request: Value) -> (RequestId, Value) {
+    let id = RequestId::String(format!("resumed-{number}").into());
     if let Some(fields) = request.as_object_mut() {
-        fields.insert("id".to_owned(), format!("resumed-{number}").into());
+        fields.insert("id".to_owned(), json!(id));
     }
-    request
+    (id, request)
 }
 
 /// A pending answer. If its client disconnects, the holder is notified.
@@ -198,7 +198,7 @@ impl Awaited {
 impl Drop for Awaited {
     fn drop(&mut self) {
         self.state.awaited().remove(&self.number);
-        if self.frames.is_closed() {
+        if self.frames.is_closed() && self.frames.is_empty() {
             return;
         }
         let (state, holder, number) = (self.state.clone(), std::mem::take(&mut self.holder), self.number);
@@ -376,11 +376,12 @@ mod tests {
         let request =
             json!({ "jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": { "uri": "a://b" } });
         let ids = [0, 1].map(|number| {
-            let repeated = renumbered(number, request.clone());
+            let (id, repeated) = renumbered(number, request.clone());
             assert_eq!((&repeated["method"], &repeated["params"]), (&request["method"], &request["params"]));
-            Posted::of(&repeated).and_then(|posted| posted.id()).expect("it is a request")
+            assert_eq!(Posted::of(&repeated).and_then(|posted| posted.id()), Some(id.clone()));
+            id
         });
         assert_ne!(ids[0], ids[1]);
-        assert!(!ids.contains(&rmcp::model::RequestId::Number(1)), "{ids:?}");
+        assert!(!ids.contains(&RequestId::Number(1)), "{ids:?}");
     }
 }
