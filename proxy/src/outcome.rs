@@ -68,7 +68,7 @@ fn words(public: &str, error: &CallError) -> String {
     let server = printable(error.server());
     match error {
         CallError::NotConnected { .. } => {
-            format!("`{public}` was not called: server `{server}` is unreachable; it may be called again later")
+            format!("nothing was sent for `{public}`: server `{server}` is unreachable; it may be repeated later")
         }
         CallError::Transport { .. } => {
             let later = error.retry_after().map(|after| format!(", in {after:?} at the earliest")).unwrap_or_default();

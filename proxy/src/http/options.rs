@@ -239,18 +239,17 @@ impl HttpOptions {
             let problem = "expected a path of visible ASCII that begins with `/`, without `?` and `#`";
             return Err(ServeError::option("path", problem));
         }
-        let counts = [
-            ("max_body", limits.body),
-            ("max_requests", limits.requests),
-            ("max_connections", limits.connections),
-            ("max_sessions", limits.sessions),
-            ("max_children", limits.children),
+        let are_zero = [
+            ("max_body", limits.body == 0),
+            ("max_requests", limits.requests == 0),
+            ("max_connections", limits.connections == 0),
+            ("max_sessions", limits.sessions == 0),
+            ("max_children", limits.children == 0),
+            ("idle_sessions", limits.idle.is_zero()),
+            ("read_timeout", limits.head.is_zero()),
+            ("write_timeout", limits.taken.is_zero()),
         ];
-        if let Some((option, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
-            return Err(ServeError::option(option, "must be at least 1"));
-        }
-        let times = [("idle_sessions", limits.idle), ("read_timeout", limits.head), ("write_timeout", limits.taken)];
-        if let Some((option, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
+        if let Some((option, _)) = are_zero.into_iter().find(|(_, is_zero)| *is_zero) {
             return Err(ServeError::option(option, "must be above zero"));
         }
         #[cfg(feature = "jwt")]
