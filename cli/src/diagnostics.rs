@@ -57,34 +57,22 @@ pub(crate) fn show<'a>(
 ) -> bool {
     let mut denied = false;
     for diagnostic in diagnostics {
-        if let Some(shown) = Shown::new(diagnostic, bound) {
-            denied |= is_denied(diagnostic, &bound.levels);
-            shown.print(output);
+        denied |= is_denied(diagnostic, &bound.levels);
+        if let Some((severity, text)) = shown(diagnostic, bound) {
+            output.diagnostic(&severity, &text);
         }
     }
     denied
 }
 
-/// A diagnostic as it is shown.
-pub(crate) struct Shown {
-    severity: String,
-    text: String,
-}
-
-impl Shown {
-    /// Creates a shown diagnostic, or `None` if its level hides it.
-    pub(crate) fn new(diagnostic: &Diagnostic, bound: &Bound) -> Option<Self> {
-        let is_denied = is_denied(diagnostic, &bound.levels);
-        if !is_denied && (is_allowed(diagnostic, &bound.levels) || diagnostic.code.severity == Severity::Note) {
-            return None;
-        }
-        let severity = if is_denied { Severity::Error } else { diagnostic.code.severity };
-        Some(Self { severity: format!("{severity}[{}]", diagnostic.code.id), text: rendered(diagnostic, bound) })
+/// Returns the severity and the text to show, or `None` if the level of a diagnostic hides it.
+pub(crate) fn shown(diagnostic: &Diagnostic, bound: &Bound) -> Option<(String, String)> {
+    let is_denied = is_denied(diagnostic, &bound.levels);
+    if !is_denied && (is_allowed(diagnostic, &bound.levels) || diagnostic.code.severity == Severity::Note) {
+        return None;
     }
-
-    pub(crate) fn print(&self, output: &mut Output) {
-        output.diagnostic(&self.severity, &self.text);
-    }
+    let severity = if is_denied { Severity::Error } else { diagnostic.code.severity };
+    Some((format!("{severity}[{}]", diagnostic.code.id), rendered(diagnostic, bound)))
 }
 
 fn rendered(diagnostic: &Diagnostic, bound: &Bound) -> String {
@@ -93,23 +81,17 @@ fn rendered(diagnostic: &Diagnostic, bound: &Bound) -> String {
         let _ = write!(shown, ": {}", printable(&diagnostic.message));
     }
     let Place { path, text, position } = Place::of(diagnostic, bound);
-    let path = path.display();
     let (tool, pointer) = (printable(&diagnostic.tool), printable(&diagnostic.pointer));
     let listed = diagnostic.listed;
     let inside = if pointer.is_empty() { format!("{listed} {tool}") } else { format!("{listed} {tool}, {pointer}") };
-    match position {
-        Some((line, column)) => {
-            let margin = " ".repeat(line.to_string().len());
-            let _ = write!(shown, "\n{margin}--> {path}:{line}:{column} ({inside})");
-            if let Some((excerpt, caret)) = excerpt(text, line, column) {
-                let _ = write!(shown, "\n{margin} |\n{line} | {excerpt}\n{margin} | {caret}");
-            }
-            let _ = write!(shown, "\n{margin} = help: {}", diagnostic.code.help);
-        }
-        None => {
-            let _ = write!(shown, "\n --> {path} ({inside})\n  = help: {}", diagnostic.code.help);
-        }
+    let place = position.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
+    let (line, column) = position.unwrap_or_default();
+    let margin = " ".repeat(line.to_string().len());
+    let _ = write!(shown, "\n{margin}--> {}{place} ({inside})", path.display());
+    if let Some((excerpt, caret)) = excerpt(text, line, column) {
+        let _ = write!(shown, "\n{margin} |\n{line} | {excerpt}\n{margin} | {caret}");
     }
+    let _ = write!(shown, "\n{margin} = help: {}", diagnostic.code.help);
     shown
 }
 

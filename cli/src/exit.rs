@@ -76,6 +76,12 @@ impl Failure {
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { exit: Exit::Usage, message: message.into() }
     }
+
+    /// Adds the next step.
+    pub(crate) fn with_help(mut self, help: impl Display) -> Self {
+        self.message.push_str(&format!("\n  = help: {help}"));
+        self
+    }
 }
 
 impl From<FileError> for Failure {

@@ -17,11 +17,7 @@ pub(crate) fn base(folder: &Path, revision: &str) -> Result<String, Failure> {
     let mut arguments = vec!["merge-base", "--end-of-options", revision, "HEAD"];
     // With more than one, git takes the commit that a merge of them would be.
     arguments.extend(merged.iter().map(String::as_str));
-    let found = git(folder, &arguments)?;
-    if found.status.success() {
-        return Ok(String::from_utf8_lossy(&found.stdout).trim().to_owned());
-    }
-    Err(no_commit(folder, revision, &found))
+    found(folder, revision, &arguments)
 }
 
 /// Returns the commits that HEAD is being merged with.
@@ -31,12 +27,12 @@ fn merged_heads(folder: &Path) -> Vec<String> {
     heads.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Returns the commit of this name.
+/// Returns the commit that git prints for a revision.
 ///
 /// # Errors
 /// Fails if there is no git, no repository, or no such commit.
-fn commit(folder: &Path, revision: &str) -> Result<String, Failure> {
-    let found = git(folder, &["rev-parse", "--verify", "--end-of-options", &format!("{revision}^{{commit}}")])?;
+fn found(folder: &Path, revision: &str, arguments: &[&str]) -> Result<String, Failure> {
+    let found = git(folder, arguments)?;
     if !found.status.success() {
         return Err(no_commit(folder, revision, &found));
     }
@@ -49,7 +45,9 @@ fn commit(folder: &Path, revision: &str) -> Result<String, Failure> {
 /// # Errors
 /// Fails if there is no git, no repository, or no such commit, or if git cannot read the file.
 pub(crate) fn text_at(path: &Path, revision: &str) -> Result<Option<String>, Failure> {
-    text_of(path, &commit(placed(path).0, revision)?, revision)
+    let named = format!("{revision}^{{commit}}");
+    let commit = found(placed(path).0, revision, &["rev-parse", "--verify", "--end-of-options", &named])?;
+    text_of(path, &commit, revision)
 }
 
 /// Returns the text of a file at the commit that `base` returned for this revision. Symbolic links are followed.
@@ -79,9 +77,9 @@ pub(crate) fn text_of(path: &Path, commit: &str, revision: &str) -> Result<Optio
         ["notdir", _] => Ok(None),
         // Git ends the contents with a line end of its own.
         [_, "blob", _] => Ok(text.strip_suffix('\n').map(str::to_owned)),
-        ["symlink", _] => Err(failed(&format!("it is a link to {}, which is outside the repository", text.trim_end()))),
-        ["dangling", _] => Err(failed("it is a broken symbolic link")),
-        ["loop", _] => Err(failed("its symbolic links form a cycle")),
+        ["symlink" | "dangling" | "loop", _] => {
+            Err(failed("it is a symbolic link that leads to no file of the repository"))
+        }
         _ => Err(failed("it is not a file")),
     }
 }
@@ -113,26 +111,23 @@ fn said(output: &Output) -> String {
 
 fn no_commit(folder: &Path, revision: &str, output: &Output) -> Failure {
     let said = said(output);
-    let is = |arguments: &[&str], wanted: fn(&Output) -> bool| git(folder, arguments).is_ok_and(|found| wanted(&found));
-    if said.contains("not a git repository") {
-        return Failure::new(format!(
-            "cannot resolve `{revision}`: not in a git repository: {said}\n  = help: run this in a repository, or \
-             without a revision"
-        ));
-    }
-    if is(&["rev-parse", "--quiet", "--verify", "HEAD"], |found| !found.status.success()) && revision != "HEAD" {
-        return Failure::new(format!(
-            "cannot resolve `{revision}`: the repository has no commits: {said}\n  = help: commit first, or run this \
-             without a revision"
-        ));
-    }
-    let help = if is(&["rev-parse", "--is-shallow-repository"], |found| found.stdout.starts_with(b"true")) {
-        "this clone is shallow: fetch the whole history (`fetch-depth: 0` of actions/checkout, or `git fetch --unshallow`)"
+    let (fact, help) = if said.contains("not a git repository") {
+        let fact = format!("cannot resolve `{revision}`: not in a git repository");
+        (fact, "run this in a repository, or without a revision")
+    } else if revision != "HEAD" && line(folder, &["rev-parse", "--quiet", "--verify", "HEAD"]).is_none() {
+        let fact = format!("cannot resolve `{revision}`: the repository has no commits");
+        (fact, "commit first, or run this without a revision")
     } else {
-        "use a branch, a tag or a commit of this repository that shares history with HEAD"
+        let help = match line(folder, &["rev-parse", "--is-shallow-repository"]).as_deref() {
+            Some("true") => {
+                "this clone is shallow: fetch the whole history (`fetch-depth: 0` of actions/checkout, or `git fetch --unshallow`)"
+            }
+            _ => "use a branch, a tag or a commit of this repository that shares history with HEAD",
+        };
+        (format!("git has no commit `{revision}` that shares history with HEAD"), help)
     };
-    let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-    Failure::new(format!("git has no commit `{revision}` that shares history with HEAD{said}\n  = help: {help}"))
+    let said = if said.is_empty() { said } else { format!(": {said}") };
+    Failure::new(format!("{fact}{said}")).with_help(help)
 }
 
 fn git(folder: &Path, arguments: &[&str]) -> Result<Output, Failure> {

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::{Duration, Instant};
 
+use indicatif::ProgressBar;
 use mcp_bindgen_model::{Config, ServerConfig, Snapshot};
 use mcp_bindgen_runtime::{CallError, CallOptions, Client, ClientOptions, ConnectError, ConnectErrorKind};
 use tokio::task::JoinSet;
 
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, Work};
+use crate::output::Output;
 use crate::sign_in::authorized;
 
 /// How often what moves moves.
@@ -33,11 +34,11 @@ pub(crate) fn client_knowing(
 
 /// Takes a snapshot of a server.
 pub(crate) async fn snapshot(client: &Client) -> Result<Snapshot, ConnectError> {
-    closing(client.clone(), async { client.snapshot().await }).await
+    closing(client, client.snapshot()).await
 }
 
 /// Uses a client and closes its connection, whatever comes of it.
-pub(crate) async fn closing<T>(client: Client, result: impl Future<Output = T>) -> T {
+pub(crate) async fn closing<T>(client: &Client, result: impl Future<Output = T>) -> T {
     let result = result.await;
     client.close().await;
     result
@@ -66,10 +67,9 @@ impl Patience {
         match self.spend(tokio::time::timeout(left, asked)).await {
             Ok(answer) => answer.map_err(|error| failure(error, client.config())),
             Err(_) => {
-                let (name, limit) = (client.name(), self.limit.unwrap_or_default());
-                let help = "increase the limit with `--timeout`";
-                let message = format!("{name}: no answer within {limit:?}\n  = help: {help}");
-                Err(Failure { exit: Exit::NotConnected, message })
+                let message = format!("{}: no answer within {:?}", client.name(), self.limit.unwrap_or_default());
+                let failure = Failure { exit: Exit::NotConnected, message };
+                Err(failure.with_help("increase the limit with `--timeout`"))
             }
         }
     }
@@ -87,13 +87,16 @@ impl Patience {
         self.left().map_or_else(CallOptions::new, |left| CallOptions::new().timeout(left))
     }
 
-    /// Converts a failed request. A timeout reports the whole time limit.
+    /// Converts a failed request. A failed connection is reported as one, and a timeout with the whole time limit.
     pub(crate) fn failure(&self, error: CallError, server: &ServerConfig) -> Failure {
         match (error, self.limit) {
             (CallError::Timeout { server: name, tool, dispatched, .. }, Some(limit)) => {
-                call_failure(CallError::timeout(name, tool, limit, dispatched), server)
+                CallError::timeout(name, tool, limit, dispatched).into()
             }
-            (error, _) => call_failure(error, server),
+            (error, _) => match connecting(&error) {
+                Some(cause) => failure(cause, server),
+                None => error.into(),
+            },
         }
     }
 
@@ -101,6 +104,12 @@ impl Patience {
         let left = self.limit?.saturating_sub(self.spent);
         Some(left.max(Duration::from_millis(1)))
     }
+}
+
+/// Returns the error of the connection that a request failed for.
+fn connecting(error: &CallError) -> Option<ConnectError> {
+    let CallError::NotConnected { source: Some(cause), .. } = error else { return None };
+    cause.downcast_ref().cloned()
 }
 
 /// A server, with the result of a listing.
@@ -129,7 +138,7 @@ pub(crate) async fn snapshots(
         let found = tokio::select! {
             found = asked.join_next() => found,
             _ = clock.tick() => {
-                works.values().for_each(Work::tick);
+                works.values().flatten().for_each(ProgressBar::tick);
                 continue;
             }
         };
@@ -142,11 +151,8 @@ pub(crate) async fn snapshots(
 
 /// Converts a failed connection, and adds the next step.
 pub(crate) fn failure(error: ConnectError, server: &ServerConfig) -> Failure {
-    let mut failure = unconfigured_failure(error, server);
-    if failure.exit == Exit::NotConnected {
-        failure.message.push_str(&format!("\n  = help: {}", explained_by(&server.name)));
-    }
-    failure
+    let failure = unconfigured_failure(error, server);
+    if failure.exit == Exit::NotConnected { failure.with_help(explained_by(&server.name)) } else { failure }
 }
 
 /// Returns the command that explains why a server is not connected.
@@ -157,20 +163,7 @@ pub(crate) fn explained_by(server: &str) -> String {
 /// Converts a failed connection of a server outside the configuration.
 pub(crate) fn unconfigured_failure(error: ConnectError, server: &ServerConfig) -> Failure {
     let is_late = error.kind == ConnectErrorKind::Timeout;
-    let mut failure = Failure::from(error);
-    if is_late {
-        let help = format!("increase `timeout` or `connect_timeout` of server `{}`", server.name);
-        failure.message.push_str(&format!("\n  = help: {help}"));
-    }
-    failure
-}
-
-/// Converts a failed request; a failed connection is reported as one.
-fn call_failure(error: CallError, server: &ServerConfig) -> Failure {
-    if let CallError::NotConnected { source: Some(cause), .. } = &error
-        && let Some(error) = cause.downcast_ref::<ConnectError>()
-    {
-        return failure(error.clone(), server);
-    }
-    error.into()
+    let failure = Failure::from(error);
+    let help = || format!("increase `timeout` or `connect_timeout` of server `{}`", server.name);
+    if is_late { failure.with_help(help()) } else { failure }
 }

@@ -39,7 +39,14 @@ impl Lock {
                 Ok(()) => return Ok(Self { _held: Some(held) }),
                 Err(TryLockError::Error(_)) => return Ok(Self { _held: None }),
                 Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => thread::sleep(PAUSE),
-                Err(TryLockError::WouldBlock) => return Err(kept(folder)),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Failure::new(format!(
+                        "another process has locked the folder `{}` for {} seconds\n  = help: end it, and run this \
+                         again\n  = note: nothing was written",
+                        folder.display(),
+                        PATIENCE.as_secs()
+                    )));
+                }
             }
         }
     }
@@ -59,13 +66,4 @@ fn opened(folder: &Path) -> io::Result<File> {
     let digest: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     let path = std::env::temp_dir().join(format!("mcp-bindgen-{digest}.lock"));
     File::options().create(true).truncate(false).write(true).open(path)
-}
-
-fn kept(folder: &Path) -> Failure {
-    let folder = folder.display();
-    Failure::new(format!(
-        "another process has locked the folder `{folder}` for {} seconds\n  = help: end it, and run this again\n  = \
-         note: nothing was written",
-        PATIENCE.as_secs()
-    ))
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Arguments, Command, Format};
 use crate::exit::{Exit, Failure};
-use crate::text;
+use crate::text::columns;
 
 const GREEN: &str = "\x1b[1;32m";
 const YELLOW: &str = "\x1b[1;33m";
@@ -27,68 +27,55 @@ pub(crate) struct Output {
     colours: bool,
     is_quiet: bool,
     is_verbose: bool,
-    /// `true` if a result was printed.
+    /// `true` if a result was printed, or if stdout carries the protocol of a server.
     has_data: bool,
-    /// The errors, for readers of the JSON.
-    errors: Vec<String>,
+    /// The errors, if the format is JSON.
+    pub(crate) errors: Vec<String>,
     /// The warnings that are printed once, however often they come.
     warned: BTreeSet<String>,
-    /// `true` if stdout carries the protocol of a server, so that no report may be printed there.
-    is_taken: bool,
     /// The progress bars on a terminal: whatever else is printed goes above them.
     bars: Option<MultiProgress>,
     /// A line that the next one takes the place of.
     transient: Option<ProgressBar>,
-    /// `true` if a GitHub runner reads the output; it obeys lines that begin with `::`.
-    is_obeyed: bool,
 }
 
 impl Output {
     pub(crate) fn standard(arguments: &Arguments) -> Self {
-        let on_terminal = io::stderr().is_terminal();
         // Progress bars need a terminal that can move the cursor, and are redundant with `--verbose`.
-        let moves = on_terminal && !is_dumb() && !arguments.quiet && arguments.verbose == 0;
+        let moves = io::stderr().is_terminal() && !is_dumb() && !arguments.quiet && arguments.verbose == 0;
         Self {
             format: arguments.format,
             data_on_terminal: io::stdout().is_terminal(),
-            is_obeyed: is_obeyed(),
             colours: has_colours(arguments.color),
             is_quiet: arguments.quiet,
             is_verbose: arguments.verbose > 0,
-            has_data: false,
+            has_data: matches!(&arguments.command, Command::Serve(serve) if serve.http.is_none()),
             errors: Vec::new(),
             warned: BTreeSet::new(),
-            is_taken: matches!(&arguments.command, Command::Serve(serve) if serve.http.is_none()),
             bars: moves.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10))),
             transient: None,
         }
     }
 
-    /// Tells that something has begun: a line that stays until it is finished on a terminal, a line of its own elsewhere.
-    pub(crate) fn begin(&mut self, word: &str, text: &str) -> Work {
+    /// Tells that something has begun: on a terminal by a line that is cleared when the bar is dropped, elsewhere by a
+    /// line of its own.
+    pub(crate) fn begin(&mut self, word: &str, text: &str) -> Option<ProgressBar> {
         let Some(bars) = &self.bars else {
             self.status(word, text);
-            return Work(None);
+            return None;
         };
         let head = if self.colours { "{prefix:>12.bold.cyan}" } else { "{prefix:>12}" };
-        let style = ProgressStyle::with_template(&format!("{head} {{wide_msg}} {{elapsed}}"));
-        let bar = bars.add(ProgressBar::new_spinner().with_prefix(word.to_owned()).with_message(lines_printable(text)));
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        Work(Some(bar))
+        let bar = spinner(&format!("{head} {{wide_msg}} {{elapsed}}"));
+        Some(bars.add(bar.with_prefix(word.to_owned()).with_message(lines_printable(text))))
     }
 
     /// Returns the width for results, of the terminal or from `COLUMNS`; `None` if results go elsewhere.
     pub(crate) fn columns(&self) -> Option<usize> {
-        text::columns().filter(|columns| *columns > 0)
+        columns().filter(|columns| *columns > 0)
     }
 
     pub(crate) fn json(&self) -> bool {
         self.format == Format::Json
-    }
-
-    /// Returns `true` if only errors are printed.
-    pub(crate) fn is_quiet(&self) -> bool {
-        self.is_quiet
     }
 
     /// Returns `true` if results are for people.
@@ -124,23 +111,12 @@ impl Output {
         if self.is_quiet && !is_error {
             return;
         }
-        if is_error {
-            self.keep(text);
+        if is_error && self.json() {
+            // Each error is separate in JSON.
+            self.errors.extend(text.split("\nerror: ").map(str::to_owned));
         }
         let colour = if is_error { RED } else { YELLOW };
         self.remark(colour, severity, &format!(": {}", lines_printable(text)));
-    }
-
-    /// Stores errors for `end`, each separately.
-    fn keep(&mut self, text: &str) {
-        if self.json() {
-            self.errors.extend(text.split("\nerror: ").map(str::to_owned));
-        }
-    }
-
-    /// Returns the errors, if the format is JSON.
-    pub(crate) fn errors(&self) -> &[String] {
-        &self.errors
     }
 
     /// Returns `true` if messages appear on a terminal with progress bars.
@@ -151,15 +127,13 @@ impl Output {
     /// Prints a line that the next one replaces, on a terminal only.
     pub(crate) fn transient(&mut self, text: &str) {
         let Some(bars) = &self.bars else { return };
-        let style = || ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let bar = self.transient.get_or_insert_with(|| bars.add(ProgressBar::new_spinner().with_style(style())));
+        let bar = self.transient.get_or_insert_with(|| bars.add(spinner("{wide_msg}")));
         bar.set_message(printable(text));
     }
 
+    /// Removes that line: a bar clears itself when it is dropped.
     pub(crate) fn end_transient(&mut self) {
-        if let Some(bar) = self.transient.take() {
-            bar.finish_and_clear();
-        }
+        self.transient = None;
     }
 
     /// Says less, or more, or in other colours, from now on.
@@ -180,7 +154,7 @@ impl Output {
 
     fn remark(&mut self, colour: &str, head: &str, rest: &str) {
         self.end_transient();
-        let rest = self.commanding_nobody(rest).into_owned();
+        let rest = if is_obeyed() { commanding_nobody(rest) } else { rest.into() };
         let line = if self.colours { format!("{colour}{head}{PLAIN}{rest}") } else { format!("{head}{rest}") };
         self.clear_bars();
         // A message that cannot be printed is not an error.
@@ -198,14 +172,12 @@ impl Output {
     /// terminal, and commands if a GitHub runner reads it.
     pub(crate) fn data(&mut self, text: &str) -> io::Result<()> {
         match self.format {
-            Format::Json => return Ok(()),
-            Format::Text | Format::Markdown if !self.data_on_terminal => {
-                let text = self.commanding_nobody(text).into_owned();
-                return self.written(&text);
+            Format::Json => Ok(()),
+            Format::Text | Format::Markdown if !self.data_on_terminal && is_obeyed() => {
+                self.written(&commanding_nobody(text))
             }
-            _ => {}
+            _ => self.exact(text),
         }
-        self.exact(text)
     }
 
     /// Prints code for people, which must not be changed. If a GitHub runner would obey a part of it, it is refused.
@@ -213,7 +185,7 @@ impl Output {
         if self.json() {
             return Ok(());
         }
-        if self.is_obeyed && !self.data_on_terminal && text.contains(OLD_COMMAND) {
+        if is_obeyed() && !self.data_on_terminal && text.contains(OLD_COMMAND) {
             return Err(Failure::new(
                 "the output contains `##\\[`, which GitHub runners execute\n  = help: write it to a file, for example \
                  with `-o`",
@@ -252,14 +224,9 @@ impl Output {
         }
     }
 
-    /// Returns the text, of which a runner of GitHub's obeys no line.
-    fn commanding_nobody<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.is_obeyed { commanding_nobody(text) } else { Cow::Borrowed(text) }
-    }
-
     /// Prints a failure as JSON, if JSON is requested and no result was printed.
     pub(crate) fn end(&mut self, exit: Exit) {
-        if self.json() && exit != Exit::Done && !self.has_data && !self.is_taken {
+        if self.json() && exit != Exit::Done && !self.has_data {
             // If the JSON cannot be printed, only the exit code reports the failure.
             drop(self.data_json(&failure_json(exit, &self.errors)));
         }
@@ -281,10 +248,15 @@ impl Output {
         failure.exit
     }
 
+    /// Returns the value, or prints the error that does not end the command and adds its exit code.
+    pub(crate) fn settled<T>(&mut self, outcome: Result<T, Failure>, exits: &mut Vec<Exit>) -> Option<T> {
+        outcome.map_err(|failure| exits.push(self.failure(&failure))).ok()
+    }
+
     /// Prints JSON, in which no line begins with text of a server. If a GitHub runner reads it, a bracket that it would
     /// obey is escaped.
     pub(crate) fn json_text(&mut self, text: &str) -> io::Result<()> {
-        if self.is_obeyed { self.exact(&text.replace(OLD_COMMAND, "##\\u005b")) } else { self.exact(text) }
+        if is_obeyed() { self.exact(&text.replace(OLD_COMMAND, "##\\u005b")) } else { self.exact(text) }
     }
 }
 
@@ -306,24 +278,10 @@ pub(crate) fn present<const N: usize>(members: [(&str, Option<Value>); N]) -> Va
     members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
 }
 
-/// Something that is being done.
-pub(crate) struct Work(Option<ProgressBar>);
-
-impl Work {
-    /// Shows that it still is.
-    pub(crate) fn tick(&self) {
-        if let Some(bar) = &self.0 {
-            bar.tick();
-        }
-    }
-}
-
-impl Drop for Work {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
-    }
+/// Returns a bar without an end, with this template.
+fn spinner(template: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner());
+    ProgressBar::new_spinner().with_style(style)
 }
 
 /// Decides on colours like the library below clap: NO_COLOR, CLICOLOR_FORCE, CLICOLOR, and then the terminal.

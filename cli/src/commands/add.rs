@@ -1,10 +1,9 @@
 //! `add`: adds a server to `mcp.toml`, writes its snapshot, and prints the Rust code to use it.
 
 use std::collections::BTreeSet;
-use std::env;
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use mcp_bindgen_codegen::{Bindings, ToolBinding};
 use mcp_bindgen_model::{Config, FileError, ServerConfig, Snapshot, is_secret_key, printable, without_secrets};
@@ -12,33 +11,21 @@ use mcp_bindgen_runtime::ClientOptions;
 use serde_json::json;
 use toml_edit::{InlineTable, Table, value};
 
+use super::edit::Changes;
 use super::faults::shared_module;
-use crate::args;
 use crate::config_file::ConfigFile;
 use crate::exit::{Exit, Failure};
 use crate::import::{in_capitals, put_list, relative};
-use crate::live;
 use crate::output::Output;
-use crate::project;
 use crate::report::counted;
 use crate::source::{self, Bound};
 use crate::text::{cut, sentence};
+use crate::{args, live, project};
 
 /// How many tools are shown.
 const SHOWN: usize = 12;
 /// The longest part of a tool's description that is shown, in columns.
 const SENTENCE: usize = 80;
-/// The keys of `mcp.toml` that options give.
-const OPTIONS: [(&str, &str); 8] = [
-    ("npm", "--npm"),
-    ("uvx", "--uvx"),
-    ("command", "--command"),
-    ("url", "--url"),
-    ("args", "-- ARGS"),
-    ("env", "--env"),
-    ("headers", "--header"),
-    ("tools", "--tools"),
-];
 /// Shorter values are no secrets that a shell has filled in.
 const SHORTEST_SECRET: usize = 8;
 
@@ -74,12 +61,19 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
     // Overrides of an earlier server of this name may not fit: that is found before anything is written.
     let options = project::options(&config, name, None)?;
     let read = (snapshot.to_text(), snapshot.clone());
-    let bound = Bound::of(&config, name, options, read).map_err(misfits)?;
+    let bound = Bound::of(&config, name, options, read).map_err(|faults| {
+        let Failure { exit, message } = source::misfits(faults);
+        Failure { exit, message: format!("{message}\n  = note: nothing was written") }
+    })?;
     if let Some(FileError { message, help, .. }) = source::idle(&bound, name).into_iter().next() {
         // The line of the pattern is not written.
         return Err(FileError { help, ..FileError::new(message) }.into());
     }
-    save(&file, &snapshot_path, &snapshot)?;
+    let mut changes = Changes::default();
+    changes.write(&snapshot_path, snapshot.to_text());
+    // The configuration is last, so that the snapshot that it names exists.
+    changes.write(file.path(), file.to_text());
+    changes.apply()?;
     drop(file);
     output.status("Added", &format!("{name} to {shown}"));
     let snapshot_shown = project::shown(&snapshot_path, &here);
@@ -110,17 +104,14 @@ fn of_options(error: FileError, file: &ConfigFile, name: &str) -> Failure {
     if ConfigFile::open(file.path()).is_ok_and(|before| before.config().is_err()) {
         return error.into();
     }
-    let mut message = error.message;
-    for (key, option) in OPTIONS {
-        message = message.replacen(&format!("`{key}` of server `{name}`"), &format!("`{option}`"), 1);
-    }
+    let of_key = error.message.split_once(&format!("` of server `{name}`"));
+    let message = match of_key.and_then(|(key, fact)| Some((key.strip_prefix('`')?, fact))) {
+        Some(("args", fact)) => format!("`-- ARGS`{fact}"),
+        Some(("headers", fact)) => format!("`--header`{fact}"),
+        Some((key, fact)) => format!("`--{key}`{fact}"),
+        None => error.message,
+    };
     Failure::usage(FileError { help: error.help, ..FileError::new(message) }.to_string())
-}
-
-fn misfits(faults: Vec<FileError>) -> Failure {
-    let mut failure = source::misfits(faults);
-    failure.message.push_str("\n  = note: nothing was written");
-    failure
 }
 
 /// Returns the `mcp.toml` that the server goes into: that of the project, or one beside its crate.
@@ -137,24 +128,9 @@ async fn asked(config: &Config, server: &ServerConfig, output: &mut Output) -> R
     output.status("Asking", &format!("{} what it offers", server.name));
     let client = live::client_knowing(config, server, None, ClientOptions::new());
     live::snapshot(&client).await.map_err(|error| {
-        let mut failure = live::unconfigured_failure(error, server);
-        failure.message.push_str("\n  = help: nothing was written; use `--no-sync` to add it without connecting");
-        failure
+        let help = "nothing was written; use `--no-sync` to add it without connecting";
+        live::unconfigured_failure(error, server).with_help(help)
     })
-}
-
-/// Writes both files or neither. The configuration is last, so that the snapshot that it names exists.
-fn save(file: &ConfigFile, path: &Path, snapshot: &Snapshot) -> Result<(), Failure> {
-    let was_there = path.exists();
-    snapshot.save(path)?;
-    if let Err(error) = file.save() {
-        if !was_there {
-            // If this fails, an unused file remains.
-            let _ = fs::remove_file(path);
-        }
-        return Err(error.into());
-    }
-    Ok(())
 }
 
 /// Returns the table of the server, as a person would write it.
@@ -178,19 +154,17 @@ fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table, Failure>
         not_secret("-- ", ("args", argument))?;
     }
     put_list(&mut table, "args", &wanted.args);
-    if let Some(pairs) = pairs(wanted.env.iter().map(|given| variable_of_environment(given)), |name| name)? {
-        if let Some(name) = wanted.inherit_env.iter().find(|name| pairs.contains_key(name)) {
-            let name = printable(name);
-            let message = format!("`{name}` is set by both `--env` and `--inherit-env`\n  = help: remove one of them");
-            return Err(Failure::usage(message));
-        }
-        table.insert("env", value(pairs));
+    let env: Vec<_> = wanted.env.iter().map(|given| variable_of_environment(given)).collect::<Result<_, _>>()?;
+    if let Some((name, _)) = env.iter().find(|(name, _)| wanted.inherit_env.contains(name)) {
+        let message = format!("`{}` is set by both `--env` and `--inherit-env`", printable(name));
+        return Err(Failure::usage(message).with_help("remove one of them"));
     }
-    check_inherited(&wanted.inherit_env)?;
+    put_pairs(&mut table, "env", env, str::to_owned)?;
+    wanted.inherit_env.iter().try_for_each(|name| check_inherited(name))?;
+    once(wanted.inherit_env.iter().cloned())?;
     put_list(&mut table, "inherit_env", &wanted.inherit_env);
-    if let Some(pairs) = pairs(wanted.header.iter().map(|given| header(given)), |name| name.to_ascii_lowercase())? {
-        table.insert("headers", value(pairs));
-    }
+    let headers: Vec<_> = wanted.header.iter().map(|given| header(given)).collect::<Result<_, _>>()?;
+    put_pairs(&mut table, "headers", headers, str::to_ascii_lowercase)?;
     if wanted.tools.iter().any(String::is_empty) {
         return Err(Failure::usage("`--tools` is empty: expected tool names or patterns such as `list_*`"));
     }
@@ -212,40 +186,38 @@ fn rebased(command: &str, here: &Path, file: &Path) -> String {
     }
 }
 
-/// Collects pairs with unique names; `told_apart` normalizes the names for comparison.
-fn pairs(
-    given: impl Iterator<Item = Result<(String, String), Failure>>,
-    told_apart: impl Fn(String) -> String,
-) -> Result<Option<InlineTable>, Failure> {
-    let mut pairs = InlineTable::new();
-    let mut known: BTreeSet<String> = BTreeSet::new();
-    for pair in given {
-        let (name, text) = pair?;
-        if !known.insert(told_apart(name.clone())) {
-            return Err(Failure::usage(format!("duplicate `{}`", printable(&name))));
-        }
-        pairs.insert(name, text.into());
-    }
-    Ok((!pairs.is_empty()).then_some(pairs))
-}
-
-/// Refuses invalid names of variables, and repeated names.
-fn check_inherited(given: &[String]) -> Result<(), Failure> {
-    let mut known = BTreeSet::new();
-    for name in given {
-        if let Some((name, _)) = name.split_once('=') {
-            let message = format!("`--inherit-env {0}` takes no value; use `--env {0}=VALUE`", printable(name));
-            return Err(Failure::usage(message));
-        }
-        check_variable(name, "expected `--inherit-env NAME`")?;
-        if not_secret("--inherit-env ", ("inherit_env", name)).is_err() {
-            return Err(secret("the value of `--inherit-env`", "write the name of the variable"));
-        }
-        if !known.insert(name) {
-            return Err(Failure::usage(format!("duplicate `{}`", printable(name))));
-        }
+/// Adds pairs with unique names to the table; `compared` normalizes the names for the comparison.
+fn put_pairs(
+    table: &mut Table,
+    key: &str,
+    pairs: Vec<(String, String)>,
+    compared: fn(&str) -> String,
+) -> Result<(), Failure> {
+    once(pairs.iter().map(|(name, _)| compared(name)))?;
+    if !pairs.is_empty() {
+        table.insert(key, value(pairs.into_iter().collect::<InlineTable>()));
     }
     Ok(())
+}
+
+/// Refuses repeated names.
+fn once(names: impl IntoIterator<Item = String>) -> Result<(), Failure> {
+    let mut known = BTreeSet::new();
+    match names.into_iter().find(|name| !known.insert(name.clone())) {
+        Some(name) => Err(Failure::usage(format!("duplicate `{}`", printable(&name)))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a value, an invalid name and a secret in the place of the name of a variable.
+fn check_inherited(name: &str) -> Result<(), Failure> {
+    if let Some((name, _)) = name.split_once('=') {
+        let message = format!("`--inherit-env {0}` takes no value; use `--env {0}=VALUE`", printable(name));
+        return Err(Failure::usage(message));
+    }
+    check_variable(name, "expected `--inherit-env NAME`")?;
+    let in_our_words = |_| secret("the value of `--inherit-env`", "write the name of the variable");
+    not_secret("--inherit-env ", ("inherit_env", name)).map_err(in_our_words)
 }
 
 fn check_variable(name: &str, wanted: &str) -> Result<(), Failure> {
@@ -282,29 +254,26 @@ fn header(given: &str) -> Result<(String, String), Failure> {
 
 /// Refuses a plain secret, and shows the placeholder to write. The message does not repeat the secret.
 fn not_secret(option: &str, (key, text): (&str, &str)) -> Result<(), Failure> {
-    if text.contains("${") {
+    if text.is_empty() || text.contains("${") {
         return Ok(());
     }
-    let is_named = ["--env ", "--header "].contains(&option);
     let filled_in = variable_of(text).filter(|_| is_secret_key(key));
     let variable = match &filled_in {
         Some(variable) => variable.clone(),
-        None if is_named => variable(key),
+        None if ["--env ", "--header "].contains(&option) => variable(key),
         None => "SECRET".to_owned(),
     };
     let placeholder = format!("${{{variable}}}");
     let shown = without_secrets(key, text, &placeholder);
-    let is_secret = !text.is_empty() && (is_secret_key(key) || shown != text);
-    if !is_secret {
+    if shown == text && !is_secret_key(key) {
         return Ok(());
     }
-    let shown = if shown == text { placeholder.clone() } else { printable(&shown) };
-    let typed = match option {
+    let shown = if shown == text { &placeholder } else { &*shown };
+    let typed = printable(&match option {
         "--env " => format!("{option}'{key}={shown}'"),
         "--header " => format!("{option}'{key}: {shown}'"),
         _ => format!("{option}'{shown}'"),
-    };
-    let typed = printable(&typed);
+    });
     let why = match filled_in {
         Some(_) => format!("the shell expanded `{variable}`: quote it, `{typed}`"),
         None => format!("use a placeholder, `{typed}`, and set the variable `{variable}`"),

@@ -28,12 +28,11 @@ async fn log_in(config: Option<&Path>, login: &args::Login, output: &mut Output)
     let config = project::load(config, output)?;
     let server = config.server(&login.server)?;
     check(server)?;
-    let way = if login.no_browser { Way::Pasted } else { Way::Browser };
-    let authorization = oauth(&server.name, way);
+    let authorization = oauth(&server.name, if login.no_browser { Way::Pasted } else { Way::Browser });
     let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
     let options = ClientOptions::new().authorization(authorization.clone());
     let client = Client::for_snapshot(&config, server, known.as_ref(), options);
-    let connected = live::closing(client.clone(), client.connect()).await;
+    let connected = live::closing(&client, client.connect()).await;
     connected.map_err(|error| live::failure(error, server))?;
     let stored = authorization.stored(&ready(&config, server).await?).await?;
     match &stored {
@@ -45,18 +44,16 @@ async fn log_in(config: Option<&Path>, login: &args::Login, output: &mut Output)
 }
 
 async fn status(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Exit, Failure> {
-    let (config, servers) = project::load_servers(config, names, output)?;
-    let mut reports = Vec::new();
-    let mut lines = Vec::new();
+    let (mut reports, mut lines) = (Vec::new(), Vec::new());
     let mut exit = Exit::Done;
-    for server in chosen(servers, names)? {
-        let stored = oauth(&server.name, Way::Stored).stored(&ready(&config, &server).await?).await?;
+    for (server, ready) in chosen(config, names, output).await? {
+        let stored = oauth(&server, Way::Stored).stored(&ready).await?;
         // Without names on the command line, some servers may need no tokens.
         if stored.is_none() && !names.is_empty() {
             exit = Exit::Failed;
         }
-        lines.push(format!("{}: {}", server.name, stored.as_ref().map_or_else(|| "no tokens".to_owned(), shown)));
-        reports.push(report(&server.name, stored.as_ref()));
+        lines.push(format!("{server}: {}", stored.as_ref().map_or_else(|| "no tokens".to_owned(), shown)));
+        reports.push(report(&server, stored.as_ref()));
     }
     output.report(&json!({ "format": 1, "servers": reports }))?;
     if lines.is_empty() {
@@ -68,14 +65,13 @@ async fn status(config: Option<&Path>, names: &[String], output: &mut Output) ->
 }
 
 async fn log_out(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Exit, Failure> {
-    let (config, servers) = project::load_servers(config, names, output)?;
     let mut removed = Vec::new();
-    for server in chosen(servers, names)? {
-        if oauth(&server.name, Way::Stored).forget(&ready(&config, &server).await?).await? {
-            output.status("Removed", &format!("the tokens of {}; its authorization server was not told", server.name));
-            removed.push(server.name);
+    for (server, ready) in chosen(config, names, output).await? {
+        if oauth(&server, Way::Stored).forget(&ready).await? {
+            output.status("Removed", &format!("the tokens of {server}; its authorization server was not told"));
+            removed.push(server);
         } else if !names.is_empty() {
-            output.status("Unchanged", &format!("{}: there are no tokens", server.name));
+            output.status("Unchanged", &format!("{server}: there are no tokens"));
         }
     }
     if removed.is_empty() && names.is_empty() {
@@ -104,12 +100,22 @@ fn change_token(arguments: &args::Token, output: &mut Output) -> Result<Exit, Fa
     Ok(Exit::Done)
 }
 
-/// Returns the servers of these names, or all that can use tokens.
-fn chosen(servers: Vec<ServerConfig>, names: &[String]) -> Result<Vec<ServerConfig>, Failure> {
+/// Returns the servers of these names, or all that can use tokens, each with the values of its placeholders.
+async fn chosen(
+    config: Option<&Path>,
+    names: &[String],
+    output: &mut Output,
+) -> Result<Vec<(String, ServerConfig)>, Failure> {
+    let (config, servers) = project::load_servers(config, names, output)?;
     if !names.is_empty() {
         servers.iter().try_for_each(check)?;
     }
-    Ok(servers.into_iter().filter(takes_tokens).collect())
+    let mut chosen = Vec::new();
+    for server in servers.into_iter().filter(takes_tokens) {
+        let ready = ready(&config, &server).await?;
+        chosen.push((server.name, ready));
+    }
+    Ok(chosen)
 }
 
 fn check(server: &ServerConfig) -> Result<(), Failure> {
@@ -128,23 +134,15 @@ async fn ready(config: &Config, server: &ServerConfig) -> Result<ServerConfig, F
 }
 
 fn shown(stored: &StoredAuthorization) -> String {
-    let mut text = format!("authorized by {}", stored.issuer);
-    if !stored.scopes.is_empty() {
-        text.push_str(&format!(" for {}", stored.scopes.join(" ")));
-    }
+    let scopes = if stored.scopes.is_empty() { String::new() } else { format!(" for {}", stored.scopes.join(" ")) };
+    let is = |renewed: &'static str| if stored.is_renewable { renewed } else { "" };
     let left = stored.expires.map(|end| end.duration_since(SystemTime::now()).unwrap_or_default().as_secs());
-    match left {
-        Some(0) if stored.is_renewable => {
-            text.push_str("; the token has expired, and is renewed with the next request")
-        }
-        Some(0) => text.push_str("; the token has expired"),
-        Some(seconds) => {
-            let then = if stored.is_renewable { ", and is then renewed" } else { "" };
-            text.push_str(&format!("; the token is valid for another {}{then}", time(seconds)));
-        }
-        None => {}
-    }
-    text
+    let state = match left {
+        None => String::new(),
+        Some(0) => format!("; the token has expired{}", is(", and is renewed with the next request")),
+        Some(left) => format!("; the token is valid for another {}{}", time(left), is(", and is then renewed")),
+    };
+    format!("authorized by {}{scopes}{state}", stored.issuer)
 }
 
 fn time(seconds: u64) -> String {

@@ -1,20 +1,22 @@
-//! `check`: reports whether `sync` would change the snapshots, and whether they build as configured.
+//! `check` reports whether `sync` would change the snapshots, and whether they build as configured; `sync` makes these
+//! changes.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use mcp_bindgen_model::{Config, Date, FileError, ServerConfig, Snapshot, side_by_side};
+use mcp_bindgen_model::{Config, Date, DriftRules, FileError, ServerConfig, Snapshot, side_by_side};
 use mcp_bindgen_runtime::ConnectError;
 use mcp_bindgen_schema::drift::Change;
+use serde_json::{Value, json};
 
-use super::since::Base;
 use super::{faults, findings};
 use crate::args::{self, Format};
 use crate::exit::{Exit, Failure};
-use crate::live;
-use crate::output::Output;
-use crate::plan::{Plan, SnapshotFile, Step};
-use crate::project;
-use crate::report::{self, Entry, Fault, Since, Status};
+use crate::output::{Output, joined, present};
+use crate::plan::{self, Plan, SnapshotFile, Step};
+use crate::project::{self, CONFIGURATIONS, is_json};
+use crate::report::{self, Entry, Fault, Since, Status, counted};
+use crate::{git, live};
 
 pub(crate) async fn run(config: Option<&Path>, wanted: &args::Check, output: &mut Output) -> Result<Exit, Failure> {
     let checked = checked(config, wanted, output).await;
@@ -108,6 +110,25 @@ fn post(
     Ok(())
 }
 
+/// Plans the step from a snapshot to its live server; without one, to the snapshot as `sync` writes it. Returns the plan
+/// with the snapshot and what does not fit the live server, or the reason why there is none.
+fn planned(
+    config: &Config,
+    server: &ServerConfig,
+    live: Option<Result<Snapshot, ConnectError>>,
+) -> Result<(Plan, SnapshotFile, Vec<Fault>), (Exit, Fault)> {
+    let failed = |error: FileError| (Exit::Failed, Fault::from(error));
+    let live = live.transpose().map_err(|error| {
+        let failure = live::failure(error, server);
+        (failure.exit, failure.into())
+    })?;
+    let file = SnapshotFile::read(config, &server.name).map_err(failed)?;
+    let misfits = live.as_ref().map(|live| faults::of_live(config, &server.name, live)).unwrap_or_default();
+    let live = live.or_else(|| file.known()).unwrap_or_default();
+    let plan = Plan::new(&server.name, &server.drift_rules, &file, live).map_err(failed)?;
+    Ok((plan, file, misfits))
+}
+
 /// Compares a snapshot with its live server; without one, with what `sync` would write of it.
 fn compared(
     config: &Config,
@@ -116,18 +137,7 @@ fn compared(
     format: Format,
 ) -> (Entry, Exit) {
     let (name, is_offline) = (server.name.as_str(), live.is_none());
-    let failed = |error: FileError| (Exit::Failed, Fault::from(error));
-    let unreached = |error| {
-        let failure = live::failure(error, server);
-        (failure.exit, failure.into())
-    };
-    let planned = live.transpose().map_err(unreached).and_then(|live| {
-        let file = SnapshotFile::read(config, name).map_err(failed)?;
-        let misfits = live.as_ref().map(|live| faults::of_live(config, name, live)).unwrap_or_default();
-        let live = live.or_else(|| file.known()).unwrap_or_default();
-        Ok((Plan::new(name, &server.drift_rules, &file, live).map_err(failed)?, file, misfits))
-    });
-    let (plan, file, misfits) = match planned {
+    let (plan, file, misfits) = match planned(config, server, live) {
         Ok(planned) => planned,
         Err((exit, fault)) => {
             let path = Some(config.snapshot_path(name).display().to_string());
@@ -183,11 +193,11 @@ fn compare(
     for entry in entries {
         if entry.since.is_none() {
             let read = SnapshotFile::read(config, &entry.server).map_err(Failure::from);
-            // Unreadable entries are already reported.
-            let rules = config.servers.get(&entry.server).map(|server| server.drift_rules.clone()).unwrap_or_default();
-            let read = read.and_then(|now| base.since((&entry.server, &rules), &now.path, now.text.as_deref()));
+            let rules = config.servers.get(&entry.server).map(|server| &server.drift_rules);
+            let read = read.and_then(|now| base.since(&entry.server, rules, &now.path, now.text.as_deref()));
             entry.since = match read {
                 Ok(since) => Some(since),
+                // Unreadable entries are already reported.
                 Err(_) if entry.status == Status::Broken => None,
                 Err(failure) => {
                     exit = Some(output.failure(&failure));
@@ -198,4 +208,152 @@ fn compare(
         findings::since(entry, output);
     }
     exit
+}
+
+/// Runs `sync`: makes the changes that `check` reports.
+pub(crate) async fn sync(config: Option<&Path>, servers: &args::Servers, output: &mut Output) -> Result<Exit, Failure> {
+    let config = project::load(config, output)?;
+    let servers = project::servers(&config, &servers.servers)?;
+    let mut exits = Vec::new();
+    let mut report: BTreeMap<String, (&str, Value)> = BTreeMap::new();
+    live::snapshots(&config, servers, output, |output, live::Found { server, live }| {
+        let entry = match synced(&config, &server, live) {
+            Ok((plan, misfits)) => {
+                // Misfits stop the next build.
+                exits.push(if misfits.is_empty() { Exit::Done } else { Exit::Failed });
+                told(&plan, &misfits, output)
+            }
+            Err(failure) => {
+                exits.push(output.failure(&failure));
+                ("failed", json!({ "server": server.name, "status": "failed", "error": failure.message }))
+            }
+        };
+        report.insert(server.name, entry);
+        Ok(())
+    })
+    .await?;
+    let said = ["created", "updated", "unchanged", "failed"].into_iter().filter_map(|wanted| {
+        let count = report.values().filter(|(status, _)| *status == wanted).count();
+        (count > 0).then(|| format!("{count} {wanted}"))
+    });
+    let said = said.collect::<Vec<_>>().join(", ");
+    output.status("Finished", &format!("{} asked: {said}", counted(report.len(), "server")));
+    output.report(&report.into_values().map(|(_, entry)| entry).collect())?;
+    Ok(Exit::of_all(exits))
+}
+
+/// Writes the live snapshot, and returns the faults of bindings.
+fn synced(
+    config: &Config,
+    server: &ServerConfig,
+    live: Result<Snapshot, ConnectError>,
+) -> Result<(Plan, Vec<Fault>), Failure> {
+    let failed = |(exit, fault): (Exit, Fault)| Failure { exit, message: fault.text };
+    let (plan, _, misfits) = planned(config, server, Some(live)).map_err(failed)?;
+    if !matches!(plan.step, Step::Keep) {
+        project::still_has(config, &plan.server)?;
+    }
+    plan.apply()?;
+    Ok((plan, misfits))
+}
+
+/// Prints a step that was made, and returns its status and its report.
+fn told(plan: &Plan, misfits: &[Fault], output: &mut Output) -> (&'static str, Value) {
+    let (word, status) = match plan.step {
+        Step::Keep => ("Unchanged", "unchanged"),
+        Step::Create => ("Created", "created"),
+        Step::Replace(_) | Step::Update { .. } => ("Updated", "updated"),
+    };
+    let (path, tools) = (plan.path.display().to_string(), plan.tools);
+    output.status(word, &format!("{path} ({} of {})", counted(tools, "tool"), plan.server));
+    findings::changes(plan.changes(), output);
+    findings::misfits(&plan.server, misfits, output);
+    let changes: Value = plan.changes().iter().map(report::change_json).collect();
+    let entry = json!({ "server": plan.server, "status": status, "path": path, "tools": tools, "changes": changes });
+    let misfits = (!misfits.is_empty()).then(|| misfits.iter().map(|misfit| json!(misfit.text)).collect());
+    (status, joined(entry, present([("misfits", misfits)])))
+}
+
+/// The commit that work is compared with.
+struct Base {
+    revision: String,
+    commit: String,
+    /// The configuration at that commit, if it is readable.
+    config: Option<Config>,
+}
+
+impl Base {
+    /// Finds the merge base with a revision.
+    ///
+    /// # Errors
+    /// Fails if git finds none.
+    fn of_config(config: &Config, revision: &str) -> Result<Self, Failure> {
+        let mut base = Self::of_file(&config.snapshot_path("any"), revision)?;
+        base.config = config.path.as_deref().and_then(|path| base.config_at(path));
+        Ok(base)
+    }
+
+    fn of_file(path: &Path, revision: &str) -> Result<Self, Failure> {
+        let folder = path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
+        Ok(Self { revision: revision.to_owned(), commit: git::base(folder, revision)?, config: None })
+    }
+
+    /// Returns the configuration at that commit, from its path or another usual one.
+    fn config_at(&self, path: &Path) -> Option<Config> {
+        let others = CONFIGURATIONS.iter().map(|name| path.with_file_name(name));
+        [path.to_owned()].into_iter().chain(others).find_map(|path| {
+            let text = git::text_of(&path, &self.commit, &self.revision).ok()??;
+            let read =
+                if is_json(&path) { Config::parse_mcp_json(&text, &path) } else { Config::parse_toml(&text, &path) };
+            read.ok()
+        })
+    }
+
+    /// Returns the path of a server's snapshot at that commit.
+    fn place(&self, server: &str, path: &Path) -> PathBuf {
+        let then = self.config.as_ref().filter(|config| config.servers.contains_key(server));
+        then.map_or_else(|| path.to_owned(), |config| config.snapshot_path(server))
+    }
+
+    /// Returns the servers that there were, and that a configuration does not have any more.
+    fn removed(&self, config: &Config) -> Vec<String> {
+        let servers = self.config.iter().flat_map(|then| then.servers.keys());
+        servers.filter(|name| !config.servers.contains_key(*name)).cloned().collect()
+    }
+
+    /// Compares the snapshot of a server, at this path and with these contents, with an earlier one.
+    ///
+    /// # Errors
+    /// Fails if one of both cannot be read.
+    fn since(
+        &self,
+        server: &str,
+        rules: Option<&DriftRules>,
+        path: &Path,
+        now: Option<&str>,
+    ) -> Result<Since, Failure> {
+        let place = self.place(server, path);
+        let then = git::text_of(&place, &self.commit, &self.revision)?;
+        let read = |text: &str, path: &Path, what: &str| {
+            Snapshot::parse(text).map_err(|error| Failure::new(format!("{} {what}: {error}", path.display())))
+        };
+        let at_base = format!("at `{}`", self.revision);
+        let mut since = Since::new(&self.revision, Vec::new());
+        match (then.as_deref(), now) {
+            (Some(then), Some(now)) => {
+                let (then, now) = (read(then, &place, &at_base)?, read(now, path, "as it is")?);
+                since.changes = plan::changes(&then, &now, rules.unwrap_or(&DriftRules::default()));
+            }
+            (then, now) => (since.is_new, since.is_gone) = (now.is_some(), then.is_some()),
+        }
+        Ok(since)
+    }
+}
+
+/// Compares the snapshot in a file, with these contents, with an earlier one.
+///
+/// # Errors
+/// Fails if there is no such commit, or if either snapshot is unreadable.
+pub(super) fn since_at(rules: Option<&DriftRules>, path: &Path, now: &str, revision: &str) -> Result<Since, Failure> {
+    Base::of_file(path, revision)?.since("", rules, path, Some(now))
 }

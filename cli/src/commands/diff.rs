@@ -7,14 +7,10 @@ use mcp_bindgen_runtime::ClientOptions;
 use serde_json::{Value, json};
 
 use super::findings;
-use crate::args;
 use crate::exit::{Exit, Failure};
-use crate::git;
-use crate::live;
 use crate::output::Output;
-use crate::plan;
-use crate::project;
 use crate::report::{self, classes};
+use crate::{args, git, live, plan, project};
 
 /// One side.
 struct Side {
@@ -101,34 +97,31 @@ fn without_revision(word: &str) -> (&str, Option<&str>) {
 }
 
 async fn side(config: Option<&Path>, place: Place<'_>, word: &str, output: &mut Output) -> Result<Side, Failure> {
-    let (path, revision, rules) = match place {
-        Place::Live(server) => return live(config, server, word, output).await,
-        Place::File(path, revision) => (path.to_owned(), revision, None),
+    let (text, rules) = match place {
+        Place::Live(server) => {
+            let config = project::load(config, output)?;
+            let server = config.server(server)?;
+            output.status("Asking", &format!("{} what it offers", server.name));
+            let client = live::client(&config, server, ClientOptions::new());
+            let snapshot = live::snapshot(&client).await.map_err(|error| live::failure(error, server))?;
+            (snapshot.to_text(), Some(server.drift_rules.clone()))
+        }
         Place::Server(server, revision) => {
             let config = project::load(config, output)?;
             let server = config.server(server)?;
-            (config.snapshot_path(&server.name), revision, Some(server.drift_rules.clone()))
+            (text(&config.snapshot_path(&server.name), revision)?, Some(server.drift_rules.clone()))
         }
+        Place::File(path, revision) => (text(path, revision)?, None),
     };
-    let Some(revision) = revision else { return read(word, read_text(&path)?, rules) };
-    match git::text_at(&path, revision)? {
-        Some(text) => read(word, text, rules),
-        None => Err(Failure::new(format!("{} does not exist at `{revision}`", path.display()))),
-    }
+    let snapshot = Snapshot::parse(&text).map_err(|error| error.in_file(word))?;
+    Ok(Side { name: word.to_owned(), text, snapshot, rules })
 }
 
-async fn live(config: Option<&Path>, server: &str, word: &str, output: &mut Output) -> Result<Side, Failure> {
-    let config = project::load(config, output)?;
-    let server = config.server(server)?.clone();
-    output.status("Asking", &format!("{} what it offers", server.name));
-    let client = live::client(&config, &server, ClientOptions::new());
-    let snapshot = live::snapshot(&client).await.map_err(|error| live::failure(error, &server))?;
-    Ok(Side { name: word.to_owned(), text: snapshot.to_text(), snapshot, rules: Some(server.drift_rules) })
-}
-
-fn read(name: &str, text: String, rules: Option<DriftRules>) -> Result<Side, Failure> {
-    let snapshot = Snapshot::parse(&text).map_err(|error| error.in_file(name))?;
-    Ok(Side { name: name.to_owned(), text, snapshot, rules })
+/// Returns the text of a file, at a revision if there is one.
+fn text(path: &Path, revision: Option<&str>) -> Result<String, Failure> {
+    let Some(revision) = revision else { return Ok(read_text(path)?) };
+    let missing = || Failure::new(format!("{} does not exist at `{revision}`", path.display()));
+    git::text_at(path, revision)?.ok_or_else(missing)
 }
 
 #[cfg(test)]

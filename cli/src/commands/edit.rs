@@ -1,22 +1,22 @@
-//! `remove` and `rename`, and the file that they and `set` change.
+//! `remove`, `rename` and `set`, and the files that they change.
 
-use std::env;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::{env, fs, io};
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
-use mcp_bindgen_model::{Config, FileError, Overrides, Snapshot, read_text};
+use mcp_bindgen_model::{Config, FileError, Overrides, Snapshot, read_text, write_if_changed};
 use serde_json::json;
+use toml_edit::{Key, Value};
 
+use super::add::{warn_of_filled_in, without_secret};
 use super::faults::shared_module;
-use crate::args;
-use crate::changes::{self, Changes};
-use crate::config_file::ConfigFile;
+use crate::config_file::{self, ConfigFile};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::project;
-use crate::terminal;
 use crate::text::in_ticks;
+use crate::{args, project, source, terminal};
 
 /// Runs `remove`: removes servers from `mcp.toml`, with their snapshots and overrides.
 pub(crate) fn remove(config: Option<&Path>, wanted: &args::Remove, output: &mut Output) -> Result<Exit, Failure> {
@@ -63,7 +63,7 @@ fn without(mut file: ConfigFile, names: &[String]) -> Result<(ConfigFile, Vec<Pa
     let config = file.checked()?;
     let (mut own, mut others) = (Vec::new(), Vec::new());
     for (name, path) in names.iter().flat_map(|name| files(&config, name).map(|path| (name, path))) {
-        match changes::read(&path)? {
+        match read(&path)? {
             Some(contents) if is_of(&contents, name) => own.push(path),
             Some(_) => others.push((path, name.clone())),
             None => {}
@@ -76,9 +76,8 @@ fn ask(question: &str) -> Result<(), Failure> {
     match terminal::asked(question)? {
         Some(true) => Ok(()),
         Some(false) => Err(Failure::new("nothing was removed")),
-        None => Err(Failure::usage(
-            "cannot ask for confirmation without a terminal\n  = help: use `--yes` to remove without confirmation",
-        )),
+        None => Err(Failure::usage("cannot ask for confirmation without a terminal")
+            .with_help("use `--yes` to remove without confirmation")),
     }
 }
 
@@ -99,7 +98,7 @@ pub(crate) fn rename(config: Option<&Path>, wanted: &args::Rename, output: &mut 
     let mut moved: Vec<(PathBuf, PathBuf)> = Vec::new();
     let mut others: Vec<PathBuf> = Vec::new();
     for (from, to) in files(&config, old).into_iter().zip(files(&config, new)) {
-        let mut contents = changes::read(&from)?;
+        let mut contents = read(&from)?;
         if from.is_symlink() {
             let error = FileError::new("symbolic links are not moved").in_file(shown(&from));
             return Err(error.with_help("replace the link with its file, then rename").into());
@@ -108,7 +107,7 @@ pub(crate) fn rename(config: Option<&Path>, wanted: &args::Rename, output: &mut 
             others.push(from.clone());
         }
         let contents = contents.map(|contents| of_server(contents, new));
-        let known = changes::read(&to)?;
+        let known = read(&to)?;
         // Equal contents are those of a run that was interrupted.
         if known.is_some() && known != contents {
             let error = FileError::new("the file already exists").in_file(shown(&to));
@@ -155,6 +154,128 @@ fn of_server(contents: Vec<u8>, name: &str) -> Vec<u8> {
     }
 }
 
+/// The keys to set and to remove.
+#[derive(Clone)]
+struct Edits<'w> {
+    server: &'w str,
+    set: Vec<(Vec<Key>, Value)>,
+    unset: Vec<Vec<Key>>,
+}
+
+/// Runs `set`: changes keys of a server.
+pub(crate) fn set(config: Option<&Path>, wanted: &args::Set, output: &mut Output) -> Result<Exit, Failure> {
+    let path = target(config)?;
+    let shown = project::shown(&path, &env::current_dir()?);
+    let server = wanted.server.as_str();
+    let edits = Edits::read(wanted)?.with_texts(&path)?;
+    let (file, config) = edits.applied(ConfigFile::locked(&path)?)?;
+    let known = file.before().unwrap_or_default();
+    without_secret(config.server(server)?, known.servers.get(server))?;
+    for (path, value) in &edits.set {
+        if let ([table, key], Some(text)) = (path.as_slice(), value.as_str())
+            && ["env", "headers"].contains(&table.get())
+        {
+            warn_of_filled_in(&name(path), key.get(), text, output);
+        }
+    }
+    let (word, status) = if file.save()? { ("Changed", "changed") } else { ("Unchanged", "unchanged") };
+    drop(file);
+    let set: Vec<String> = edits.set.iter().map(|(path, _)| name(path)).collect();
+    let unset: Vec<String> = edits.unset.iter().map(|path| name(path)).collect();
+    let keys = set.iter().cloned().chain(unset.iter().map(|key| format!("no {key}"))).collect::<Vec<_>>().join(", ");
+    output.status(word, &format!("{server} in {shown}: {keys}"));
+    let transport = |config: &Config| config.servers.get(server).map(|server| server.transport.clone());
+    if known.servers.contains_key(server) && transport(&known) != transport(&config) {
+        output.status("Next", &format!("mcp-bindgen sync {server}"));
+    }
+    // `check` reports a snapshot that cannot be read.
+    if let Ok(bound) = source::bound(&config, server, None) {
+        source::unusable(&bound, server).iter().for_each(|error| output.warning(&error.to_string()));
+    }
+    output.report(&json!({
+        "format": 1, "server": server, "config": shown, "status": status, "set": set, "unset": unset,
+    }))?;
+    Ok(Exit::Done)
+}
+
+impl<'w> Edits<'w> {
+    fn read(wanted: &'w args::Set) -> Result<Self, Failure> {
+        let set: Vec<_> = wanted.keys.iter().map(|text| assignment(text)).collect::<Result<_, _>>()?;
+        let unset = wanted.unset.iter().map(|text| {
+            let invalid =
+                || Failure::usage("invalid key for `--unset`").with_help("`--unset timeout`, `--unset env.TOKEN`");
+            Key::parse(text).map_err(|_| invalid())
+        });
+        let unset: Vec<_> = unset.collect::<Result<_, _>>()?;
+        let mut known = BTreeSet::new();
+        for path in set.iter().map(|(path, _)| path).chain(&unset) {
+            if !known.insert(path.iter().map(Key::get).collect::<Vec<_>>()) {
+                return Err(Failure::usage(format!("duplicate `{}`\n  = help: pass it once", name(path))));
+            }
+        }
+        Ok(Self { server: &wanted.server, set, unset })
+    }
+
+    fn applied(&self, mut file: ConfigFile) -> Result<(ConfigFile, Config), Failure> {
+        for path in &self.unset {
+            if !file.unset(self.server, path)? {
+                let (server, key) = (self.server, name(path));
+                let message = format!("server `{server}` has no `{key}`\n  = note: nothing was written");
+                return Err(Failure::new(message));
+            }
+        }
+        let table = file.server(self.server)?;
+        self.set.iter().try_for_each(|(path, value)| config_file::set(table, path, value.clone()))?;
+        let config = file.checked()?;
+        Ok((file, config))
+    }
+
+    /// Parses numbers, dates and booleans as text for keys that take text: `env.PORT=8080`.
+    ///
+    /// # Errors
+    /// Fails if the value is invalid both as TOML and as text.
+    fn with_texts(mut self, path: &Path) -> Result<Self, Failure> {
+        let tried = |edits: &Self| edits.applied(ConfigFile::open(path)?);
+        while let Err(failure) = tried(&self) {
+            let is_mended =
+                |edits: &Self| tried(edits).map_or_else(|other| subject(&other) != subject(&failure), |_| true);
+            let mut candidates = (0..self.set.len()).filter_map(|index| self.with_text(index));
+            self = candidates.find(is_mended).ok_or(failure)?;
+        }
+        Ok(self)
+    }
+
+    fn with_text(&self, index: usize) -> Option<Self> {
+        let mut edits = self.clone();
+        let (_, value) = edits.set.get_mut(index)?;
+        if value.is_str() || value.is_array() || value.is_inline_table() {
+            return None;
+        }
+        *value = value.clone().decorated("", "").to_string().into();
+        Some(edits)
+    }
+}
+
+/// Returns the subject of a failure: "`timeout` of server `github`".
+fn subject(failure: &Failure) -> &str {
+    failure.message.split(" must be ").next().unwrap_or_default()
+}
+
+/// Reads `KEY=VALUE`.
+fn assignment(text: &str) -> Result<(Vec<Key>, Value), Failure> {
+    let mut cuts = text.match_indices('=').filter_map(|(at, _)| Some((text.get(..at)?, text.get(at + 1..)?)));
+    // The value may be a secret.
+    let (path, value) = cuts.find_map(|(key, value)| Some((Key::parse(key).ok()?, value))).ok_or_else(|| {
+        Failure::usage("expected `KEY=VALUE`\n  = help: `timeout=60s`, `'tools=[\"list_*\"]'`, `'env.TOKEN=${TOKEN}'`")
+    })?;
+    let read = value.trim().parse().unwrap_or_else(|_| Value::from(value));
+    Ok((path, read))
+}
+
+fn name(path: &[Key]) -> String {
+    path.iter().map(|key| key.display_repr()).collect::<Vec<_>>().join(".")
+}
+
 /// Finds the `mcp.toml` to change.
 ///
 /// # Errors
@@ -187,6 +308,68 @@ fn is_of(contents: &[u8], server: &str) -> bool {
 /// Tells of a file that is not the server's.
 fn tell_kept(path: &str, server: &str, output: &mut Output) {
     output.status("Kept", &format!("{path}: not a snapshot of {server} or overrides"));
+}
+
+/// Changes of several files, in the order in which they are made.
+#[derive(Default)]
+pub(super) struct Changes(Vec<Change>);
+
+/// A file with its new contents; `None` removes it.
+type Change = (PathBuf, Option<Vec<u8>>);
+
+impl Changes {
+    pub(super) fn write(&mut self, path: &Path, contents: impl Into<Vec<u8>>) {
+        self.0.push((path.to_owned(), Some(contents.into())));
+    }
+
+    pub(super) fn delete(&mut self, path: &Path) {
+        self.0.push((path.to_owned(), None));
+    }
+
+    /// Makes the changes. If one fails, the earlier ones are undone.
+    ///
+    /// # Errors
+    /// Fails with the first error, and with the files that could not be restored.
+    pub(super) fn apply(self) -> Result<(), FileError> {
+        let mut undo: Vec<Change> = Vec::new();
+        for change in self.0 {
+            match read(&change.0).and_then(|before| make(&change).map(|()| before)) {
+                Ok(before) => undo.push((change.0, before)),
+                Err(mut error) => {
+                    for change in undo.iter().rev().filter(|change| make(change).is_err()) {
+                        error.message.push_str(&format!("; failed to restore {}", change.0.display()));
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the contents of a file, or `None` if it does not exist.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    if project::is_missing(path)? {
+        return Ok(None);
+    }
+    match fs::read(path) {
+        Ok(contents) => Ok(Some(contents)),
+        // Writing reports the file in the place of a folder.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
+        Err(error) => Err(FileError::new(format!("failed to read the file: {error}")).in_file(path)),
+    }
+}
+
+fn make((path, contents): &Change) -> Result<(), FileError> {
+    match contents {
+        Some(contents) => write_if_changed(path, contents).map(drop),
+        None => match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(FileError::new(format!("failed to delete the file: {error}")).in_file(path))
+            }
+            _ => Ok(()),
+        },
+    }
 }
 
 #[cfg(test)]

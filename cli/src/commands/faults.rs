@@ -7,12 +7,11 @@ use mcp_bindgen_model::{Config, FileError, ServerConfig, Snapshot, printable, si
 use mcp_bindgen_schema::JoinedTools;
 use serde_json::Value;
 
-use crate::diagnostics::{self, Shown};
 use crate::flags::name_of;
 use crate::output::Output;
-use crate::project;
 use crate::report::Fault;
 use crate::source::{self, Bound};
+use crate::{diagnostics, project};
 
 /// Tells the faults of each server, and gives them by its name.
 pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Output) -> BTreeMap<String, Vec<Fault>> {
@@ -30,7 +29,7 @@ pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Outpu
     for (server, of_bindings) in servers.iter().zip(bindings) {
         for (shown, fault) in of_bindings {
             match shown {
-                Some(shown) => shown.print(output),
+                Some((severity, text)) => output.diagnostic(&severity, &text),
                 None => output.error(&fault.text),
             }
             faults.entry(server.name.clone()).or_default().push(fault);
@@ -57,8 +56,7 @@ fn unjoined(config: &Config, servers: &[ServerConfig]) -> Vec<(String, Fault)> {
         for (server, tool) in &joined.of {
             // An unusable snapshot is reported by the comparison.
             let Ok(bound) = source::of_server(config, server, None) else { continue };
-            let found = bound.snapshot.tools.into_iter().find(|found| name_of(found) == Some(tool.as_str()));
-            match found {
+            match bound.snapshot.tools.into_iter().find(|found| name_of(found) == Some(tool)) {
                 Some(found) => tools.push((server, found)),
                 None => fault(
                     format!("`[tools.{name}]` names `{server}/{}`, which the server does not have", printable(tool)),
@@ -105,8 +103,8 @@ pub(super) fn of_live(config: &Config, server: &str, live: &Snapshot) -> Vec<Fau
     of_snapshot(config, server, (live.to_text(), live.clone())).into_iter().map(|(_, fault)| fault).collect()
 }
 
-/// A fault that would stop the bindings of a server; for names that the configuration refuses also as it is shown.
-type OfBindings = (Option<Shown>, Fault);
+/// A fault that would stop the bindings of a server; for diagnostics that the configuration denies also as it is shown.
+type OfBindings = (Option<(String, String)>, Fault);
 
 /// Returns the faults with a snapshot that says this.
 fn of_snapshot(config: &Config, server: &str, read: (String, Snapshot)) -> Vec<OfBindings> {
@@ -119,7 +117,7 @@ fn of_snapshot(config: &Config, server: &str, read: (String, Snapshot)) -> Vec<O
     let (_, said) = Bindings::generate(&bound.snapshot, &bound.options);
     let denied = said.iter().filter(|said| diagnostics::is_denied(said, &bound.levels)).map(|said| {
         let (path, line) = diagnostics::line(said, &bound);
-        (Shown::new(said, &bound), Fault::new(said.to_string()).at(path, line))
+        (diagnostics::shown(said, &bound), Fault::new(said.to_string()).at(path, line))
     });
     faults.chain(denied).collect()
 }

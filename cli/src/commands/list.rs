@@ -6,7 +6,7 @@ use mcp_bindgen_codegen::{AlikeShapes, Bindings};
 use mcp_bindgen_model::{printable, write_if_changed};
 use serde_json::{Value, json};
 
-use super::since::since_at;
+use super::check::since_at;
 use crate::args::{Format, List};
 use crate::diagnostics;
 use crate::exit::{Exit, Failure};
@@ -16,18 +16,11 @@ use crate::report::Since;
 use crate::source::{self, Bound};
 
 pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> Result<Exit, Failure> {
-    let mut exits = Vec::new();
-    let mut servers = Vec::new();
+    let (mut exits, mut servers) = (Vec::new(), Vec::new());
     let mut listed = source::listed(config, wanted, output)?.into_iter();
     while let Some(bound) = listed.next() {
         let taken = bound.and_then(|bound| Ok((since(&bound, wanted)?, bound)));
-        let (since, bound) = match taken {
-            Ok(taken) => taken,
-            Err(failure) => {
-                exits.push(output.failure(&failure));
-                continue;
-            }
-        };
+        let Some((since, bound)) = output.settled(taken, &mut exits) else { continue };
         let planned = Bindings::plan(&bound.snapshot, &bound.options);
         let server = Server::new(&bound, &planned, since, output.format == Format::Html);
         let is_last = listed.len() == 0;
@@ -44,15 +37,17 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
         leave(planned, is_last);
         leave(bound, is_last);
     }
-    // A list of nothing does not say that something failed; what ends the program does.
-    let is_failure = output.json() && servers.is_empty() && !exits.is_empty();
-    if let Some(file) = wanted.output.as_deref().filter(|_| !exits.is_empty()) {
+    match wanted.output.as_deref() {
         // The old file is better than an incomplete one.
-        let help = "fix the failures, or specify the servers to list";
-        output
-            .error(&format!("nothing was written because of this failure\n --> {}\n  = help: {help}", file.display()));
-    } else if !is_failure && (!output.is_text() || wanted.output.is_some()) {
-        print(&servers, wanted.output.as_deref(), output)?;
+        Some(file) if !exits.is_empty() => output.error(&format!(
+            "nothing was written because of this failure\n --> {}\n  = help: fix the failures, or specify the servers \
+             to list",
+            file.display()
+        )),
+        None if output.is_text() => {}
+        // A list of nothing does not say that something failed; what ends the program does.
+        None if output.json() && servers.is_empty() && !exits.is_empty() => {}
+        file => print(&servers, file, output)?,
     }
     leave(servers, true);
     Ok(Exit::of_all(exits))
@@ -66,20 +61,17 @@ fn leave<T>(value: T, is_last: bool) {
 }
 
 fn since(bound: &Bound, wanted: &List) -> Result<Option<Since>, Failure> {
-    let rules = bound.server.as_ref().map(|server| server.drift_rules.clone()).unwrap_or_default();
-    wanted.base.as_deref().map(|revision| since_at(&rules, &bound.path, &bound.text, revision)).transpose()
+    let rules = bound.server.as_ref().map(|server| &server.drift_rules);
+    wanted.base.as_deref().map(|revision| since_at(rules, &bound.path, &bound.text, revision)).transpose()
 }
 
 fn print(servers: &[Server], file: Option<&Path>, output: &mut Output) -> Result<(), Failure> {
-    let columns = if file.is_none() { output.columns() } else { None };
+    let columns = output.columns().filter(|_| file.is_none());
     let text = match output.format {
         Format::Json => format!("{:#}", inventory::to_json(servers)),
         Format::Markdown => inventory::document(servers).trim_end().to_owned(),
         Format::Html => inventory::page(servers),
-        _ => {
-            let lines: Vec<String> = servers.iter().flat_map(|server| inventory::lines(server, columns)).collect();
-            lines.join("\n")
-        }
+        _ => servers.iter().flat_map(|server| inventory::lines(server, columns)).collect::<Vec<_>>().join("\n"),
     };
     match file {
         None if output.json() => output.json_text(&text)?,
@@ -94,16 +86,9 @@ fn print(servers: &[Server], file: Option<&Path>, output: &mut Output) -> Result
 
 /// Runs `list --shapes`: lists equal shapes of a server, with names for `shared`.
 pub(crate) fn shapes(config: Option<&Path>, wanted: &List, output: &mut Output) -> Result<Exit, Failure> {
-    let mut exits = Vec::new();
-    let mut listed = Vec::new();
+    let (mut exits, mut listed) = (Vec::new(), Vec::new());
     for bound in source::listed(config, wanted, output)? {
-        let bound = match bound {
-            Ok(bound) => bound,
-            Err(failure) => {
-                exits.push(output.failure(&failure));
-                continue;
-            }
-        };
+        let Some(bound) = output.settled(bound, &mut exits) else { continue };
         let server = bound.options.server_name();
         let shapes = Bindings::alike_shapes(&bound.snapshot, &bound.options);
         if output.json() {
@@ -132,8 +117,7 @@ fn shape_to_json(server: &str, shape: &AlikeShapes) -> Value {
 fn shape_text(server: &str, shape: &AlikeShapes) -> String {
     let places: Vec<String> = shape.places.iter().map(|at| printable(&at.place)).collect();
     let width = places.iter().map(|place| place.chars().count()).max().unwrap_or_default();
-    let first = shape.places.first().map(|at| printable(&Value::from(at.place.as_str()).to_string()));
-    let first = first.unwrap_or_default();
+    let first = shape.places.first().map(|at| printable(&json!(at.place).to_string())).unwrap_or_default();
     let is_shared = if shape.name.is_some() { "  # shared" } else { "" };
     let mut lines = vec![format!("{server}: {} = {first}{is_shared}", shape.suggested)];
     lines.extend(places.iter().zip(&shape.places).map(|(place, at)| format!("    {place:<width$}  {}", at.type_name)));

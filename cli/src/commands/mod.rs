@@ -1,7 +1,6 @@
 //! One module a command.
 
 mod add;
-mod assignments;
 mod auth;
 mod call;
 mod called_servers;
@@ -13,18 +12,13 @@ mod edit;
 mod expand;
 mod faults;
 mod findings;
-mod host_config;
 mod import;
 mod init;
 mod learn;
 mod list;
-mod prompt;
-mod resource;
+mod offers;
 mod run;
 mod serve;
-mod set;
-mod since;
-mod sync;
 
 use std::future::Future;
 use std::time::Duration;
@@ -42,9 +36,9 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         Command::Add(add) => until_interrupted(add::run(config, &add, output)),
         Command::Remove(remove) => edit::remove(config, &remove, output),
         Command::Rename(rename) => edit::rename(config, &rename, output),
-        Command::Set(set) => set::run(config, &set, output),
+        Command::Set(set) => edit::set(config, &set, output),
         Command::Import(import) => import::run(config, &import, output),
-        Command::Sync(servers) => until_interrupted(sync::run(config, &servers, output)),
+        Command::Sync(servers) => until_interrupted(check::sync(config, &servers, output)),
         Command::Check(check) => until_interrupted(check::run(config, &check, output)),
         Command::Diff(diff) => until_interrupted(diff::run(config, &diff, output)),
         Command::List(list) if list.shapes => list::shapes(config, &list, output),
@@ -52,16 +46,10 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         Command::Doctor(doctor) => until_interrupted(doctor::run(config, &doctor, output)),
         Command::Expand(expand) => expand::run(config, &expand, output),
         Command::Call(call) => until_interrupted(call::run(config, call, output)),
-        Command::Learn(learn) => {
-            let plan = learn::Plan::new(config, learn, output)?;
-            until_interrupted(learn::run(plan, output))
-        }
-        Command::Resource(resource) => until_interrupted(resource::run(config, resource.command, output)),
-        Command::Prompt(prompt) => until_interrupted(prompt::run(config, prompt.command, output)),
-        Command::Run(run) => {
-            let input = run::Input::read(&run)?;
-            until_interrupted(run::run(config, &run, input, output))
-        }
+        Command::Learn(learn) => until_interrupted(learn::run(config, &learn, output)),
+        Command::Resource(resource) => until_interrupted(offers::resource(config, resource.command, output)),
+        Command::Prompt(prompt) => until_interrupted(offers::prompt(config, prompt.command, output)),
+        Command::Run(run) => until_interrupted(run::run(config, &run, output)),
         Command::Auth(auth) => until_interrupted(auth::run(config, &auth.command, output)),
         Command::Serve(serve) => serve::run(config, &serve, output),
         Command::Log(log) => serve::verify_log(&log.command, output),

@@ -1,29 +1,25 @@
 //! `run`: a template, with the servers of the configuration.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use mcp_bindgen_agents::template::{TemplateErrorKind, TemplateProblem};
 use mcp_bindgen_agents::{CompletionRequest, RenderedTemplate, Template, TemplateError, Toolset};
 use mcp_bindgen_codegen::template::{Checked, Script, located};
 use mcp_bindgen_model::{Config, printable, read_text};
-use mcp_bindgen_runtime::middleware::ApprovalAnswer;
-use mcp_bindgen_runtime::{CallTool as _, ClientOptions};
+use mcp_bindgen_runtime::CallTool as _;
 use mcp_bindgen_template::{Fault, MOST_FAULTS, Place};
 use serde_json::{Map, Value, json};
 
-use super::assignments;
 use super::called_servers::CalledServers;
-use crate::args;
 use crate::exit::{Exit, Failure};
 use crate::live::Patience;
 use crate::output::Output;
-use crate::project;
 use crate::report::counted;
 use crate::text::{did_you_mean, in_ticks};
+use crate::{args, project};
 
 /// The template to run, read before anything else happens.
-pub(crate) struct Input {
+struct Input {
     path: PathBuf,
     text: String,
     is_remote: bool,
@@ -33,30 +29,54 @@ pub(crate) struct Input {
 
 impl Input {
     /// Reads the template and its inputs.
-    pub(crate) fn read(arguments: &args::Run) -> Result<Self, Failure> {
-        let variables = assignments::values("--set", &arguments.variables)?;
-        let fillings = assignments::values("--fill", &arguments.fillings)?;
-        let is_stdin = arguments.template == "-";
-        // `/dev/stdin` and `<(curl ..)` are not files of this machine.
-        let is_file = || std::fs::metadata(&arguments.template).is_ok_and(|found| found.is_file());
-        let (path, text) = if is_stdin {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text)?;
-            ("stdin".into(), text)
-        } else {
-            (arguments.template.clone().into(), read_text(&arguments.template)?)
+    fn read(arguments: &args::Run) -> Result<Self, Failure> {
+        let variables = values("--set", &arguments.variables)?;
+        let fillings = values("--fill", &arguments.fillings)?;
+        let template = Path::new(&arguments.template);
+        let (path, text) = match arguments.template.as_str() {
+            "-" => (Path::new("stdin"), std::io::read_to_string(std::io::stdin())?),
+            _ => (template, read_text(template)?),
         };
-        let is_remote = is_stdin || arguments.remote || !is_file();
-        Ok(Self { path, text, is_remote, variables, fillings })
+        // Stdin, `/dev/stdin` and `<(curl ..)` are not files of this machine.
+        let is_remote = arguments.remote || arguments.template == "-" || !template.is_file();
+        Ok(Self { path: path.to_owned(), text, is_remote, variables, fillings })
     }
 }
 
-pub(crate) async fn run(
-    config: Option<&Path>,
-    arguments: &args::Run,
-    input: Input,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+/// Returns the values of an option that may be given several times, as `NAME=TEXT` or `NAME:=JSON`.
+///
+/// # Errors
+/// Fails if a value is not an assignment, or if a name is repeated.
+fn values(option: &str, assignments: &[String]) -> Result<Map<String, Value>, Failure> {
+    let mut values = Map::new();
+    for assignment in assignments {
+        let Some((left, right)) = assignment.split_once('=') else {
+            let message = format!("missing value in `{option} {}`", printable(assignment));
+            return Err(Failure::usage(message).with_help(format!("use `{option} NAME=TEXT` or `{option} NAME:=JSON`")));
+        };
+        let json_name = left.strip_suffix(':');
+        let name = json_name.unwrap_or(left);
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        if !name.chars().all(is_word) || !name.starts_with(|c: char| !c.is_numeric()) {
+            let message = format!("invalid variable name `{}` in `{option}`", printable(name));
+            return Err(Failure::usage(message).with_help("use letters, digits and `_`"));
+        }
+        let value = match json_name {
+            None => Value::from(right),
+            Some(name) => serde_json::from_str(right).map_err(|error| {
+                let message = format!("the value of `{name}` in `{option}` is not JSON: {error}");
+                Failure::usage(message).with_help(format!("use `{option} {name}=TEXT` for text"))
+            })?,
+        };
+        if values.insert(name.to_owned(), value).is_some() {
+            return Err(Failure::usage(format!("duplicate `{name}` in `{option}`")));
+        }
+    }
+    Ok(values)
+}
+
+pub(crate) async fn run(config: Option<&Path>, arguments: &args::Run, output: &mut Output) -> Result<Exit, Failure> {
+    let input = Input::read(arguments)?;
     let script = match Script::parse(&input.text) {
         Ok(script) => script,
         Err(faults) => return refuse(&input, &faults, arguments.check, output),
@@ -66,26 +86,18 @@ pub(crate) async fn run(
     if !arguments.check {
         check_given(&script, &input)?;
     }
-    let is_approved = arguments.yes;
-    let make = || {
-        ClientOptions::new().on_approval(move |_| async move {
-            match is_approved {
-                true => ApprovalAnswer::Approve,
-                false => ApprovalAnswer::Decline("approve the template's calls with `--yes`".to_owned()),
-            }
-        })
-    };
-    let mut servers = CalledServers::find(&config, &script, &make, arguments.timeout, output).await?;
-    let exit = with_servers(&script, arguments, input, &mut servers, output).await;
+    let servers = CalledServers::find(&config, &script, arguments, output).await?;
+    let exit = with_servers(&config, &script, arguments, &input, &servers, output).await;
     servers.close().await;
     exit
 }
 
 async fn with_servers(
+    config: &Config,
     script: &Script,
     arguments: &args::Run,
-    input: Input,
-    servers: &mut CalledServers<'_>,
+    input: &Input,
+    servers: &CalledServers<'_>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let known = servers.known();
@@ -93,42 +105,37 @@ async fn with_servers(
     let checked = match script.check(&known, &[]) {
         Ok(checked) => checked,
         Err(found) => {
-            faults.extend(
-                found.into_iter().filter(|fault| !servers.faults.iter().any(|other| other.place == fault.place)),
-            );
+            let is_new = |fault: &Fault| !servers.faults.iter().any(|other| other.place == fault.place);
+            faults.extend(found.into_iter().filter(is_new));
             faults.sort_by_key(|fault| fault.place);
-            return refuse(&input, &faults, arguments.check, output);
+            return refuse(input, &faults, arguments.check, output);
         }
     };
     if input.is_remote {
-        for (server, tool, place) in script.called(&known) {
-            if faults.len() >= MOST_FAULTS {
-                break;
-            }
-            if servers.found.get(server).is_some_and(|found| !found.server.lets_remote_use(tool)) {
-                let tool = printable(tool);
-                let message = format!(
-                    "a template that is not a local file may not call `{tool}` of `{server}`; to allow it, add the \
-                     tool to `remote_use` of the server"
-                );
-                faults.push(Fault::new(place, message));
-            }
-        }
+        let refused = script.called(&known).into_iter().filter(|(server, tool, _)| {
+            servers.found.get(*server).is_some_and(|found| !found.server.lets_remote_use(tool))
+        });
+        let fault = |(server, tool, place): (&str, &str, Place)| {
+            let tool = printable(tool);
+            let message = format!(
+                "a template that is not a local file may not call `{tool}` of `{server}`; to allow it, add the tool \
+                 to `remote_use` of the server"
+            );
+            Fault::new(place, message)
+        };
+        faults.extend(refused.map(fault));
+        faults.truncate(MOST_FAULTS);
     }
     if !faults.is_empty() {
-        return refuse(&input, &faults, arguments.check, output);
+        return refuse(input, &faults, arguments.check, output);
     }
     if arguments.check {
-        return approve(&input, script, &checked, output);
+        return approve(input, script, &checked, output);
     }
-    let mut tools = Toolset::builder();
-    for (name, found) in &servers.found {
-        let called: Vec<&str> = checked.tools(name).collect();
-        if !called.is_empty() {
-            let spec = found.spec(&called);
-            let options = Patience::new(arguments.timeout).options();
-            tools = tools.bindings(spec, found.client.clone().with_call_options(options));
-        }
+    let mut tools = Toolset::builder().names_from(config);
+    for (name, found) in servers.found.iter().filter(|(name, _)| checked.tools(name).next().is_some()) {
+        let options = Patience::new(arguments.timeout).options();
+        tools = tools.server(name, &found.listed.tools, found.client.clone().with_call_options(options));
     }
     let tools = tools.build().map_err(Failure::of)?;
     let name = input.path.display().to_string();
@@ -136,17 +143,14 @@ async fn with_servers(
     let outcome = match read {
         Ok(template) => {
             let fillings = input.fillings.clone();
-            template
-                .run(&tools)
-                .with_all(&input.variables)
-                .completer(move |request| filled(fillings.clone(), request))
-                .await
+            let completer = move |request| filled(fillings.clone(), request);
+            template.run(&tools).with_all(&input.variables).completer(completer).await
         }
         Err(error) => Err(error),
     };
     match outcome {
-        Ok(rendered) => print(&input, &rendered, output),
-        Err(error) => tell(&input, &error, output),
+        Ok(rendered) => print(input, &rendered, output),
+        Err(error) => tell(input, &error, output),
     }
 }
 
@@ -161,23 +165,21 @@ fn check_given(script: &Script, input: &Input) -> Result<(), Failure> {
         if !script.may_use(name) {
             let help = did_you_mean(name, script.variables())
                 .unwrap_or_else(|| format!("it uses {}", in_ticks(script.variables())));
-            return Err(Failure::usage(format!("the template uses no variable `{name}`\n  = help: {help}")));
+            return Err(Failure::usage(format!("the template uses no variable `{name}`")).with_help(help));
         }
     }
     for name in input.fillings.keys() {
         if !script.may_complete(name) {
             let slots = || script.completions().filter_map(|(_, name)| name);
             let help = did_you_mean(name, slots()).unwrap_or_else(|| format!("it has {}", in_ticks(slots())));
-            return Err(Failure::usage(format!("the template has no slot `{name}`\n  = help: {help}")));
+            return Err(Failure::usage(format!("the template has no slot `{name}`")).with_help(help));
         }
     }
     let open = |(_, name): &(Place, Option<&str>)| name.is_some_and(|name| !input.fillings.contains_key(name));
     if let Some((place, Some(name))) = script.completions().find(open) {
         let fault = Fault::new(place, format!("slot `{name}` needs a model, and this command has none"));
-        return Err(Failure::usage(format!(
-            "{}\n  = help: pass it with `--fill {name}=..`, or run the template from a program with a completer",
-            located(&fault, &input.path, &input.text)
-        )));
+        let help = format!("pass it with `--fill {name}=..`, or run the template from a program with a completer");
+        return Err(Failure::usage(located(&fault, &input.path, &input.text)).with_help(help));
     }
     Ok(())
 }
@@ -254,7 +256,7 @@ fn tell(input: &Input, error: &TemplateError, output: &mut Output) -> Result<Exi
     for problem in error.problems() {
         let message = match &problem.action {
             Some(action) => format!("`{}`: {}", printable(action), problem.message),
-            None => in_our_words(&problem.message).to_owned(),
+            None => problem.message.clone(),
         };
         let mut text = match problem.place {
             Some(place) => located(&Fault::new(place, message), &input.path, &input.text),
@@ -268,14 +270,42 @@ fn tell(input: &Input, error: &TemplateError, output: &mut Output) -> Result<Exi
     Ok(Exit::of_all(error.problems().iter().map(exit_of)))
 }
 
-/// Removes the hint for programs, because the command line has its own options.
-fn in_our_words(message: &str) -> &str {
-    message.split_once("; give it with `TemplateRun").map_or(message, |(message, _)| message)
-}
-
 fn exit_of(problem: &TemplateProblem) -> Exit {
     match &problem.kind {
         TemplateErrorKind::Call(error) => Failure::from((**error).clone()).exit,
         _ => Exit::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(assignments: &[&str]) -> Result<Map<String, Value>, String> {
+        let assignments: Vec<String> = assignments.iter().map(|text| (*text).to_owned()).collect();
+        values("--set", &assignments).map_err(|failure| failure.message)
+    }
+
+    #[test]
+    fn assignments_parse_as_text_or_json() {
+        let values = read(&["a=5", "b:=5", "c==", "d:={\"x\": \"y=z\"}", "e="]);
+        assert_eq!(values.map(Value::Object), Ok(json!({"a": "5", "b": 5, "c": "=", "d": {"x": "y=z"}, "e": ""})));
+    }
+
+    #[test]
+    fn malformed_assignment_is_an_error() {
+        for (assignments, said) in [
+            (&["a"][..], "missing value"),
+            (&["=a"], "invalid variable name"),
+            (&["1a=b"], "invalid variable name"),
+            (&["a b=c"], "invalid variable name"),
+            (&["a:=b"], "not JSON"),
+            (&["a=1", "a:=1"], "duplicate"),
+        ] {
+            let error = read(assignments).err().unwrap_or_default();
+            assert!(error.contains(said), "{assignments:?}: {error}");
+        }
     }
 }

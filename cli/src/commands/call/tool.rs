@@ -1,7 +1,5 @@
 //! The tool that is called, as its snapshot describes it, or its server.
 
-use std::path::Path;
-
 use mcp_bindgen_model::{Config, Prefix, ServerConfig, Snapshot, printable};
 use mcp_bindgen_runtime::{CallError, Client};
 use mcp_bindgen_schema::names::PrefixedNames;
@@ -16,36 +14,6 @@ use crate::plan::adapted;
 use crate::source::misfits;
 use crate::text::did_you_mean;
 
-/// Returns the tool from its snapshot, with overrides and view; `None` if the snapshot does not have it.
-pub(super) fn of_snapshot(called: &Called<'_>, path: &Path, tool: &str, output: &mut Output) -> Option<Value> {
-    let snapshot = called.known?;
-    let seen = adapted(snapshot.clone(), path, Some(called.server));
-    let tools = match &seen {
-        Ok((seen, _)) => &seen.tools,
-        Err(faults) => {
-            // The server's list is enough for a call.
-            faults.iter().for_each(|fault| output.warning(&fault.to_string()));
-            &snapshot.tools
-        }
-    };
-    entry(tools, tool).cloned()
-}
-
-/// Returns the tool as the server lists it now.
-pub(super) async fn asked_for(client: &Client, called: &Called<'_>, patience: &mut Patience) -> Result<Value, Failure> {
-    let tools = patience.ask(client, client.list_tools_raw()).await?;
-    let wire = called.wire(&tools);
-    if let Some(tool) = entry(&tools, &wire) {
-        let view = called.server.views.get(&wire);
-        return view.map_or_else(|| Ok(tool.clone()), |view| viewed_tool(tool, view)).map_err(misfits);
-    }
-    let mut failure = Failure::from(CallError::tool_not_found(client.name(), called.name));
-    if let Some(help) = did_you_mean(called.name, names(&tools)) {
-        failure.message.push_str(&format!("\n  = help: {help}"));
-    }
-    Err(failure)
-}
-
 /// A tool as the command line names it: by its name, that of its view, or its prefixed name.
 pub(super) struct Called<'a> {
     pub(super) config: &'a Config,
@@ -55,9 +23,14 @@ pub(super) struct Called<'a> {
 }
 
 impl Called<'_> {
+    /// Returns the tools of the snapshot, or none.
+    pub(super) fn known_tools(&self) -> &[Value] {
+        self.known.map_or(&[], |known| &known.tools)
+    }
+
     /// Returns the tool's name on the server, if one of these tools has the given name.
     pub(super) fn wire(&self, tools: &[Value]) -> String {
-        let Self { config, server, known, name } = self;
+        let Self { config, server, name, .. } = self;
         let listed: Vec<&str> = names(tools).collect();
         if listed.contains(name) {
             return (*name).to_owned();
@@ -68,7 +41,7 @@ impl Called<'_> {
         let selected: Vec<&str> = listed.into_iter().filter(|tool| server.selects(tool)).collect();
         let (mut names, _) = PrefixedNames::beside(config, &server.name);
         names.add_configured(server);
-        names.add_listed(server, known.map(|known| known.tools.as_slice()).unwrap_or_default());
+        names.add_listed(server, self.known_tools());
         let prefixed = names.tools(&server.name, &selected);
         let found = selected.iter().zip(prefixed).find(|(_, prefixed)| prefixed == name);
         found.map_or(*name, |(tool, _)| *tool).to_owned()
@@ -80,13 +53,39 @@ impl Called<'_> {
         names.add_configured(self.server);
         self.known.is_none() && self.server.prefix != Prefix::None && names.may_have(&self.server.name, self.name)
     }
-}
 
-/// Returns the failure of a tool that a snapshot does not have.
-pub(super) fn not_in(snapshot: &Snapshot, server: &str, tool: &str) -> Failure {
-    let help = did_you_mean(tool, names(&snapshot.tools))
-        .unwrap_or_else(|| format!("if the server has added it, run `mcp-bindgen sync {server}`"));
-    Failure::new(format!("unknown tool `{}` of server `{server}`\n  = help: {help}", printable(tool)))
+    /// Returns the tool from its snapshot, with overrides and view; `None` if the snapshot does not have it.
+    pub(super) fn of_snapshot(&self, tool: &str, output: &mut Output) -> Option<Value> {
+        let path = self.config.snapshot_path(&self.server.name);
+        match adapted(self.known?.clone(), &path, Some(self.server)) {
+            Ok((seen, _)) => entry(&seen.tools, tool).cloned(),
+            Err(faults) => {
+                // The server's list is enough for a call.
+                faults.iter().for_each(|fault| output.warning(&fault.to_string()));
+                entry(self.known_tools(), tool).cloned()
+            }
+        }
+    }
+
+    /// Returns the tool as the server lists it now.
+    pub(super) async fn listed(&self, client: &Client, patience: &mut Patience) -> Result<Value, Failure> {
+        let tools = patience.ask(client, client.list_tools_raw()).await?;
+        let wire = self.wire(&tools);
+        if let Some(tool) = entry(&tools, &wire) {
+            let view = self.server.views.get(&wire);
+            return view.map_or_else(|| Ok(tool.clone()), |view| viewed_tool(tool, view)).map_err(misfits);
+        }
+        let failure = Failure::from(CallError::tool_not_found(client.name(), self.name));
+        Err(did_you_mean(self.name, names(&tools)).into_iter().fold(failure, Failure::with_help))
+    }
+
+    /// Returns the failure of a tool that the snapshot does not have; `None` without a snapshot.
+    pub(super) fn unknown(&self, tool: &str) -> Option<Failure> {
+        let (known, server) = (self.known?, &self.server.name);
+        let help = did_you_mean(tool, names(&known.tools))
+            .unwrap_or_else(|| format!("if the server has added it, run `mcp-bindgen sync {server}`"));
+        Some(Failure::new(format!("unknown tool `{}` of server `{server}`", printable(tool))).with_help(help))
+    }
 }
 
 fn names(tools: &[Value]) -> impl Iterator<Item = &str> {

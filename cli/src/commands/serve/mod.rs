@@ -1,63 +1,84 @@
 //! `serve`: servers of the configuration, served again as one.
 
 mod options;
-mod reload;
 
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use std::{fs, io};
 
 use mcp_bindgen_model::{Config, SecretRef, SecretStore, ServerConfig, Snapshot};
-use mcp_bindgen_proxy::{CallLog, HttpOptions, Proxy, ProxyBuilder, ProxyEvents};
+use mcp_bindgen_proxy::{CallLog, Proxy, ProxyBuilder, ProxyEvents};
 use mcp_bindgen_runtime::events::{CallOutcome, Event, ServerStateChanged};
-use mcp_bindgen_runtime::{ConnectionState, LocalSecrets, find_secret};
+use mcp_bindgen_runtime::{ConnectionState, LocalSecrets, with_secrets};
 use serde_json::json;
+use tokio::sync::mpsc;
 
-use self::options::{DRAIN, failure, http_options};
-use self::reload::Reloads;
-use super::host_config::host_config;
+use self::options::{DRAIN, failure, host_config, http_options};
 use crate::args::{self, LogCommand};
 use crate::exit::{Exit, Failure, in_our_words};
-use crate::live;
 use crate::output::Output;
-use crate::project;
 use crate::signals::{Signals, TIME_TO_CLOSE};
-use crate::source;
+use crate::{live, project, source};
 
 /// The time for pending work to end. A blocked read of stdin is then abandoned.
 const LAST: Duration = Duration::from_millis(100);
+/// How often watched files are looked at.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs until stdin ends, or, over HTTP, until the program receives a signal.
 pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut Output) -> Result<Exit, Failure> {
+    let wanted = (config, arguments.servers.servers.as_slice());
     if let Some(host) = arguments.print_config {
-        let (config, servers) = project::load_servers(config, &arguments.servers.servers, output)?;
+        let (config, servers) = project::load_servers(wanted.0, wanted.1, output)?;
         output.data_json(&host_config(host, &config, &servers, arguments)?)?;
         return Ok(Exit::Done);
     }
     let options = arguments.http.map(|address| http_options(address, arguments)).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let source = Source { config, names: &arguments.servers.servers };
-    let (loaded, servers) = runtime.block_on(source.load(output))?;
+    let (loaded, servers) = runtime.block_on(load(wanted, output))?;
     let mut builder = builder(&loaded, &servers);
     if let Some(path) = &arguments.log {
         builder = builder.log(CallLog::open(path).map_err(Failure::of)?);
     }
-    let builder = runtime.block_on(options::shared(builder, arguments))?;
-    let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
-    let proxy = builder.build().map_err(Failure::of)?;
+    let proxy = runtime.block_on(options::shared(builder, arguments))?.build().map_err(Failure::of)?;
     let mut signals = Signals::listen(false, if options.is_some() { DRAIN } else { Duration::ZERO })?;
     let events = proxy.events();
     let outcome = runtime.block_on(async {
-        let watched = arguments.watch.then_some(&loaded);
-        let telling = Telling { proxy: &proxy, events, told: BTreeSet::new(), reloads: Reloads::new(watched)?, source };
+        let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
+        let shown = names.join(", ");
+        let reloads = reloads(arguments.watch.then_some(&loaded))?;
         let outcome = match options {
-            Some(options) => over_http(options, &names, &mut signals, telling, output).await,
-            None => over_stdio(&names, &mut signals, telling, output).await,
+            None => {
+                output.status("Serving", &format!("{shown} on stdin and stdout"));
+                tokio::select! {
+                    served = proxy.serve_stdio() => served.map(|()| Exit::Done).map_err(failure),
+                    exit = signals.received() => Ok(exit),
+                    () = tell(&proxy, events, reloads, wanted, output) => Ok(Exit::Done),
+                }
+            }
+            Some(options) => {
+                let server = proxy.serve_http(options).await.map_err(failure)?;
+                output.status("Serving", &format!("{shown} on {}", server.url()));
+                output.report(&json!({ "format": 1, "url": server.url(), "servers": names }))?;
+                output.data(&server.url())?;
+                let exit = tokio::select! {
+                    exit = signals.received() => exit,
+                    () = tell(&proxy, events, reloads, wanted, output) => Exit::Done,
+                };
+                output.status("Closing", &format!("pending requests, for at most {} seconds", DRAIN.as_secs()));
+                server.close().await;
+                Ok(exit)
+            }
+        };
+        let hurry = async {
+            signals.received().await;
+            tokio::time::sleep(TIME_TO_CLOSE.saturating_sub(2 * LAST)).await;
         };
         tokio::select! {
             () = proxy.close() => {}
             // Servers that do not end by themselves are killed when the runtime drops their connections.
-            () = hurry(&mut signals) => {}
+            () = hurry => {}
         }
         outcome
     });
@@ -74,62 +95,16 @@ pub(crate) fn verify_log(command: &LogCommand, output: &mut Output) -> Result<Ex
     Ok(Exit::Done)
 }
 
-/// The configuration that the servers are read from.
-#[derive(Clone, Copy)]
-struct Source<'a> {
-    config: Option<&'a Path>,
-    names: &'a [String],
-}
+/// The configuration, and the names of the servers that are wanted of it.
+type Wanted<'a> = (Option<&'a Path>, &'a [String]);
 
-impl Source<'_> {
-    /// Reads the configuration, and leaves out servers that cannot be reached.
-    async fn load(&self, output: &mut Output) -> Result<(Config, Vec<ServerConfig>), Failure> {
-        let (config, servers) = project::load_servers(self.config, self.names, output)?;
-        for server in &servers {
-            source::check_patterns(&config, &server.name)?;
-        }
-        Ok((config, complete(servers, output).await?))
+/// Reads the configuration, and leaves out servers that cannot be reached.
+async fn load((config, names): Wanted<'_>, output: &mut Output) -> Result<(Config, Vec<ServerConfig>), Failure> {
+    let (config, servers) = project::load_servers(config, names, output)?;
+    for server in &servers {
+        source::check_patterns(&config, &server.name)?;
     }
-}
-
-/// Returns when a signal has left no more time to close servers.
-async fn hurry(signals: &mut Signals) {
-    signals.received().await;
-    tokio::time::sleep(TIME_TO_CLOSE.saturating_sub(2 * LAST)).await;
-}
-
-async fn over_stdio(
-    names: &[String],
-    signals: &mut Signals,
-    telling: Telling<'_>,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    output.status("Serving", &format!("{} on stdin and stdout", names.join(", ")));
-    tokio::select! {
-        served = telling.proxy.serve_stdio() => served.map(|()| Exit::Done).map_err(failure),
-        exit = signals.received() => Ok(exit),
-        () = telling.tell(output) => Ok(Exit::Done),
-    }
-}
-
-async fn over_http(
-    options: HttpOptions,
-    names: &[String],
-    signals: &mut Signals,
-    telling: Telling<'_>,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let server = telling.proxy.serve_http(options).await.map_err(failure)?;
-    output.status("Serving", &format!("{} on {}", names.join(", "), server.url()));
-    output.report(&json!({ "format": 1, "url": server.url(), "servers": names }))?;
-    output.data(&server.url())?;
-    let exit = tokio::select! {
-        exit = signals.received() => exit,
-        () = telling.tell(output) => Exit::Done,
-    };
-    output.status("Closing", &format!("pending requests, for at most {} seconds", DRAIN.as_secs()));
-    server.close().await;
-    Ok(exit)
+    Ok((config, complete(servers, output).await?))
 }
 
 /// Warns of servers that need a variable which is not set, and leaves them out: connecting to them cannot succeed.
@@ -139,92 +114,123 @@ async fn over_http(
 async fn complete(servers: Vec<ServerConfig>, output: &mut Output) -> Result<Vec<ServerConfig>, Failure> {
     let mut complete = Vec::new();
     for server in servers {
-        let mut missing = Vec::new();
-        for secret in server.placeholders() {
-            // A keyring may have to ask the user: it is read when a connection is opened.
-            let may_ask = server.secret_stores.contains(&SecretStore::Keyring);
-            let is_variable = matches!(secret, SecretRef::Variable(_));
-            if is_variable && !may_ask && !matches!(find_secret(&server, &secret, &LocalSecrets).await, Ok(Some(_))) {
-                missing.push(secret);
-            }
-        }
-        match server.expand_with(|secret| (!missing.contains(secret)).then(String::new)) {
-            Ok(_) => complete.push(server),
-            Err(error) => output.warning(&format!("server `{}` is not served: {error}", server.name)),
+        // A keyring may have to ask the user: it is read when a connection is opened.
+        let may_ask = server.secret_stores.contains(&SecretStore::Keyring)
+            || server.placeholders().iter().any(|secret| matches!(secret, SecretRef::Keyring(_)));
+        match if may_ask { None } else { with_secrets(&server, &LocalSecrets).await.err() } {
+            None => complete.push(server),
+            Some(error) => output.warning(&format!("server `{}` is not served: {}", server.name, error.message)),
         }
     }
     if complete.is_empty() {
-        return Err(Failure::new("no servers to serve\n  = help: run `mcp-bindgen doctor` to find missing settings"));
+        return Err(Failure::new("no servers to serve").with_help("run `mcp-bindgen doctor` to find missing settings"));
     }
     Ok(complete)
 }
 
-/// The events to print and the reloads to make while the proxy runs.
-struct Telling<'a> {
-    proxy: &'a Proxy,
-    events: ProxyEvents,
-    /// The servers that were reported as unreachable, until they are connected.
-    told: BTreeSet<String>,
-    reloads: Reloads,
-    source: Source<'a>,
+/// Begins to watch for reasons to read the configuration again, and returns them: SIGHUP, and changes of the files of a
+/// configuration.
+fn reloads(watched: Option<&Config>) -> io::Result<mpsc::Receiver<()>> {
+    let (reason, reasons) = mpsc::channel(1);
+    #[cfg(unix)]
+    {
+        let mut hang_up = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())?;
+        let reason = reason.clone();
+        tokio::spawn(async move { while hang_up.recv().await.is_some() && reason.send(()).await.is_ok() {} });
+    }
+    if let Some(config) = watched
+        && let Some(file) = config.path.clone()
+    {
+        let folder = project::folder_of(&config.snapshot_path("any")).to_owned();
+        let mut known = stamps(&file, &folder);
+        tokio::spawn(async move {
+            let mut is_changed = false;
+            loop {
+                tokio::time::sleep(PAUSE).await;
+                let now = stamps(&file, &folder);
+                // A change counts once no file has changed for a moment.
+                if now != known {
+                    (known, is_changed) = (now, true);
+                } else if std::mem::take(&mut is_changed) && reason.send(()).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    Ok(reasons)
 }
 
-impl Telling<'_> {
-    /// Reports each call and each unreachable server on stderr until the proxy ends. Reloads the configuration on
-    /// request.
-    async fn tell(mut self, output: &mut Output) {
-        loop {
-            tokio::select! {
-                event = self.events.next() => match event {
-                    Some(event) => self.event(event, output),
-                    None => return,
-                },
-                () = self.reloads.next() => self.reload(output).await,
-            }
+/// Returns the time and the size of the configuration and of each file in the folder of the snapshots.
+fn stamps(file: &Path, folder: &Path) -> BTreeMap<PathBuf, (Option<SystemTime>, u64)> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let stamp = |path: PathBuf| {
+        let metadata = fs::metadata(&path).ok()?;
+        Some((path, (metadata.modified().ok(), metadata.len())))
+    };
+    files.chain([file.to_owned()]).filter_map(stamp).collect()
+}
+
+/// Reports each call and each unreachable server on stderr until the proxy ends. Reloads the configuration on request.
+async fn tell(
+    proxy: &Proxy,
+    mut events: ProxyEvents,
+    mut reloads: mpsc::Receiver<()>,
+    wanted: Wanted<'_>,
+    output: &mut Output,
+) {
+    // The servers that were reported as unreachable, until they are connected.
+    let mut told = BTreeSet::new();
+    loop {
+        tokio::select! {
+            event = events.next() => match event {
+                Some(event) => show(event, &mut told, output),
+                None => return,
+            },
+            Some(()) = reloads.recv() => reload(proxy, wanted, output).await,
         }
     }
+}
 
-    /// Serves the current configuration. An invalid one changes nothing.
-    async fn reload(&self, output: &mut Output) {
-        let reloaded = match self.source.load(output).await {
-            Ok((config, servers)) => self.proxy.reload(builder(&config, &servers)).map_err(|error| error.to_string()),
-            Err(failure) => Err(failure.message),
-        };
-        match reloaded {
-            Ok(changed) if changed.is_empty() => output.status("Reloaded", "the configuration; no server has changed"),
-            Ok(changed) => output.status("Reloaded", &format!("the configuration; changed: {}", changed.join(", "))),
-            Err(error) => output.warning(&format!("the configuration was not reloaded, and nothing changes: {error}")),
-        }
+/// Serves the current configuration. An invalid one changes nothing.
+async fn reload(proxy: &Proxy, wanted: Wanted<'_>, output: &mut Output) {
+    let reloaded = match load(wanted, output).await {
+        Ok((config, servers)) => proxy.reload(builder(&config, &servers)).map_err(|error| error.to_string()),
+        Err(failure) => Err(failure.message),
+    };
+    match reloaded {
+        Ok(changed) if changed.is_empty() => output.status("Reloaded", "the configuration; no server has changed"),
+        Ok(changed) => output.status("Reloaded", &format!("the configuration; changed: {}", changed.join(", "))),
+        Err(error) => output.warning(&format!("the configuration was not reloaded, and nothing changes: {error}")),
     }
+}
 
-    fn event(&mut self, event: Event, output: &mut Output) {
-        match event {
-            Event::ServerStateChanged(ServerStateChanged { server, state, error, .. }) => {
-                if state == ConnectionState::Connected {
-                    self.told.remove(&server);
-                }
-                if let Some(error) = error.filter(|_| self.told.insert(server.clone())) {
-                    output.warning(&format!(
-                        "server `{server}` is not connected, and its tools are not served: {}\n  = help: {}",
-                        in_our_words(&error),
-                        live::explained_by(&server)
-                    ));
-                }
+fn show(event: Event, told: &mut BTreeSet<String>, output: &mut Output) {
+    match event {
+        Event::ServerStateChanged(ServerStateChanged { server, state, error, .. }) => {
+            if state == ConnectionState::Connected {
+                told.remove(&server);
             }
-            Event::ToolInvoked(call) => {
-                let outcome = match &call.outcome {
-                    CallOutcome::Success => "done".to_owned(),
-                    CallOutcome::ToolError => "the tool returned an error".to_owned(),
-                    CallOutcome::InputRequired => "input required".to_owned(),
-                    CallOutcome::Failed { kind, .. } => format!("failed: {kind}"),
-                    _ => "cancelled".to_owned(),
-                };
-                let text = format!("{} of {}, {outcome} in {:.1?}", call.tool, call.server, call.duration);
-                output.status("Called", &text);
+            if let Some(error) = error.filter(|_| told.insert(server.clone())) {
+                output.warning(&format!(
+                    "server `{server}` is not connected, and its tools are not served: {}\n  = help: {}",
+                    in_our_words(&error),
+                    live::explained_by(&server)
+                ));
             }
-            Event::ApprovalAsked(asked) => output.status("Asking", &format!("for {} of {}", asked.tool, asked.server)),
-            _ => {}
         }
+        Event::ToolInvoked(call) => {
+            let outcome = match &call.outcome {
+                CallOutcome::Success => "done".to_owned(),
+                CallOutcome::ToolError => "the tool returned an error".to_owned(),
+                CallOutcome::InputRequired => "input required".to_owned(),
+                CallOutcome::Failed { kind, .. } => format!("failed: {kind}"),
+                _ => "cancelled".to_owned(),
+            };
+            let text = format!("{} of {}, {outcome} in {:.1?}", call.tool, call.server, call.duration);
+            output.status("Called", &text);
+        }
+        Event::ApprovalAsked(asked) => output.status("Asking", &format!("for {} of {}", asked.tool, asked.server)),
+        _ => {}
     }
 }
 
