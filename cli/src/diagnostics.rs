@@ -16,28 +16,21 @@ const WIDTH: usize = 100;
 const BEFORE: usize = 40;
 
 /// The file of a diagnostic, with its text and the line and column.
-struct Place<'a> {
-    path: &'a Path,
-    text: &'a str,
-    position: Option<(usize, usize)>,
-}
+type Place<'a> = (&'a Path, &'a str, Option<(usize, usize)>);
 
-impl<'a> Place<'a> {
-    fn of(diagnostic: &Diagnostic, bound: &'a Bound) -> Self {
-        let overrides = bound.overrides.as_ref().filter(|_| diagnostic.listed == Listed::Tool);
-        let overridden = overrides.and_then(|overrides| {
-            let position = overrides.position(&diagnostic.tool, &diagnostic.pointer)?;
-            Some(Self { path: overrides.path()?, text: overrides.source(), position: Some(position) })
-        });
-        let (path, text) = (&*bound.path, &*bound.text);
-        overridden.unwrap_or_else(|| Self { path, text, position: diagnostic.position(text) })
-    }
+fn place<'a>(diagnostic: &Diagnostic, bound: &'a Bound) -> Place<'a> {
+    let overrides = bound.overrides.as_ref().filter(|_| diagnostic.listed == Listed::Tool);
+    let overridden = overrides.and_then(|overrides| {
+        let position = overrides.position(&diagnostic.tool, &diagnostic.pointer)?;
+        Some((overrides.path()?, overrides.source(), Some(position)))
+    });
+    overridden.unwrap_or_else(|| (&bound.path, &bound.text, diagnostic.position(&bound.text)))
 }
 
 /// Returns the file and the line of a diagnostic.
 pub(crate) fn line<'a>(diagnostic: &Diagnostic, bound: &'a Bound) -> (&'a Path, Option<usize>) {
-    let place = Place::of(diagnostic, bound);
-    (place.path, place.position.map(|(line, _)| line))
+    let (path, _, position) = place(diagnostic, bound);
+    (path, position.map(|(line, _)| line))
 }
 
 /// Returns `true` if the configuration does not want to hear of it.
@@ -80,7 +73,7 @@ fn rendered(diagnostic: &Diagnostic, bound: &Bound) -> String {
     if !diagnostic.message.is_empty() {
         let _ = write!(shown, ": {}", printable(&diagnostic.message));
     }
-    let Place { path, text, position } = Place::of(diagnostic, bound);
+    let (path, text, position) = place(diagnostic, bound);
     let (tool, pointer) = (printable(&diagnostic.tool), printable(&diagnostic.pointer));
     let listed = diagnostic.listed;
     let inside = if pointer.is_empty() { format!("{listed} {tool}") } else { format!("{listed} {tool}, {pointer}") };
@@ -113,7 +106,8 @@ fn excerpt(text: &str, line: usize, column: usize) -> Option<(String, String)> {
 
 /// Returns a diagnostic for machines.
 pub(crate) fn to_json(diagnostic: &Diagnostic, bound: &Bound) -> Value {
-    let (line, column) = Place::of(diagnostic, bound).position.unzip();
+    let (_, _, position) = place(diagnostic, bound);
+    let (line, column) = position.unzip();
     json!({
         "code": diagnostic.code.id,
         "severity": diagnostic.code.severity.to_string(),

@@ -56,6 +56,9 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// The result of a command, or of a step of one.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
 /// Why a command cannot go on.
 #[derive(Debug)]
 pub(crate) struct Failure {

@@ -6,7 +6,7 @@ use mcp_bindgen_schema::flags::{Flag, Flags, OwnOption};
 use serde_json::{Map, Value, json};
 
 use crate::args::{Behind, Format};
-use crate::exit::Failure;
+use crate::exit::{Failure, Result};
 use crate::output::{Output, commanding_nobody, present};
 use crate::text::{command_line, help_width, one_line, shortened, wrapped};
 use crate::trace;
@@ -39,7 +39,7 @@ pub(crate) fn early<O: Args>(
     own: &[OwnOption],
     words: &[String],
     output: &mut Output,
-) -> Result<Behind<O>, Failure> {
+) -> Result<Behind<O>> {
     let early: Behind<O> = behind(command, &told_already(own, words), output)?;
     output.format = early.format.unwrap_or(output.format);
     if !matches!(output.format, Format::Text | Format::Json) {
@@ -68,7 +68,7 @@ fn told_already(own: &[OwnOption], words: &[String]) -> Vec<String> {
 }
 
 /// Parses the program's own options after a name, and applies their output settings.
-pub(crate) fn behind<O: Args>(command: &str, words: &[String], output: &mut Output) -> Result<Behind<O>, Failure> {
+pub(crate) fn behind<O: Args>(command: &str, words: &[String], output: &mut Output) -> Result<Behind<O>> {
     let parser = Behind::<O>::command().name(format!("mcp-bindgen {command}"));
     let read = parser.try_get_matches_from(words).and_then(|matches| Behind::from_arg_matches(&matches));
     let read: Behind<O> = read.map_err(|error| {

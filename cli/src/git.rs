@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Result};
 use crate::project::slashed;
 
 /// Returns the merge base of this work and `revision`. Later commits of `revision` do not count, and neither does a
@@ -12,7 +12,7 @@ use crate::project::slashed;
 ///
 /// # Errors
 /// Fails if there is no git, no repository, or no such commit.
-pub(crate) fn base(folder: &Path, revision: &str) -> Result<String, Failure> {
+pub(crate) fn base(folder: &Path, revision: &str) -> Result<String> {
     let merged = merged_heads(folder);
     let mut arguments = vec!["merge-base", "--end-of-options", revision, "HEAD"];
     // With more than one, git takes the commit that a merge of them would be.
@@ -31,7 +31,7 @@ fn merged_heads(folder: &Path) -> Vec<String> {
 ///
 /// # Errors
 /// Fails if there is no git, no repository, or no such commit.
-fn found(folder: &Path, revision: &str, arguments: &[&str]) -> Result<String, Failure> {
+fn found(folder: &Path, revision: &str, arguments: &[&str]) -> Result<String> {
     let found = git(folder, arguments)?;
     if !found.status.success() {
         return Err(no_commit(folder, revision, &found));
@@ -44,7 +44,7 @@ fn found(folder: &Path, revision: &str, arguments: &[&str]) -> Result<String, Fa
 ///
 /// # Errors
 /// Fails if there is no git, no repository, or no such commit, or if git cannot read the file.
-pub(crate) fn text_at(path: &Path, revision: &str) -> Result<Option<String>, Failure> {
+pub(crate) fn text_at(path: &Path, revision: &str) -> Result<Option<String>> {
     let named = format!("{revision}^{{commit}}");
     let commit = found(placed(path).0, revision, &["rev-parse", "--verify", "--end-of-options", &named])?;
     text_of(path, &commit, revision)
@@ -54,7 +54,7 @@ pub(crate) fn text_at(path: &Path, revision: &str) -> Result<Option<String>, Fai
 ///
 /// # Errors
 /// Fails if git cannot read the file.
-pub(crate) fn text_of(path: &Path, commit: &str, revision: &str) -> Result<Option<String>, Failure> {
+pub(crate) fn text_of(path: &Path, commit: &str, revision: &str) -> Result<Option<String>> {
     let (folder, inside) = placed(path);
     let failed = |said: &str| Failure::new(format!("failed to read {} at `{revision}`: {said}", path.display()));
     let mut reading = command(folder, &["cat-file", "--batch", "--follow-symlinks"]);
@@ -130,7 +130,7 @@ fn no_commit(folder: &Path, revision: &str, output: &Output) -> Failure {
     Failure::new(format!("{fact}{said}")).with_help(help)
 }
 
-fn git(folder: &Path, arguments: &[&str]) -> Result<Output, Failure> {
+fn git(folder: &Path, arguments: &[&str]) -> Result<Output> {
     command(folder, arguments).output().map_err(|error| {
         Failure::new(format!("failed to run git: {error}\n  = help: install git, or run this without a revision"))
     })

@@ -9,7 +9,7 @@ use mcp_bindgen_model::{Config, ServerConfig, Snapshot};
 use mcp_bindgen_runtime::{CallError, CallOptions, Client, ClientOptions, ConnectError, ConnectErrorKind};
 use tokio::task::JoinSet;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Result};
 use crate::output::Output;
 use crate::sign_in::authorized;
 
@@ -62,7 +62,7 @@ impl Patience {
         &mut self,
         client: &Client,
         asked: impl Future<Output = Result<T, ConnectError>>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T> {
         let left = self.left().unwrap_or(Duration::MAX);
         match self.spend(tokio::time::timeout(left, asked)).await {
             Ok(answer) => answer.map_err(|error| failure(error, client.config())),
@@ -123,8 +123,8 @@ pub(crate) async fn snapshots(
     config: &Config,
     servers: Vec<ServerConfig>,
     output: &mut Output,
-    mut take: impl FnMut(&mut Output, Found) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    mut take: impl FnMut(&mut Output, Found) -> Result<()>,
+) -> Result<()> {
     let mut asked = JoinSet::new();
     let mut works = BTreeMap::new();
     for server in servers {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fs4::TryLockError;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Result};
 use crate::project::folder_of;
 
 /// Others read and write a file in less.
@@ -26,7 +26,7 @@ impl Lock {
     ///
     /// # Errors
     /// Fails if another program keeps the lock.
-    pub(crate) fn of(file: &Path) -> Result<Self, Failure> {
+    pub(crate) fn of(file: &Path) -> Result<Self> {
         let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
         let folder = folder_of(&file);
         // If the lock cannot be created or opened, the later write reports the error.

@@ -10,7 +10,7 @@ use mcp_bindgen_model::printable;
 use serde_json::{Value, json};
 
 use crate::args::{Arguments, Command, Format};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Result};
 use crate::text::columns;
 
 const GREEN: &str = "\x1b[1;32m";
@@ -137,7 +137,7 @@ impl Output {
     }
 
     /// Says less, or more, or in other colours, from now on.
-    pub(crate) fn changes(&mut self, quiet: bool, verbosity: u8, colour: Option<ColorChoice>) -> Result<(), Failure> {
+    pub(crate) fn changes(&mut self, quiet: bool, verbosity: u8, colour: Option<ColorChoice>) -> Result<()> {
         self.is_quiet |= quiet;
         self.is_verbose |= verbosity > 0;
         if self.is_quiet && self.is_verbose {
@@ -181,7 +181,7 @@ impl Output {
     }
 
     /// Prints code for people, which must not be changed. If a GitHub runner would obey a part of it, it is refused.
-    pub(crate) fn code(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn code(&mut self, text: &str) -> Result<()> {
         if self.json() {
             return Ok(());
         }
@@ -242,6 +242,12 @@ impl Output {
         if self.json() { self.data_json(value) } else { Ok(()) }
     }
 
+    /// Prints the result of a command that succeeded as JSON, if JSON is wanted.
+    pub(crate) fn done(&mut self, value: &Value) -> Result<Exit> {
+        self.report(value)?;
+        Ok(Exit::Done)
+    }
+
     /// Prints an error that does not end the command, and returns its exit code.
     pub(crate) fn failure(&mut self, failure: &Failure) -> Exit {
         self.error(&failure.message);
@@ -249,7 +255,7 @@ impl Output {
     }
 
     /// Returns the value, or prints the error that does not end the command and adds its exit code.
-    pub(crate) fn settled<T>(&mut self, outcome: Result<T, Failure>, exits: &mut Vec<Exit>) -> Option<T> {
+    pub(crate) fn settled<T>(&mut self, outcome: Result<T>, exits: &mut Vec<Exit>) -> Option<T> {
         outcome.map_err(|failure| exits.push(self.failure(&failure))).ok()
     }
 

@@ -11,10 +11,10 @@ use mcp_bindgen_runtime::ClientOptions;
 use serde_json::json;
 use toml_edit::{InlineTable, Table, value};
 
-use super::edit::Changes;
+use super::edit::apply;
 use super::faults::shared_module;
 use crate::config_file::ConfigFile;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Result};
 use crate::import::{in_capitals, put_list, relative};
 use crate::output::Output;
 use crate::report::counted;
@@ -29,7 +29,7 @@ const SENTENCE: usize = 80;
 /// Shorter values are no secrets that a shell has filled in.
 const SHORTEST_SECRET: usize = 8;
 
-pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut Output) -> Result<Exit> {
     let name = wanted.name.as_str();
     project::check_name(name)?;
     let path = file(config)?;
@@ -47,15 +47,22 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
     for warning in config.warnings.iter().filter(|warning| warning.server.as_deref() == Some(name)) {
         output.warning(&warning.to_string());
     }
-    let snapshot = if wanted.no_sync { None } else { Some(asked(&config, &server, output).await?) };
+    let snapshot = if wanted.no_sync {
+        None
+    } else {
+        output.status("Asking", &format!("{name} what it offers"));
+        let client = live::client_knowing(&config, &server, None, ClientOptions::new());
+        let help = "nothing was written; use `--no-sync` to add it without connecting";
+        let failed = |error| live::unconfigured_failure(error, &server).with_help(help);
+        Some(live::snapshot(&client).await.map_err(failed)?)
+    };
     // Read again, to keep other changes of the file.
     let (file, config) = with_server(ConfigFile::locked(&path)?, name, &table)?;
     let Some(snapshot) = snapshot else {
         file.save()?;
         output.status("Added", &format!("{name} to {shown}"));
         output.status("", &format!("run `mcp-bindgen sync {name}` before its bindings are built"));
-        output.report(&json!({ "format": 1, "server": name, "config": shown, "status": "added" }))?;
-        return Ok(Exit::Done);
+        return output.done(&json!({ "format": 1, "server": name, "config": shown, "status": "added" }));
     };
     let snapshot_path = config.snapshot_path(name);
     // Overrides of an earlier server of this name may not fit: that is found before anything is written.
@@ -69,11 +76,8 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
         // The line of the pattern is not written.
         return Err(FileError { help, ..FileError::new(message) }.into());
     }
-    let mut changes = Changes::default();
-    changes.write(&snapshot_path, snapshot.to_text());
     // The configuration is last, so that the snapshot that it names exists.
-    changes.write(file.path(), file.to_text());
-    changes.apply()?;
+    apply([(&*snapshot_path, Some(snapshot.to_text().into())), (file.path(), Some(file.to_text().into()))])?;
     drop(file);
     output.status("Added", &format!("{name} to {shown}"));
     let snapshot_shown = project::shown(&snapshot_path, &here);
@@ -90,7 +94,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
 }
 
 /// Returns the file with the server in it, and the resulting configuration.
-fn with_server(mut file: ConfigFile, name: &str, table: &Table) -> Result<(ConfigFile, Config), Failure> {
+fn with_server(mut file: ConfigFile, name: &str, table: &Table) -> Result<(ConfigFile, Config)> {
     file.add_server(name, table.clone())?;
     let config = file.config().map_err(|error| of_options(error, &file, name))?;
     match shared_module(&config, &[name]) {
@@ -115,7 +119,7 @@ fn of_options(error: FileError, file: &ConfigFile, name: &str) -> Failure {
 }
 
 /// Returns the `mcp.toml` that the server goes into: that of the project, or one beside its crate.
-pub(super) fn file(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
+pub(super) fn file(explicit: Option<&Path>) -> Result<PathBuf> {
     let path = project::target(explicit)?;
     if project::is_json(&path) {
         let help = format!("run `mcp-bindgen import --from {}` to copy its servers to an mcp.toml", path.display());
@@ -124,17 +128,8 @@ pub(super) fn file(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-async fn asked(config: &Config, server: &ServerConfig, output: &mut Output) -> Result<Snapshot, Failure> {
-    output.status("Asking", &format!("{} what it offers", server.name));
-    let client = live::client_knowing(config, server, None, ClientOptions::new());
-    live::snapshot(&client).await.map_err(|error| {
-        let help = "nothing was written; use `--no-sync` to add it without connecting";
-        live::unconfigured_failure(error, server).with_help(help)
-    })
-}
-
 /// Returns the table of the server, as a person would write it.
-fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table, Failure> {
+fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table> {
     let mut table = Table::new();
     let args::Source { npm, uvx, command, url } = &wanted.source;
     let command = command.as_ref().map(|command| rebased(command, here, file));
@@ -187,12 +182,7 @@ fn rebased(command: &str, here: &Path, file: &Path) -> String {
 }
 
 /// Adds pairs with unique names to the table; `compared` normalizes the names for the comparison.
-fn put_pairs(
-    table: &mut Table,
-    key: &str,
-    pairs: Vec<(String, String)>,
-    compared: fn(&str) -> String,
-) -> Result<(), Failure> {
+fn put_pairs(table: &mut Table, key: &str, pairs: Vec<(String, String)>, compared: fn(&str) -> String) -> Result<()> {
     once(pairs.iter().map(|(name, _)| compared(name)))?;
     if !pairs.is_empty() {
         table.insert(key, value(pairs.into_iter().collect::<InlineTable>()));
@@ -201,7 +191,7 @@ fn put_pairs(
 }
 
 /// Refuses repeated names.
-fn once(names: impl IntoIterator<Item = String>) -> Result<(), Failure> {
+fn once(names: impl IntoIterator<Item = String>) -> Result<()> {
     let mut known = BTreeSet::new();
     match names.into_iter().find(|name| !known.insert(name.clone())) {
         Some(name) => Err(Failure::usage(format!("duplicate `{}`", printable(&name)))),
@@ -210,7 +200,7 @@ fn once(names: impl IntoIterator<Item = String>) -> Result<(), Failure> {
 }
 
 /// Refuses a value, an invalid name and a secret in the place of the name of a variable.
-fn check_inherited(name: &str) -> Result<(), Failure> {
+fn check_inherited(name: &str) -> Result<()> {
     if let Some((name, _)) = name.split_once('=') {
         let message = format!("`--inherit-env {0}` takes no value; use `--env {0}=VALUE`", printable(name));
         return Err(Failure::usage(message));
@@ -220,7 +210,7 @@ fn check_inherited(name: &str) -> Result<(), Failure> {
     not_secret("--inherit-env ", ("inherit_env", name)).map_err(in_our_words)
 }
 
-fn check_variable(name: &str, wanted: &str) -> Result<(), Failure> {
+fn check_variable(name: &str, wanted: &str) -> Result<()> {
     if !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return Ok(());
     }
@@ -228,7 +218,7 @@ fn check_variable(name: &str, wanted: &str) -> Result<(), Failure> {
 }
 
 /// Parses `NAME=VALUE`, or the name of a variable to pass on.
-fn variable_of_environment(given: &str) -> Result<(String, String), Failure> {
+fn variable_of_environment(given: &str) -> Result<(String, String)> {
     let (name, text) = match given.split_once('=') {
         Some((name, text)) => (name.trim(), text.trim().to_owned()),
         None => (given.trim(), format!("${{{}}}", given.trim())),
@@ -239,7 +229,7 @@ fn variable_of_environment(given: &str) -> Result<(String, String), Failure> {
 }
 
 /// Parses `NAME: VALUE`.
-fn header(given: &str) -> Result<(String, String), Failure> {
+fn header(given: &str) -> Result<(String, String)> {
     let is_of_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     match given.split_once([':', '=']).map(|(name, text)| (name.trim(), text.trim())) {
         Some((name, text)) if !name.is_empty() && name.chars().all(is_of_token) => {
@@ -253,7 +243,7 @@ fn header(given: &str) -> Result<(String, String), Failure> {
 }
 
 /// Refuses a plain secret, and shows the placeholder to write. The message does not repeat the secret.
-fn not_secret(option: &str, (key, text): (&str, &str)) -> Result<(), Failure> {
+fn not_secret(option: &str, (key, text): (&str, &str)) -> Result<()> {
     if text.is_empty() || text.contains("${") {
         return Ok(());
     }
@@ -283,7 +273,7 @@ fn not_secret(option: &str, (key, text): (&str, &str)) -> Result<(), Failure> {
 
 /// Refuses what only the whole configuration shows to be a secret, as an argument by the one before it. Secrets that the
 /// server had before are let through.
-pub(super) fn without_secret(server: &ServerConfig, before: Option<&ServerConfig>) -> Result<(), Failure> {
+pub(super) fn without_secret(server: &ServerConfig, before: Option<&ServerConfig>) -> Result<()> {
     let before = before.map(secrets).unwrap_or_default();
     let Some((place, key, _)) = secrets(server).into_iter().find(|secret| !before.contains(secret)) else {
         return Ok(());

@@ -9,12 +9,12 @@ use mcp_bindgen_runtime::{Client, ClientOptions, LocalSecrets, StoredAuthorizati
 use serde_json::json;
 
 use crate::args::{self, AuthCommand};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Result};
 use crate::output::Output;
 use crate::sign_in::{Way, oauth, takes_tokens};
 use crate::{live, project};
 
-pub(crate) async fn run(config: Option<&Path>, command: &AuthCommand, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) async fn run(config: Option<&Path>, command: &AuthCommand, output: &mut Output) -> Result<Exit> {
     match command {
         AuthCommand::Login(login) => log_in(config, login, output).await,
         AuthCommand::Status(servers) => status(config, &servers.servers, output).await,
@@ -24,7 +24,7 @@ pub(crate) async fn run(config: Option<&Path>, command: &AuthCommand, output: &m
 }
 
 /// Connects once, with a user at the browser, so that tokens are there for all that comes.
-async fn log_in(config: Option<&Path>, login: &args::Login, output: &mut Output) -> Result<Exit, Failure> {
+async fn log_in(config: Option<&Path>, login: &args::Login, output: &mut Output) -> Result<Exit> {
     let config = project::load(config, output)?;
     let server = config.server(&login.server)?;
     check(server)?;
@@ -39,11 +39,10 @@ async fn log_in(config: Option<&Path>, login: &args::Login, output: &mut Output)
         Some(stored) => output.status("Authorized", &format!("{} by {}", server.name, stored.issuer)),
         None => output.status("Connected", &format!("to {}, which asks for no authorization", server.name)),
     }
-    output.report(&json!({ "format": 1, "servers": [report(&server.name, stored.as_ref())] }))?;
-    Ok(Exit::Done)
+    output.done(&json!({ "format": 1, "servers": [report(&server.name, stored.as_ref())] }))
 }
 
-async fn status(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Exit, Failure> {
+async fn status(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Exit> {
     let (mut reports, mut lines) = (Vec::new(), Vec::new());
     let mut exit = Exit::Done;
     for (server, ready) in chosen(config, names, output).await? {
@@ -64,7 +63,7 @@ async fn status(config: Option<&Path>, names: &[String], output: &mut Output) ->
     Ok(exit)
 }
 
-async fn log_out(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Exit, Failure> {
+async fn log_out(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Exit> {
     let mut removed = Vec::new();
     for (server, ready) in chosen(config, names, output).await? {
         if oauth(&server, Way::Stored).forget(&ready).await? {
@@ -77,19 +76,17 @@ async fn log_out(config: Option<&Path>, names: &[String], output: &mut Output) -
     if removed.is_empty() && names.is_empty() {
         output.status("Unchanged", "there are no tokens");
     }
-    output.report(&json!({ "format": 1, "removed": removed }))?;
-    Ok(Exit::Done)
+    output.done(&json!({ "format": 1, "removed": removed }))
 }
 
 /// Creates or revokes a token for a client of a proxy.
-fn change_token(arguments: &args::Token, output: &mut Output) -> Result<Exit, Failure> {
+fn change_token(arguments: &args::Token, output: &mut Output) -> Result<Exit> {
     let args::Token { name, tokens, group, scope, revoke } = arguments;
     if *revoke {
         let text = TokenFile::changed(tokens, name, None).map_err(Failure::of)?;
         write_private(tokens, text.as_bytes())?;
         output.status("Removed", &format!("the token `{name}` of {}", tokens.display()));
-        output.report(&json!({ "format": 1, "removed": [name] }))?;
-        return Ok(Exit::Done);
+        return output.done(&json!({ "format": 1, "removed": [name] }));
     }
     let token = TokenFile::new_token().ok_or_else(|| Failure::new("the operating system has no random numbers"))?;
     let text = TokenFile::changed(tokens, name, Some((&token, group, scope))).map_err(Failure::of)?;
@@ -101,11 +98,7 @@ fn change_token(arguments: &args::Token, output: &mut Output) -> Result<Exit, Fa
 }
 
 /// Returns the servers of these names, or all that can use tokens, each with the values of its placeholders.
-async fn chosen(
-    config: Option<&Path>,
-    names: &[String],
-    output: &mut Output,
-) -> Result<Vec<(String, ServerConfig)>, Failure> {
+async fn chosen(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Vec<(String, ServerConfig)>> {
     let (config, servers) = project::load_servers(config, names, output)?;
     if !names.is_empty() {
         servers.iter().try_for_each(check)?;
@@ -118,7 +111,7 @@ async fn chosen(
     Ok(chosen)
 }
 
-fn check(server: &ServerConfig) -> Result<(), Failure> {
+fn check(server: &ServerConfig) -> Result<()> {
     if takes_tokens(server) {
         return Ok(());
     }
@@ -129,7 +122,7 @@ fn check(server: &ServerConfig) -> Result<(), Failure> {
 }
 
 /// Returns the server with the values of its placeholders: the tokens of another client id are other tokens.
-async fn ready(config: &Config, server: &ServerConfig) -> Result<ServerConfig, Failure> {
+async fn ready(config: &Config, server: &ServerConfig) -> Result<ServerConfig> {
     Ok(with_secrets(&config.with_defaults(server), &LocalSecrets).await?)
 }
 

@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 
 use super::{faults, findings};
 use crate::args::{self, Format};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Result};
 use crate::output::{Output, joined, present};
 use crate::plan::{self, Plan, SnapshotFile, Step};
 use crate::project::{self, CONFIGURATIONS, is_json};
 use crate::report::{self, Entry, Fault, Since, Status, counted};
 use crate::{git, live};
 
-pub(crate) async fn run(config: Option<&Path>, wanted: &args::Check, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) async fn run(config: Option<&Path>, wanted: &args::Check, output: &mut Output) -> Result<Exit> {
     let checked = checked(config, wanted, output).await;
     if let Err(Failure { message, .. }) = &checked {
         // In JSON, every command reports its failure.
@@ -27,7 +27,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Check, output: &mu
     checked
 }
 
-async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Output) -> Result<Exit, Failure> {
+async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Output) -> Result<Exit> {
     let (config, servers) = project::load_servers(config, &wanted.servers.servers, output)?;
     let mut found = faults::find(&config, &servers, output);
     let mut exits: Vec<Exit> = found.values().map(|_| Exit::Failed).collect();
@@ -98,7 +98,7 @@ fn post(
     comment: impl FnOnce() -> String,
     annotations: impl FnOnce() -> Vec<String>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<()> {
     match output.format {
         Format::Markdown => output.data(comment().trim_end())?,
         Format::Github => {
@@ -211,7 +211,7 @@ fn compare(
 }
 
 /// Runs `sync`: makes the changes that `check` reports.
-pub(crate) async fn sync(config: Option<&Path>, servers: &args::Servers, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) async fn sync(config: Option<&Path>, servers: &args::Servers, output: &mut Output) -> Result<Exit> {
     let config = project::load(config, output)?;
     let servers = project::servers(&config, &servers.servers)?;
     let mut exits = Vec::new();
@@ -243,11 +243,7 @@ pub(crate) async fn sync(config: Option<&Path>, servers: &args::Servers, output:
 }
 
 /// Writes the live snapshot, and returns the faults of bindings.
-fn synced(
-    config: &Config,
-    server: &ServerConfig,
-    live: Result<Snapshot, ConnectError>,
-) -> Result<(Plan, Vec<Fault>), Failure> {
+fn synced(config: &Config, server: &ServerConfig, live: Result<Snapshot, ConnectError>) -> Result<(Plan, Vec<Fault>)> {
     let failed = |(exit, fault): (Exit, Fault)| Failure { exit, message: fault.text };
     let (plan, _, misfits) = planned(config, server, Some(live)).map_err(failed)?;
     if !matches!(plan.step, Step::Keep) {
@@ -287,13 +283,13 @@ impl Base {
     ///
     /// # Errors
     /// Fails if git finds none.
-    fn of_config(config: &Config, revision: &str) -> Result<Self, Failure> {
+    fn of_config(config: &Config, revision: &str) -> Result<Self> {
         let mut base = Self::of_file(&config.snapshot_path("any"), revision)?;
         base.config = config.path.as_deref().and_then(|path| base.config_at(path));
         Ok(base)
     }
 
-    fn of_file(path: &Path, revision: &str) -> Result<Self, Failure> {
+    fn of_file(path: &Path, revision: &str) -> Result<Self> {
         let folder = path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
         Ok(Self { revision: revision.to_owned(), commit: git::base(folder, revision)?, config: None })
     }
@@ -325,13 +321,7 @@ impl Base {
     ///
     /// # Errors
     /// Fails if one of both cannot be read.
-    fn since(
-        &self,
-        server: &str,
-        rules: Option<&DriftRules>,
-        path: &Path,
-        now: Option<&str>,
-    ) -> Result<Since, Failure> {
+    fn since(&self, server: &str, rules: Option<&DriftRules>, path: &Path, now: Option<&str>) -> Result<Since> {
         let place = self.place(server, path);
         let then = git::text_of(&place, &self.commit, &self.revision)?;
         let read = |text: &str, path: &Path, what: &str| {
@@ -354,6 +344,6 @@ impl Base {
 ///
 /// # Errors
 /// Fails if there is no such commit, or if either snapshot is unreadable.
-pub(super) fn since_at(rules: Option<&DriftRules>, path: &Path, now: &str, revision: &str) -> Result<Since, Failure> {
+pub(super) fn since_at(rules: Option<&DriftRules>, path: &Path, now: &str, revision: &str) -> Result<Since> {
     Base::of_file(path, revision)?.since("", rules, path, Some(now))
 }

@@ -6,12 +6,12 @@ use clap::CommandFactory;
 use mcp_bindgen_model::FileError;
 
 use crate::args::{Arguments, Shell};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Result};
 use crate::output::Output;
 
 /// Prints the line for a shell's start-up file. The line runs the program each time, because a stored script would
 /// complete the options of an older version.
-pub(crate) fn run(shell: Shell, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn run(shell: Shell, output: &mut Output) -> Result<Exit> {
     let (file, line) = match shell {
         Shell::Bash => ("~/.bashrc", r#"eval "$(COMPLETE=bash mcp-bindgen)""#),
         Shell::Zsh => ("~/.zshrc, below compinit", r#"eval "$(COMPLETE=zsh mcp-bindgen)""#),
@@ -28,7 +28,7 @@ pub(crate) fn run(shell: Shell, output: &mut Output) -> Result<Exit, Failure> {
 }
 
 /// Writes a man page for each command.
-pub(crate) fn man(folder: &Path, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn man(folder: &Path, output: &mut Output) -> Result<Exit> {
     let failed = |error| Failure::new(format!("{}: {error}", folder.display()));
     std::fs::create_dir_all(folder)
         .map_err(|error| FileError::new(format!("failed to create the folder: {error}")).in_file(folder))?;

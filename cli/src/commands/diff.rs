@@ -7,7 +7,7 @@ use mcp_bindgen_runtime::ClientOptions;
 use serde_json::{Value, json};
 
 use super::findings;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Result};
 use crate::output::Output;
 use crate::report::{self, classes};
 use crate::{args, git, live, plan, project};
@@ -22,7 +22,7 @@ struct Side {
     rules: Option<DriftRules>,
 }
 
-pub(crate) async fn run(config: Option<&Path>, wanted: &args::Diff, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) async fn run(config: Option<&Path>, wanted: &args::Diff, output: &mut Output) -> Result<Exit> {
     let (old, new) = (Place::of(&wanted.old), Place::of(&wanted.new));
     if config.is_some() && !old.is_of_server() && !new.is_of_server() {
         return Err(Failure::usage("comparing files does not use a configuration: remove `--config`"));
@@ -96,7 +96,7 @@ fn without_revision(word: &str) -> (&str, Option<&str>) {
     }
 }
 
-async fn side(config: Option<&Path>, place: Place<'_>, word: &str, output: &mut Output) -> Result<Side, Failure> {
+async fn side(config: Option<&Path>, place: Place<'_>, word: &str, output: &mut Output) -> Result<Side> {
     let (text, rules) = match place {
         Place::Live(server) => {
             let config = project::load(config, output)?;
@@ -118,7 +118,7 @@ async fn side(config: Option<&Path>, place: Place<'_>, word: &str, output: &mut 
 }
 
 /// Returns the text of a file, at a revision if there is one.
-fn text(path: &Path, revision: Option<&str>) -> Result<String, Failure> {
+fn text(path: &Path, revision: Option<&str>) -> Result<String> {
     let Some(revision) = revision else { return Ok(read_text(path)?) };
     let missing = || Failure::new(format!("{} does not exist at `{revision}`", path.display()));
     git::text_at(path, revision)?.ok_or_else(missing)

@@ -13,13 +13,13 @@ use toml_edit::{Key, Value};
 use super::add::{warn_of_filled_in, without_secret};
 use super::faults::shared_module;
 use crate::config_file::{self, ConfigFile};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Result};
 use crate::output::Output;
 use crate::text::in_ticks;
 use crate::{args, project, source, terminal};
 
 /// Runs `remove`: removes servers from `mcp.toml`, with their snapshots and overrides.
-pub(crate) fn remove(config: Option<&Path>, wanted: &args::Remove, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn remove(config: Option<&Path>, wanted: &args::Remove, output: &mut Output) -> Result<Exit> {
     let path = target(config)?;
     let here = env::current_dir()?;
     let shown = |path: &Path| project::shown(path, &here);
@@ -29,15 +29,20 @@ pub(crate) fn remove(config: Option<&Path>, wanted: &args::Remove, output: &mut 
     let (_, files, _) = without(ConfigFile::open(&path)?, &names)?;
     if !wanted.yes {
         let files: String = files.iter().map(|file| format!(", {}", shown(file))).collect();
-        ask(&format!("Remove {} from {}{files}?", in_ticks(&names), shown(&path)))?;
+        match terminal::asked(&format!("Remove {} from {}{files}?", in_ticks(&names), shown(&path)))? {
+            Some(true) => {}
+            Some(false) => return Err(Failure::new("nothing was removed")),
+            None => {
+                let failure = Failure::usage("cannot ask for confirmation without a terminal");
+                return Err(failure.with_help("use `--yes` to remove without confirmation"));
+            }
+        }
     }
     // Read again, to keep other changes of the file.
     let (file, files, others) = without(ConfigFile::locked(&path)?, &names)?;
-    let mut changes = Changes::default();
     // First the configuration: files that it does not name can be removed by hand.
-    changes.write(file.path(), file.to_text());
-    files.iter().for_each(|file| changes.delete(file));
-    changes.apply()?;
+    let config = (file.path(), Some(file.to_text().into()));
+    apply([config].into_iter().chain(files.iter().map(|file| (file.as_path(), None))))?;
     drop(file);
     output.status("Removed", &format!("{} from {}", names.join(", "), shown(&path)));
     for file in &files {
@@ -48,17 +53,16 @@ pub(crate) fn remove(config: Option<&Path>, wanted: &args::Remove, output: &mut 
     }
     output.status("Next", &format!("remove {} from `mcp_tools!` and templates", in_ticks(&names)));
     let files: Vec<String> = files.iter().map(|file| shown(file)).collect();
-    output.report(&json!({
+    output.done(&json!({
         "format": 1, "servers": names, "config": shown(&path), "status": "removed", "deleted": files,
-    }))?;
-    Ok(Exit::Done)
+    }))
 }
 
 /// A file that is not of the server in whose place it lies.
 type Other = (PathBuf, String);
 
 /// Returns the file without the servers, the files of those servers, and other files in their places.
-fn without(mut file: ConfigFile, names: &[String]) -> Result<(ConfigFile, Vec<PathBuf>, Vec<Other>), Failure> {
+fn without(mut file: ConfigFile, names: &[String]) -> Result<(ConfigFile, Vec<PathBuf>, Vec<Other>)> {
     names.iter().try_for_each(|name| file.remove_server(name))?;
     let config = file.checked()?;
     let (mut own, mut others) = (Vec::new(), Vec::new());
@@ -72,17 +76,8 @@ fn without(mut file: ConfigFile, names: &[String]) -> Result<(ConfigFile, Vec<Pa
     Ok((file, own, others))
 }
 
-fn ask(question: &str) -> Result<(), Failure> {
-    match terminal::asked(question)? {
-        Some(true) => Ok(()),
-        Some(false) => Err(Failure::new("nothing was removed")),
-        None => Err(Failure::usage("cannot ask for confirmation without a terminal")
-            .with_help("use `--yes` to remove without confirmation")),
-    }
-}
-
 /// Runs `rename`: renames a server, its snapshot and its overrides.
-pub(crate) fn rename(config: Option<&Path>, wanted: &args::Rename, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn rename(config: Option<&Path>, wanted: &args::Rename, output: &mut Output) -> Result<Exit> {
     let (old, new) = (wanted.old.as_str(), wanted.name.as_str());
     project::check_name(new)?;
     let path = target(config)?;
@@ -94,8 +89,7 @@ pub(crate) fn rename(config: Option<&Path>, wanted: &args::Rename, output: &mut 
     if let Some(error) = shared_module(&config, &[new]) {
         return Err(error.into());
     }
-    let mut changes = Changes::default();
-    let mut moved: Vec<(PathBuf, PathBuf)> = Vec::new();
+    let mut moved: Vec<(PathBuf, PathBuf, Vec<u8>)> = Vec::new();
     let mut others: Vec<PathBuf> = Vec::new();
     for (from, to) in files(&config, old).into_iter().zip(files(&config, new)) {
         let mut contents = read(&from)?;
@@ -114,17 +108,16 @@ pub(crate) fn rename(config: Option<&Path>, wanted: &args::Rename, output: &mut 
             return Err(error.with_help("delete it, or use another name").into());
         }
         if let Some(contents) = contents {
-            changes.write(&to, contents);
-            moved.push((from, to));
+            moved.push((from, to, contents));
         }
     }
     // The configuration never names files that are not there.
-    changes.write(file.path(), file.to_text());
-    moved.iter().for_each(|(from, _)| changes.delete(from));
-    changes.apply()?;
+    let written = moved.iter().map(|(_, to, contents)| (to.as_path(), Some(contents.clone())));
+    let config = (file.path(), Some(file.to_text().into()));
+    apply(written.chain([config]).chain(moved.iter().map(|(from, ..)| (from.as_path(), None))))?;
     drop(file);
     output.status("Renamed", &format!("{old} to {new} in {}", shown(&path)));
-    for (from, to) in &moved {
+    for (from, to, _) in &moved {
         output.status("Moved", &format!("{} to {}", shown(from), shown(to)));
     }
     for other in &others {
@@ -132,11 +125,10 @@ pub(crate) fn rename(config: Option<&Path>, wanted: &args::Rename, output: &mut 
     }
     let next = format!("write `{new}` for `{old}` in `mcp_tools!` and templates; its bindings are named after it");
     output.status("Next", &next);
-    let files: Vec<String> = moved.iter().map(|(_, to)| shown(to)).collect();
-    output.report(&json!({
+    let files: Vec<String> = moved.iter().map(|(_, to, _)| shown(to)).collect();
+    output.done(&json!({
         "format": 1, "server": new, "was": old, "config": shown(&path), "status": "renamed", "files": files,
-    }))?;
-    Ok(Exit::Done)
+    }))
 }
 
 /// Returns the contents of a server's file under its new name: `server` of a snapshot is another then, and nothing
@@ -163,7 +155,7 @@ struct Edits<'w> {
 }
 
 /// Runs `set`: changes keys of a server.
-pub(crate) fn set(config: Option<&Path>, wanted: &args::Set, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn set(config: Option<&Path>, wanted: &args::Set, output: &mut Output) -> Result<Exit> {
     let path = target(config)?;
     let shown = project::shown(&path, &env::current_dir()?);
     let server = wanted.server.as_str();
@@ -192,14 +184,13 @@ pub(crate) fn set(config: Option<&Path>, wanted: &args::Set, output: &mut Output
     if let Ok(bound) = source::bound(&config, server, None) {
         source::unusable(&bound, server).iter().for_each(|error| output.warning(&error.to_string()));
     }
-    output.report(&json!({
+    output.done(&json!({
         "format": 1, "server": server, "config": shown, "status": status, "set": set, "unset": unset,
-    }))?;
-    Ok(Exit::Done)
+    }))
 }
 
 impl<'w> Edits<'w> {
-    fn read(wanted: &'w args::Set) -> Result<Self, Failure> {
+    fn read(wanted: &'w args::Set) -> Result<Self> {
         let set: Vec<_> = wanted.keys.iter().map(|text| assignment(text)).collect::<Result<_, _>>()?;
         let unset = wanted.unset.iter().map(|text| {
             let invalid =
@@ -216,7 +207,7 @@ impl<'w> Edits<'w> {
         Ok(Self { server: &wanted.server, set, unset })
     }
 
-    fn applied(&self, mut file: ConfigFile) -> Result<(ConfigFile, Config), Failure> {
+    fn applied(&self, mut file: ConfigFile) -> Result<(ConfigFile, Config)> {
         for path in &self.unset {
             if !file.unset(self.server, path)? {
                 let (server, key) = (self.server, name(path));
@@ -234,7 +225,7 @@ impl<'w> Edits<'w> {
     ///
     /// # Errors
     /// Fails if the value is invalid both as TOML and as text.
-    fn with_texts(mut self, path: &Path) -> Result<Self, Failure> {
+    fn with_texts(mut self, path: &Path) -> Result<Self> {
         let tried = |edits: &Self| edits.applied(ConfigFile::open(path)?);
         while let Err(failure) = tried(&self) {
             let is_mended =
@@ -262,7 +253,7 @@ fn subject(failure: &Failure) -> &str {
 }
 
 /// Reads `KEY=VALUE`.
-fn assignment(text: &str) -> Result<(Vec<Key>, Value), Failure> {
+fn assignment(text: &str) -> Result<(Vec<Key>, Value)> {
     let mut cuts = text.match_indices('=').filter_map(|(at, _)| Some((text.get(..at)?, text.get(at + 1..)?)));
     // The value may be a secret.
     let (path, value) = cuts.find_map(|(key, value)| Some((Key::parse(key).ok()?, value))).ok_or_else(|| {
@@ -280,7 +271,7 @@ fn name(path: &[Key]) -> String {
 ///
 /// # Errors
 /// Fails if there is no `mcp.toml`, or only a `.mcp.json`.
-pub(super) fn target(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
+pub(super) fn target(explicit: Option<&Path>) -> Result<PathBuf> {
     let path = super::add::file(explicit)?;
     match explicit {
         None if path.symlink_metadata().is_err() => Err(project::missing().into()),
@@ -310,41 +301,27 @@ fn tell_kept(path: &str, server: &str, output: &mut Output) {
     output.status("Kept", &format!("{path}: not a snapshot of {server} or overrides"));
 }
 
-/// Changes of several files, in the order in which they are made.
-#[derive(Default)]
-pub(super) struct Changes(Vec<Change>);
-
 /// A file with its new contents; `None` removes it.
-type Change = (PathBuf, Option<Vec<u8>>);
+type Change<'f> = (&'f Path, Option<Vec<u8>>);
 
-impl Changes {
-    pub(super) fn write(&mut self, path: &Path, contents: impl Into<Vec<u8>>) {
-        self.0.push((path.to_owned(), Some(contents.into())));
-    }
-
-    pub(super) fn delete(&mut self, path: &Path) {
-        self.0.push((path.to_owned(), None));
-    }
-
-    /// Makes the changes. If one fails, the earlier ones are undone.
-    ///
-    /// # Errors
-    /// Fails with the first error, and with the files that could not be restored.
-    pub(super) fn apply(self) -> Result<(), FileError> {
-        let mut undo: Vec<Change> = Vec::new();
-        for change in self.0 {
-            match read(&change.0).and_then(|before| make(&change).map(|()| before)) {
-                Ok(before) => undo.push((change.0, before)),
-                Err(mut error) => {
-                    for change in undo.iter().rev().filter(|change| make(change).is_err()) {
-                        error.message.push_str(&format!("; failed to restore {}", change.0.display()));
-                    }
-                    return Err(error);
+/// Changes several files, in this order. If one fails, the earlier ones are restored.
+///
+/// # Errors
+/// Fails with the first error, and with the files that could not be restored.
+pub(super) fn apply<'f>(changes: impl IntoIterator<Item = Change<'f>>) -> Result<(), FileError> {
+    let mut undo: Vec<Change<'f>> = Vec::new();
+    for change in changes {
+        match read(change.0).and_then(|before| make(&change).map(|()| before)) {
+            Ok(before) => undo.push((change.0, before)),
+            Err(mut error) => {
+                for change in undo.iter().rev().filter(|change| make(change).is_err()) {
+                    error.message.push_str(&format!("; failed to restore {}", change.0.display()));
                 }
+                return Err(error);
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Returns the contents of a file, or `None` if it does not exist.
@@ -360,7 +337,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     }
 }
 
-fn make((path, contents): &Change) -> Result<(), FileError> {
+fn make((path, contents): &Change<'_>) -> Result<(), FileError> {
     match contents {
         Some(contents) => write_if_changed(path, contents).map(drop),
         None => match fs::remove_file(path) {

@@ -15,38 +15,35 @@ use crate::{diagnostics, project};
 
 /// Tells the faults of each server, and gives them by its name.
 pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Output) -> BTreeMap<String, Vec<Fault>> {
-    let mut faults: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
-    for ([_, server], error) in shared_modules(config, |name| servers.iter().any(|server| server.name == name)) {
-        let fault = Fault::from(error);
-        output.error(&fault.text);
-        faults.entry(server.to_owned()).or_default().push(fault);
-    }
+    let is_looked_at = |name: &str| servers.iter().any(|server| server.name == name);
+    let shared = shared_modules(config, is_looked_at);
+    let shared = shared.map(|([_, server], error)| (server.to_owned(), (None, Fault::from(error))));
     let bindings = side_by_side(servers, 1, |server| {
         // An unreadable snapshot is reported by the comparison.
         let read = source::load(&config.snapshot_path(&server.name));
         read.map(|read| of_snapshot(config, &server.name, read)).unwrap_or_default()
     });
-    for (server, of_bindings) in servers.iter().zip(bindings) {
-        for (shown, fault) in of_bindings {
-            match shown {
-                Some((severity, text)) => output.diagnostic(&severity, &text),
-                None => output.error(&fault.text),
-            }
-            faults.entry(server.name.clone()).or_default().push(fault);
+    let of_server = |(server, faults): (&ServerConfig, Vec<OfBindings>)| {
+        let name = server.name.clone();
+        faults.into_iter().map(move |fault| (name.clone(), fault))
+    };
+    let of_bindings = servers.iter().zip(bindings).flat_map(of_server);
+    let unjoined = unjoined(config, is_looked_at).into_iter().map(|(server, fault)| (server, (None, fault)));
+    let mut faults: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
+    for (server, (shown, fault)) in shared.chain(of_bindings).chain(unjoined) {
+        match shown {
+            Some((severity, text)) => output.diagnostic(&severity, &text),
+            None => output.error(&fault.text),
         }
-    }
-    for (server, fault) in unjoined(config, servers) {
-        output.error(&fault.text);
         faults.entry(server).or_default().push(fault);
     }
     faults
 }
 
 /// Returns the faults of `[tools]`, each with the first of its servers that is looked at.
-fn unjoined(config: &Config, servers: &[ServerConfig]) -> Vec<(String, Fault)> {
+fn unjoined(config: &Config, is_looked_at: impl Fn(&str) -> bool) -> Vec<(String, Fault)> {
     let mut faults = Vec::new();
     for (name, joined) in &config.joined {
-        let is_looked_at = |server: &str| servers.iter().any(|known| known.name == server);
         let Some((first, _)) = joined.of.iter().find(|(server, _)| is_looked_at(server)) else { continue };
         let mut tools: Vec<(&str, Value)> = Vec::new();
         let mut fault = |message: String, help: &str| {

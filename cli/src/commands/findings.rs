@@ -2,7 +2,7 @@
 
 use mcp_bindgen_schema::drift::{self, Change};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Result};
 use crate::output::Output;
 use crate::report::{Entry, Fault, Status, classes};
 
@@ -10,7 +10,7 @@ use crate::report::{Entry, Fault, Status, classes};
 const MOST_TOLD: usize = 100;
 
 /// Prints the state of one snapshot, with the next step at the end. Differences are an error if they fail the check.
-pub(super) fn entry(entry: &Entry, exit: Exit, output: &mut Output) -> Result<(), Failure> {
+pub(super) fn entry(entry: &Entry, exit: Exit, output: &mut Output) -> Result<()> {
     let server = &entry.server;
     let path = entry.path.as_deref().unwrap_or_default();
     let error = entry.error.as_ref().map(|error| error.text.as_str()).unwrap_or_default();

@@ -9,7 +9,7 @@ use serde_json::json;
 use toml_edit::{DocumentMut, Item, TomlError};
 
 use crate::config_file::current;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Result};
 use crate::lock::Lock;
 use crate::output::Output;
 use crate::{args, project};
@@ -19,7 +19,7 @@ const CONFIG: &str = include_str!("init.toml");
 const SCHEMA: &str = "mcp.schema.json";
 
 /// Writes the files that are missing, and keeps those of the user.
-pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Output) -> Result<Exit> {
     let here = env::current_dir()?;
     let path = target(config, &here)?;
     let seen = |path: &Path| project::seen_from(path, &here);
@@ -27,7 +27,8 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
     // Two concurrent runs would not see each other's files.
     let lock = Lock::of(&path)?;
     let root = path.parent().unwrap_or(&here);
-    let folder = snapshots(&seen(&path))?;
+    let defaults = if path.is_file() { Config::load(seen(&path))? } else { Config::default() }.defaults;
+    let folder = defaults.snapshots;
     let snapshots = root.join(&folder);
     // This check comes first, so that a failure writes nothing.
     if snapshots.is_file() {
@@ -83,7 +84,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
 }
 
 /// Returns the configuration: the one that is in force, for a new one would hide its servers, or a new one.
-fn target(explicit: Option<&Path>, here: &Path) -> Result<PathBuf, Failure> {
+fn target(explicit: Option<&Path>, here: &Path) -> Result<PathBuf> {
     match explicit {
         Some(path) if project::is_json(path) => {
             Err(Failure::usage(project::not_ours(path, "use `--config` for an mcp.toml")))
@@ -91,11 +92,6 @@ fn target(explicit: Option<&Path>, here: &Path) -> Result<PathBuf, Failure> {
         Some(path) => Ok(here.join(path)),
         None => Ok(project::specified(None)?.map_or_else(|| root(here).join("mcp.toml"), |path| here.join(path))),
     }
-}
-
-/// Returns the folder of the snapshots, as the configuration that is there has it.
-fn snapshots(path: &Path) -> Result<PathBuf, Failure> {
-    Ok(if path.is_file() { Config::load(path)?.defaults.snapshots } else { Config::default().defaults.snapshots })
 }
 
 /// Returns the rule for the snapshots, which are compared byte for byte: git must not change their line ends on
@@ -134,7 +130,7 @@ fn root(here: &Path) -> PathBuf {
 }
 
 /// Adds the library to the crate, unless it is already present, the crate is missing, or the user declines.
-async fn add_dependency(here: &Path, wanted: &args::Init, output: &mut Output) -> Result<(), Failure> {
+async fn add_dependency(here: &Path, wanted: &args::Init, output: &mut Output) -> Result<()> {
     if wanted.no_dependency {
         return Ok(());
     }

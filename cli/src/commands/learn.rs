@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::call::{answered, arguments};
 use crate::args;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Result};
 use crate::flags::{input_schema, name_of};
 use crate::live::{self, Patience};
 use crate::lock::Lock;
@@ -39,7 +39,7 @@ struct Lesson<'a> {
     declared: &'a Snapshot,
 }
 
-pub(crate) async fn run(config: Option<&Path>, wanted: &args::Learn, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) async fn run(config: Option<&Path>, wanted: &args::Learn, output: &mut Output) -> Result<Exit> {
     let config = project::load(config, output)?;
     let server = config.server(&wanted.server)?;
     let bound = source::of_server(&config, &server.name, None)?;
@@ -90,7 +90,7 @@ impl Lesson<'_> {
     }
 
     /// Returns the tool as the server declares it.
-    fn find(&self) -> Result<&Value, Failure> {
+    fn find(&self) -> Result<&Value> {
         let (name, server) = (self.arguments.tool.as_str(), &self.server.name);
         let Some(tool) = self.declared.tools.iter().find(|tool| name_of(tool) == Some(name)) else {
             let message = format!("server `{server}` has no tool `{}`", printable(name));
@@ -108,7 +108,7 @@ impl Lesson<'_> {
     }
 
     /// Returns the schema that was learned before. Nothing that a person or the server wrote is replaced.
-    fn known(&self, overrides: Option<&Overrides>, declared: &Value) -> Result<Sample, Failure> {
+    fn known(&self, overrides: Option<&Overrides>, declared: &Value) -> Result<Sample> {
         let said = overrides.and_then(|overrides| overrides.tools.get(&self.arguments.tool));
         let (why, help) = match said.map(|said| (&said.output_schema, said.learned_from)) {
             Some((Some(schema), Some(_))) => match Sample::of_schema(schema) {
@@ -134,7 +134,7 @@ impl Lesson<'_> {
     }
 
     /// Returns the results of cassettes and files, which need no call.
-    fn recorded(&self) -> Result<Vec<ToolResult>, Failure> {
+    fn recorded(&self) -> Result<Vec<ToolResult>> {
         let (tool, server) = (&self.arguments.tool, &self.server.name);
         let mut results = Vec::new();
         for path in &self.arguments.from {
@@ -157,7 +157,7 @@ impl Lesson<'_> {
     }
 
     /// Asks the user at the terminal whether the tool may be called.
-    fn ask(&self, declared: &Value, count: usize) -> Result<(), Failure> {
+    fn ask(&self, declared: &Value, count: usize) -> Result<()> {
         let says_read_only = declared.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true));
         let why = match self.server.needs_approval(&self.arguments.tool) {
             true => "requires approval",
@@ -179,7 +179,7 @@ impl Lesson<'_> {
         calls: Vec<Map<String, Value>>,
         results: &mut Vec<ToolResult>,
         output: &mut Output,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let timeout = self.arguments.timeout;
         let mut server = self.server.clone();
         server.timeout = timeout.or(server.timeout);
@@ -199,13 +199,7 @@ impl Lesson<'_> {
     }
 
     /// Writes the learned overrides, and shows their effect. Concurrent changes of the file are kept.
-    fn put(
-        &self,
-        mut bound: Bound,
-        results: &[ToolResult],
-        secrets: &KnownSecrets,
-        output: &mut Output,
-    ) -> Result<(), Failure> {
+    fn put(&self, mut bound: Bound, results: &[ToolResult], secrets: &KnownSecrets, output: &mut Output) -> Result<()> {
         let Self { config, server, arguments, path: snapshot, declared } = *self;
         let path = Overrides::beside(snapshot);
         let lock = if arguments.dry_run { None } else { Some(Lock::of(snapshot)?) };
@@ -277,7 +271,7 @@ fn touch(snapshot: &Path) {
 }
 
 /// Returns the names of a tool's bindings, and the types of its result.
-fn types(bound: &Bound, tool: &str) -> Result<(ToolBinding, String), Failure> {
+fn types(bound: &Bound, tool: &str) -> Result<(ToolBinding, String)> {
     let (tools, _) = Bindings::describe(&bound.snapshot, &bound.options);
     let Some(binding) = tools.iter().find(|binding| binding.tool == tool) else {
         return Err(Failure::new(format!("tool `{}` has no bindings", printable(tool))));
@@ -299,9 +293,7 @@ fn types(bound: &Bound, tool: &str) -> Result<(ToolBinding, String), Failure> {
 enum Held {
     /// Structured content, or text that is JSON only as a whole.
     Value(Value),
-    /// One block of JSON: the value, or the only item of a list.
-    Block(Value),
-    /// Several blocks of JSON: a list.
+    /// Blocks of JSON: the items of a list. A single one may also be the value.
     Blocks(Vec<Value>),
     /// Text that is not JSON.
     Prose,
@@ -319,11 +311,11 @@ struct Values {
 /// Collects the values of successful results as the runtime reads them, so that learned types can decode them; keys
 /// that contain a secret are not field names. A server that returns a list as blocks returns a list of one item as one
 /// block. Thus if some result has several blocks, or a list is `known`, a single other block is an item.
-fn values(results: &[ToolResult], known: &Sample, secrets: &KnownSecrets) -> Result<Values, Failure> {
+fn values(results: &[ToolResult], known: &Sample, secrets: &KnownSecrets) -> Result<Values> {
     let is_data = |key: &str| secrets.are_in(key) || key.contains(REDACTED);
     let held: Vec<Held> = results.iter().map(held).collect();
     let is_known = known.schema().get("type").is_some_and(|kind| kind == "array");
-    let is_list = is_known || held.iter().any(|held| matches!(held, Held::Blocks(_)));
+    let is_list = is_known || held.iter().any(|held| matches!(held, Held::Blocks(blocks) if blocks.len() > 1));
     if !held.is_empty() && held.iter().all(|held| matches!(held, Held::Prose | Held::Nothing)) {
         let help = "plain text can only be a `String`; write an `outputSchema` by hand for another type";
         let message = "there is nothing to learn: no result has structured content, and none is JSON";
@@ -332,9 +324,11 @@ fn values(results: &[ToolResult], known: &Sample, secrets: &KnownSecrets) -> Res
     let mut values = Values { sample: Sample::default(), count: 0, empty: 0 };
     for held in held {
         let value = match held {
-            Held::Block(value) if is_list && !value.is_array() => Value::Array(vec![value]),
-            Held::Value(value) | Held::Block(value) => value,
-            Held::Blocks(blocks) => Value::Array(blocks),
+            Held::Value(value) => value,
+            Held::Blocks(blocks) => match blocks.as_slice() {
+                [only] if !is_list || only.is_array() => only.clone(),
+                _ => Value::Array(blocks),
+            },
             Held::Prose => Value::String(String::new()),
             Held::Nothing => {
                 values.empty += 1;
@@ -352,21 +346,17 @@ fn held(result: &ToolResult) -> Held {
     if let Some(structured) = result.structured().filter(|structured| !structured.is_null() || texts.is_empty()) {
         return Held::Value(structured.clone());
     }
-    let mut blocks: Vec<Value> = texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
-    match (blocks.pop(), blocks.is_empty(), texts.is_empty()) {
-        (Some(only), true, _) => Held::Block(only),
-        (Some(last), false, _) => {
-            blocks.push(last);
-            Held::Blocks(blocks)
-        }
-        (None, _, true) => Held::Nothing,
-        (None, _, false) => serde_json::from_str(&result.text()).map_or(Held::Prose, Held::Value),
+    let blocks: Vec<Value> = texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
+    match (texts.is_empty(), blocks.is_empty()) {
+        (true, _) => Held::Nothing,
+        (false, true) => serde_json::from_str(&result.text()).map_or(Held::Prose, Held::Value),
+        (false, false) => Held::Blocks(blocks),
     }
 }
 
 /// Returns a result in a file: what `call --format json` prints and servers send, or any other JSON, which is the value
 /// itself.
-fn read(path: &Path, server: &str, tool: &str) -> Result<ToolResult, Failure> {
+fn read(path: &Path, server: &str, tool: &str) -> Result<ToolResult> {
     let fault = |message: String| FileError::new(message).in_file(path);
     // Its text stays out of messages.
     let value: Value = serde_json::from_str(&read_text(path)?).map_err(|error| {

@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use super::check::since_at;
 use crate::args::{Format, List};
 use crate::diagnostics;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Result};
 use crate::inventory::{self, Server};
 use crate::output::Output;
 use crate::report::Since;
 use crate::source::{self, Bound};
 
-pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> Result<Exit> {
     let (mut exits, mut servers) = (Vec::new(), Vec::new());
     let mut listed = source::listed(config, wanted, output)?.into_iter();
     while let Some(bound) = listed.next() {
@@ -60,12 +60,12 @@ fn leave<T>(value: T, is_last: bool) {
     }
 }
 
-fn since(bound: &Bound, wanted: &List) -> Result<Option<Since>, Failure> {
+fn since(bound: &Bound, wanted: &List) -> Result<Option<Since>> {
     let rules = bound.server.as_ref().map(|server| &server.drift_rules);
     wanted.base.as_deref().map(|revision| since_at(rules, &bound.path, &bound.text, revision)).transpose()
 }
 
-fn print(servers: &[Server], file: Option<&Path>, output: &mut Output) -> Result<(), Failure> {
+fn print(servers: &[Server], file: Option<&Path>, output: &mut Output) -> Result<()> {
     let columns = output.columns().filter(|_| file.is_none());
     let text = match output.format {
         Format::Json => format!("{:#}", inventory::to_json(servers)),
@@ -85,7 +85,7 @@ fn print(servers: &[Server], file: Option<&Path>, output: &mut Output) -> Result
 }
 
 /// Runs `list --shapes`: lists equal shapes of a server, with names for `shared`.
-pub(crate) fn shapes(config: Option<&Path>, wanted: &List, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn shapes(config: Option<&Path>, wanted: &List, output: &mut Output) -> Result<Exit> {
     let (mut exits, mut listed) = (Vec::new(), Vec::new());
     for bound in source::listed(config, wanted, output)? {
         let Some(bound) = output.settled(bound, &mut exits) else { continue };

@@ -3,7 +3,6 @@
 mod add;
 mod auth;
 mod call;
-mod called_servers;
 mod check;
 mod completions;
 mod diff;
@@ -24,11 +23,11 @@ use std::future::Future;
 use std::time::Duration;
 
 use crate::args::{Arguments, Command};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Result};
 use crate::output::Output;
 use crate::signals::Signals;
 
-pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit> {
     let config = arguments.config.as_deref();
     arguments.command.takes(output.format)?;
     match arguments.command {
@@ -59,7 +58,7 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
 }
 
 /// Runs a command that may start servers or programs. A signal drops it, which ends what it started.
-fn until_interrupted(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+fn until_interrupted(command: impl Future<Output = Result<Exit>>) -> Result<Exit> {
     let mut signals = Signals::listen(true, Duration::ZERO)?;
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         tokio::select! {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::call::files::Folder;
 use super::call::{arguments, texts};
 use crate::args::{self, OfferOptions, PromptCommand, ResourceCommand};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Result};
 use crate::flags::{behind, early, help, name_of, own_options, prompt_schema};
 use crate::live::{self, Patience};
 use crate::output::{Output, joined};
@@ -25,11 +25,7 @@ const METHOD_NOT_FOUND: i64 = -32601;
 /// The maximum width of a description, in columns.
 const DESCRIPTION_COLUMNS: usize = 200;
 
-pub(super) async fn resource(
-    config: Option<&Path>,
-    command: ResourceCommand,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+pub(super) async fn resource(config: Option<&Path>, command: ResourceCommand, output: &mut Output) -> Result<Exit> {
     match command {
         ResourceCommand::List(args::OneServer { server }) => {
             let client = client(config, &server, output)?;
@@ -42,11 +38,7 @@ pub(super) async fn resource(
     }
 }
 
-pub(super) async fn prompt(
-    config: Option<&Path>,
-    command: PromptCommand,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+pub(super) async fn prompt(config: Option<&Path>, command: PromptCommand, output: &mut Output) -> Result<Exit> {
     match command {
         PromptCommand::List(args::OneServer { server }) => {
             let client = client(config, &server, output)?;
@@ -57,18 +49,18 @@ pub(super) async fn prompt(
 }
 
 /// Returns a client of the server of this name.
-fn client(config: Option<&Path>, server: &str, output: &mut Output) -> Result<Client, Failure> {
+fn client(config: Option<&Path>, server: &str, output: &mut Output) -> Result<Client> {
     let config = project::load(config, output)?;
     Ok(live::client(&config, config.server(server)?, ClientOptions::new()))
 }
 
-async fn resources(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
+async fn resources(client: &Client, output: &mut Output) -> Result<Exit> {
     let failed = |error| live::failure(error, client.config());
     let resources = client.list_resources_raw().await.map_err(failed)?;
     let templates = client.list_resource_templates_raw().await.map_err(failed)?;
     if output.json() {
-        output.report(&json!({ "server": client.name(), "resources": resources, "resourceTemplates": templates }))?;
-        return Ok(Exit::Done);
+        return output
+            .done(&json!({ "server": client.name(), "resources": resources, "resourceTemplates": templates }));
     }
     if resources.is_empty() && templates.is_empty() {
         output.status("Found", &format!("no resources and no resource templates of server `{}`", client.name()));
@@ -81,11 +73,10 @@ async fn resources(client: &Client, output: &mut Output) -> Result<Exit, Failure
     Ok(Exit::Done)
 }
 
-async fn prompts(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
+async fn prompts(client: &Client, output: &mut Output) -> Result<Exit> {
     let prompts = client.list_prompts_raw().await.map_err(|error| live::failure(error, client.config()))?;
     if output.json() {
-        output.report(&json!({ "server": client.name(), "prompts": prompts }))?;
-        return Ok(Exit::Done);
+        return output.done(&json!({ "server": client.name(), "prompts": prompts }));
     }
     if prompts.is_empty() {
         output.status("Found", &format!("no prompts of server `{}`", client.name()));
@@ -126,7 +117,7 @@ fn line(offer: &Value, key: &str, more: &[&str]) -> String {
     line
 }
 
-async fn read_resource(client: &Client, read: &args::ReadResource, output: &mut Output) -> Result<Exit, Failure> {
+async fn read_resource(client: &Client, read: &args::ReadResource, output: &mut Output) -> Result<Exit> {
     let mut patience = Patience::new(read.options.timeout);
     let request = ResourceRequest::new(client.name().to_owned(), read.uri.clone()).with(patience.options());
     let folder = Folder::prepare(read.options.output.as_deref())?;
@@ -160,7 +151,7 @@ async fn not_read(client: &Client, uri: &str, error: CallError, mut patience: Pa
     failure
 }
 
-async fn get_prompt(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -> Result<Exit, Failure> {
+async fn get_prompt(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -> Result<Exit> {
     let words = texts(get.words)?;
     let Some((name, words)) = words.split_first() else {
         return Err(Failure::usage("missing prompt name"));

@@ -1,22 +1,25 @@
 //! `run`: a template, with the servers of the configuration.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mcp_bindgen_agents::template::{TemplateErrorKind, TemplateProblem};
 use mcp_bindgen_agents::{CompletionRequest, RenderedTemplate, Template, TemplateError, Toolset};
-use mcp_bindgen_codegen::template::{Checked, Script, located};
-use mcp_bindgen_model::{Config, printable, read_text};
-use mcp_bindgen_runtime::CallTool as _;
+use mcp_bindgen_codegen::Options;
+use mcp_bindgen_codegen::template::{Checked, KnownServer, Script, located};
+use mcp_bindgen_model::{Config, ServerConfig, Snapshot, printable, read_text};
+use mcp_bindgen_runtime::middleware::ApprovalAnswer;
+use mcp_bindgen_runtime::{CallTool as _, Client, ClientOptions};
 use mcp_bindgen_template::{Fault, MOST_FAULTS, Place};
 use serde_json::{Map, Value, json};
 
-use super::called_servers::CalledServers;
-use crate::exit::{Exit, Failure};
-use crate::live::Patience;
+use crate::exit::{Exit, Failure, Result};
+use crate::live::{self, Patience};
 use crate::output::Output;
+use crate::plan::adapted;
 use crate::report::counted;
 use crate::text::{did_you_mean, in_ticks};
-use crate::{args, project};
+use crate::{args, project, source};
 
 /// The template to run, read before anything else happens.
 struct Input {
@@ -29,7 +32,7 @@ struct Input {
 
 impl Input {
     /// Reads the template and its inputs.
-    fn read(arguments: &args::Run) -> Result<Self, Failure> {
+    fn read(arguments: &args::Run) -> Result<Self> {
         let variables = values("--set", &arguments.variables)?;
         let fillings = values("--fill", &arguments.fillings)?;
         let template = Path::new(&arguments.template);
@@ -43,11 +46,112 @@ impl Input {
     }
 }
 
+/// A server, as far as a template needs it.
+struct CalledServer {
+    server: ServerConfig,
+    options: Options,
+    /// The snapshot, or the live tools if it is missing, with overrides and views applied.
+    snapshot: Snapshot,
+    /// The same without views, which the toolset applies.
+    listed: Snapshot,
+    client: Client,
+}
+
+/// Servers by their names.
+struct CalledServers<'c> {
+    config: &'c Config,
+    arguments: &'c args::Run,
+    found: BTreeMap<String, CalledServer>,
+    /// For each action that names a server which there is not.
+    faults: Vec<Fault>,
+}
+
+impl<'c> CalledServers<'c> {
+    /// Finds the servers that the script names, and those whose tools may have its names. It connects to a server only
+    /// if the server has no snapshot and no other has the tool.
+    async fn find(config: &'c Config, script: &Script, arguments: &'c args::Run, output: &mut Output) -> Result<Self> {
+        let mut servers = Self { config, arguments, found: BTreeMap::new(), faults: Vec::new() };
+        for (name, place) in script.servers() {
+            match config.server(name) {
+                Ok(_) => servers.add(name, true, output).await?,
+                Err(error) => {
+                    let help = error.help.map(|help| format!("; {help}")).unwrap_or_default();
+                    servers.faults.push(Fault::new(place, format!("{}{help}", error.message)));
+                }
+            }
+        }
+        let may_have =
+            |name: &&String| project::options(config, name, None).is_ok_and(|options| script.may_call(&options));
+        let (likely, others): (Vec<&String>, Vec<&String>) = config.servers.keys().partition(may_have);
+        for (names, asks) in [(&likely, false), (&likely, true), (&others, false)] {
+            for name in names {
+                if servers.have_all(script) {
+                    return Ok(servers);
+                }
+                servers.add(name, asks, output).await?;
+            }
+        }
+        Ok(servers)
+    }
+
+    async fn add(&mut self, name: &str, asks: bool, output: &mut Output) -> Result<()> {
+        let path = self.config.snapshot_path(name);
+        let has_snapshot = path.exists();
+        if self.found.contains_key(name) || !(has_snapshot || asks) {
+            return Ok(());
+        }
+        let mut server = self.config.server(name)?.clone();
+        server.timeout = self.arguments.timeout.or(server.timeout);
+        let is_approved = self.arguments.yes;
+        let options = ClientOptions::new().on_approval(move |_| async move {
+            match is_approved {
+                true => ApprovalAnswer::Approve,
+                false => ApprovalAnswer::Decline("approve the template's calls with `--yes`".to_owned()),
+            }
+        });
+        if has_snapshot {
+            // A rule that has no effect on its tools is an error.
+            source::of_server(self.config, name, None)?;
+        }
+        let known = has_snapshot.then(|| Snapshot::load(&path)).transpose()?;
+        let client = live::client_knowing(self.config, &server, known.as_ref(), options);
+        let declared = match known {
+            Some(known) => known,
+            None => {
+                output.status("Asking", &format!("{name} what it offers"));
+                Patience::new(self.arguments.timeout).ask(&client, client.snapshot()).await?
+            }
+        };
+        let (listed, _) = adapted(declared.clone(), &path, None).map_err(source::misfits)?;
+        let (snapshot, _) = adapted(declared, &path, Some(&server)).map_err(source::misfits)?;
+        let options = project::options(self.config, name, None)?.beside(self.config);
+        self.found.insert(name.to_owned(), CalledServer { server, options, snapshot, listed, client });
+        Ok(())
+    }
+
+    /// Returns the known servers.
+    fn known(&self) -> Vec<KnownServer<'_>> {
+        self.found.values().map(|found| KnownServer::new(&found.snapshot, &found.options)).collect()
+    }
+
+    fn have_all(&self, script: &Script) -> bool {
+        let known = self.known();
+        script.prefixed().all(|name| known.iter().any(|server| server.has(name)))
+    }
+
+    /// Closes all connections.
+    async fn close(&self) {
+        for found in self.found.values() {
+            found.client.close().await;
+        }
+    }
+}
+
 /// Returns the values of an option that may be given several times, as `NAME=TEXT` or `NAME:=JSON`.
 ///
 /// # Errors
 /// Fails if a value is not an assignment, or if a name is repeated.
-fn values(option: &str, assignments: &[String]) -> Result<Map<String, Value>, Failure> {
+fn values(option: &str, assignments: &[String]) -> Result<Map<String, Value>> {
     let mut values = Map::new();
     for assignment in assignments {
         let Some((left, right)) = assignment.split_once('=') else {
@@ -75,7 +179,7 @@ fn values(option: &str, assignments: &[String]) -> Result<Map<String, Value>, Fa
     Ok(values)
 }
 
-pub(crate) async fn run(config: Option<&Path>, arguments: &args::Run, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) async fn run(config: Option<&Path>, arguments: &args::Run, output: &mut Output) -> Result<Exit> {
     let input = Input::read(arguments)?;
     let script = match Script::parse(&input.text) {
         Ok(script) => script,
@@ -99,7 +203,7 @@ async fn with_servers(
     input: &Input,
     servers: &CalledServers<'_>,
     output: &mut Output,
-) -> Result<Exit, Failure> {
+) -> Result<Exit> {
     let known = servers.known();
     let mut faults = servers.faults.clone();
     let checked = match script.check(&known, &[]) {
@@ -160,7 +264,7 @@ async fn filled(fillings: Map<String, Value>, request: CompletionRequest) -> Res
 }
 
 /// Refuses variables that the template does not use, and slots without a completer.
-fn check_given(script: &Script, input: &Input) -> Result<(), Failure> {
+fn check_given(script: &Script, input: &Input) -> Result<()> {
     for name in input.variables.keys() {
         if !script.may_use(name) {
             let help = did_you_mean(name, script.variables())
@@ -185,7 +289,7 @@ fn check_given(script: &Script, input: &Input) -> Result<(), Failure> {
 }
 
 /// Tells the faults of a template.
-fn refuse(input: &Input, faults: &[Fault], is_checked: bool, output: &mut Output) -> Result<Exit, Failure> {
+fn refuse(input: &Input, faults: &[Fault], is_checked: bool, output: &mut Output) -> Result<Exit> {
     for fault in faults {
         output.error(&located(fault, &input.path, &input.text));
     }
@@ -199,7 +303,7 @@ fn refuse(input: &Input, faults: &[Fault], is_checked: bool, output: &mut Output
 }
 
 /// Reports the variables and tools of a valid template.
-fn approve(input: &Input, script: &Script, checked: &Checked<'_>, output: &mut Output) -> Result<Exit, Failure> {
+fn approve(input: &Input, script: &Script, checked: &Checked<'_>, output: &mut Output) -> Result<Exit> {
     let tools: Vec<(&str, &str)> =
         checked.servers().flat_map(|server| checked.tools(server).map(move |tool| (server, tool))).collect();
     let variables = script.variables().map(|name| json!({ "name": name, "optional": script.is_optional(name) }));
@@ -221,7 +325,7 @@ fn approve(input: &Input, script: &Script, checked: &Checked<'_>, output: &mut O
     Ok(Exit::Done)
 }
 
-fn print(input: &Input, rendered: &RenderedTemplate, output: &mut Output) -> Result<Exit, Failure> {
+fn print(input: &Input, rendered: &RenderedTemplate, output: &mut Output) -> Result<Exit> {
     let is_used = |name: &&String| rendered.variables.contains_key(*name);
     for name in input.fillings.keys().filter(|name| !is_used(name)) {
         output.warning(&format!("`--fill {name}` was not used: the template did not reach its slot"));
@@ -241,18 +345,17 @@ fn print(input: &Input, rendered: &RenderedTemplate, output: &mut Output) -> Res
             "failure": call.failure,
         })
     });
-    output.report(&json!({
+    output.done(&json!({
         "format": 1,
         "text": text,
         "segments": segments.collect::<Value>(),
         "variables": rendered.variables,
         "calls": calls.collect::<Value>(),
-    }))?;
-    Ok(Exit::Done)
+    }))
 }
 
 /// Prints the problems of a failed run, each with its position.
-fn tell(input: &Input, error: &TemplateError, output: &mut Output) -> Result<Exit, Failure> {
+fn tell(input: &Input, error: &TemplateError, output: &mut Output) -> Result<Exit> {
     for problem in error.problems() {
         let message = match &problem.action {
             Some(action) => format!("`{}`: {}", printable(action), problem.message),

@@ -7,7 +7,7 @@ use mcp_bindgen_runtime::validate::Validator;
 use mcp_bindgen_schema::flags::{FileRef, Flag, FlagFault, FlagFaultKind, Flags};
 use serde_json::{Map, Value};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Result};
 use crate::output::Output;
 use crate::terminal::{self, apart};
 use crate::text::{command_line, cut, one_line, terminal_width};
@@ -17,7 +17,7 @@ pub(in crate::commands) async fn read(
     flags: Flags,
     words: Vec<String>,
     of: [&str; 3],
-) -> Result<(Flags, Map<String, Value>), Failure> {
+) -> Result<(Flags, Map<String, Value>)> {
     // The standard input may take its time, and is not to keep the program from ending meanwhile.
     let (flags, read) = apart(move || {
         let read = flags.parse(&words, &mut file);
@@ -28,7 +28,7 @@ pub(in crate::commands) async fn read(
 }
 
 /// Returns the JSON object of `--args`: as text, in a file, or from stdin.
-pub(in crate::commands) fn object(text: &str, of: [&str; 3]) -> Result<Map<String, Value>, Failure> {
+pub(in crate::commands) fn object(text: &str, of: [&str; 3]) -> Result<Map<String, Value>> {
     let words = [format!("--args={text}")];
     Flags::new(&Value::Null, []).parse(&words, &mut file).map_err(|faults| usage(&faults, of))
 }
@@ -58,11 +58,7 @@ fn file(file: FileRef<'_>) -> Result<String, String> {
 }
 
 /// Holds arguments against the whole of the tool's schema.
-pub(in crate::commands) fn check(
-    schema: &Value,
-    arguments: &Map<String, Value>,
-    output: &mut Output,
-) -> Result<(), Failure> {
+pub(in crate::commands) fn check(schema: &Value, arguments: &Map<String, Value>, output: &mut Output) -> Result<()> {
     match Validator::new(schema) {
         Ok(validator) => validator
             .check(&Value::Object(arguments.clone()))
@@ -76,14 +72,14 @@ pub(in crate::commands) fn check(
 
 /// Runs the option `-i`: prompts for each missing argument on the terminal. Returns the words together with the user's
 /// answers.
-pub(super) async fn complete(flags: Flags, words: Vec<String>) -> Result<(Flags, Vec<String>), Failure> {
+pub(super) async fn complete(flags: Flags, words: Vec<String>) -> Result<(Flags, Vec<String>)> {
     if !terminal::is_there() {
         return Err(Failure::usage("`-i` requires a terminal: pass the arguments as flags"));
     }
     apart(move || ask(&flags, words).map(|words| (flags, words))).await?
 }
 
-fn ask(flags: &Flags, mut words: Vec<String>) -> Result<Vec<String>, Failure> {
+fn ask(flags: &Flags, mut words: Vec<String>) -> Result<Vec<String>> {
     let given = flags.given(&words);
     // Arguments that `--args` sets are not prompted for.
     let has_base = words.iter().any(|word| word.starts_with("--args"));
@@ -112,7 +108,7 @@ fn ask(flags: &Flags, mut words: Vec<String>) -> Result<Vec<String>, Failure> {
 }
 
 /// Reads one answer as a word, which must fit after the elements in `before`. Returns `None` for an empty answer.
-fn answer(flags: &Flags, flag: &Flag, is_required: bool, before: &[String]) -> Result<Option<String>, Failure> {
+fn answer(flags: &Flags, flag: &Flag, is_required: bool, before: &[String]) -> Result<Option<String>> {
     let takes = match &flag.value {
         Some(_) if !flag.values.is_empty() => printable(&flag.values.join("|")),
         Some(value) => format!("<{value}>"),

@@ -10,7 +10,7 @@ use mcp_bindgen_model::{FileError, printable, write_if_changed};
 use mcp_bindgen_runtime::Content;
 use serde_json::Value;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Result};
 use crate::output::Output;
 use crate::report::counted;
 
@@ -58,7 +58,7 @@ impl<'f> Folder<'f> {
     ///
     /// # Errors
     /// Fails if the folder does not exist and cannot be created.
-    pub(in crate::commands) fn prepare(path: Option<&'f Path>) -> Result<Self, Failure> {
+    pub(in crate::commands) fn prepare(path: Option<&'f Path>) -> Result<Self> {
         let Some(folder) = path else { return Ok(Self { path, is_new: false }) };
         let is_new = !folder.exists();
         fs::create_dir_all(folder).map_err(|error| {
@@ -83,7 +83,7 @@ impl<'f> Folder<'f> {
         blocks: impl IntoIterator<Item = &'c Content>,
         name: &str,
         output: &mut Output,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let Some(folder) = self.path else { return Ok(()) };
         let mut all = Ok(());
         for Blob { kind, mime_type, data } in blocks.into_iter().filter_map(blob) {
@@ -118,7 +118,7 @@ impl Drop for Folder<'_> {
 
 /// Returns the path of a new file. Its extension is that of the type that the server says; whatever is not listed here
 /// is `bin`, and nothing a program.
-fn free(folder: &Path, name: &str, mime_type: &str) -> Result<PathBuf, Failure> {
+fn free(folder: &Path, name: &str, mime_type: &str) -> Result<PathBuf> {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
     let name: String = name.chars().take(LONGEST_NAME).map(|c| if is_plain(c) { c } else { '_' }).collect();
     // Parameters, such as a charset, do not affect the extension.

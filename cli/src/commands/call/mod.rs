@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use self::files::Folder;
 use self::tool::Called;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Result};
 use crate::flags::{behind, early, help, input_schema, name_of, own_options};
 use crate::live::{self, Patience};
 use crate::output::{Output, joined, lines_printable};
@@ -33,7 +33,7 @@ const EACH_PLAIN: Duration = Duration::from_secs(1);
 /// The maximum length of a report without a terminal.
 const PLAIN_WIDTH: usize = 200;
 
-pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Output) -> Result<Exit> {
     let words = texts(call.words)?;
     let Some((name, words)) = words.split_first() else {
         return Err(Failure::usage("missing tool name"));
@@ -45,7 +45,16 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
 
     let config = project::load(config_path, output)?;
     let mut server = config.server(&call.server)?.clone();
-    let known = known(&config.snapshot_path(&server.name), output);
+    let path = config.snapshot_path(&server.name);
+    let is_missing = matches!(path.try_exists(), Ok(false));
+    // An invalid snapshot is only a warning: the server is asked instead.
+    let known = Snapshot::load(path)
+        .map_err(|error| {
+            if !is_missing {
+                output.warning(&error.to_string())
+            }
+        })
+        .ok();
     let called = Called { config: &config, server: config.server(&call.server)?, known: known.as_ref(), name };
     let tool = called.wire(called.known_tools());
     if !early.help && !called.may_be_prefixed() {
@@ -117,15 +126,6 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
     .await
 }
 
-/// Returns the snapshot, if it is readable.
-fn known(path: &Path, output: &mut Output) -> Option<Snapshot> {
-    if matches!(path.try_exists(), Ok(false)) {
-        return None;
-    }
-    // An invalid snapshot is only a warning: the server is asked instead.
-    Snapshot::load(path).map_err(|error| output.warning(&error.to_string())).ok()
-}
-
 /// Answers whether a call is approved, by `--yes` or on the terminal.
 async fn approve(is_approved: bool, request: ApprovalRequest) -> ApprovalAnswer {
     if is_approved {
@@ -154,7 +154,7 @@ pub(super) async fn answered(
     arguments: Map<String, Value>,
     patience: &Patience,
     output: &mut Output,
-) -> Result<ToolResult, Failure> {
+) -> Result<ToolResult> {
     let (options, mut reports) = patience.options().progress_stream();
     let call = ToolCall::new(client.name().to_owned(), tool.to_owned(), arguments).with(options);
     let mut calling = std::pin::pin!(client.call_tool(call));
@@ -189,7 +189,7 @@ fn show(report: &Progress, shown: &mut Option<Instant>, output: &mut Output) {
 }
 
 /// Prints a result on stdout.
-fn print(result: &ToolResult, folder: &Folder<'_>, output: &mut Output) -> Result<(), Failure> {
+fn print(result: &ToolResult, folder: &Folder<'_>, output: &mut Output) -> Result<()> {
     if output.json() {
         // The result with its server and tool; `isError` is always present, even if the server omitted it.
         let of = json!({ "server": result.server, "tool": result.tool, "isError": result.is_error });
@@ -215,7 +215,7 @@ fn over(behind: args::CallOptions, before: args::CallOptions) -> args::CallOptio
 }
 
 /// Returns the words as text.
-pub(super) fn texts(words: Vec<OsString>) -> Result<Vec<String>, Failure> {
+pub(super) fn texts(words: Vec<OsString>) -> Result<Vec<String>> {
     let text = |word: OsString| {
         word.into_string().map_err(|word| Failure::usage(format!("`{}` is not UTF-8 text", word.to_string_lossy())))
     };

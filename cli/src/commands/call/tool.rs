@@ -6,7 +6,7 @@ use mcp_bindgen_schema::names::PrefixedNames;
 use mcp_bindgen_schema::viewed_tool;
 use serde_json::Value;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Result};
 use crate::flags::name_of;
 use crate::live::Patience;
 use crate::output::Output;
@@ -68,7 +68,7 @@ impl Called<'_> {
     }
 
     /// Returns the tool as the server lists it now.
-    pub(super) async fn listed(&self, client: &Client, patience: &mut Patience) -> Result<Value, Failure> {
+    pub(super) async fn listed(&self, client: &Client, patience: &mut Patience) -> Result<Value> {
         let tools = patience.ask(client, client.list_tools_raw()).await?;
         let wire = self.wire(&tools);
         if let Some(tool) = entry(&tools, &wire) {
@@ -97,7 +97,7 @@ fn entry<'t>(tools: &'t [Value], name: &str) -> Option<&'t Value> {
 }
 
 /// Refuses tools that the configuration denies, before any question: the client would refuse them too.
-pub(super) fn admit(server: &ServerConfig, tool: &str) -> Result<(), Failure> {
+pub(super) fn admit(server: &ServerConfig, tool: &str) -> Result<()> {
     if server.selects(tool) {
         return Ok(());
     }

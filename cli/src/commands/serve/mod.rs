@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use self::options::{DRAIN, failure, host_config, http_options};
 use crate::args::{self, LogCommand};
-use crate::exit::{Exit, Failure, in_our_words};
+use crate::exit::{Exit, Failure, Result, in_our_words};
 use crate::output::Output;
 use crate::signals::{Signals, TIME_TO_CLOSE};
 use crate::{live, project, source};
@@ -27,7 +27,7 @@ const LAST: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs until stdin ends, or, over HTTP, until the program receives a signal.
-pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut Output) -> Result<Exit> {
     let wanted = (config, arguments.servers.servers.as_slice());
     if let Some(host) = arguments.print_config {
         let (config, servers) = project::load_servers(wanted.0, wanted.1, output)?;
@@ -87,19 +87,18 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
 }
 
 /// Runs `log verify`: checks the log of a proxy's calls.
-pub(crate) fn verify_log(command: &LogCommand, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn verify_log(command: &LogCommand, output: &mut Output) -> Result<Exit> {
     let LogCommand::Verify { file } = command;
     let lines = CallLog::verify(file).map_err(Failure::of)?;
     output.status("Verified", &format!("{lines} lines of {}", file.display()));
-    output.report(&json!({ "format": 1, "lines": lines }))?;
-    Ok(Exit::Done)
+    output.done(&json!({ "format": 1, "lines": lines }))
 }
 
 /// The configuration, and the names of the servers that are wanted of it.
 type Wanted<'a> = (Option<&'a Path>, &'a [String]);
 
 /// Reads the configuration, and leaves out servers that cannot be reached.
-async fn load((config, names): Wanted<'_>, output: &mut Output) -> Result<(Config, Vec<ServerConfig>), Failure> {
+async fn load((config, names): Wanted<'_>, output: &mut Output) -> Result<(Config, Vec<ServerConfig>)> {
     let (config, servers) = project::load_servers(config, names, output)?;
     for server in &servers {
         source::check_patterns(&config, &server.name)?;
@@ -111,7 +110,7 @@ async fn load((config, names): Wanted<'_>, output: &mut Output) -> Result<(Confi
 ///
 /// # Errors
 /// Fails if no server is left.
-async fn complete(servers: Vec<ServerConfig>, output: &mut Output) -> Result<Vec<ServerConfig>, Failure> {
+async fn complete(servers: Vec<ServerConfig>, output: &mut Output) -> Result<Vec<ServerConfig>> {
     let mut complete = Vec::new();
     for server in servers {
         // A keyring may have to ask the user: it is read when a connection is opened.

@@ -12,7 +12,7 @@ use mcp_bindgen_proxy::{HttpOptions, JwtAuth, ProxyBuilder, RedisState, ServeErr
 use serde_json::{Value, json};
 
 use crate::args;
-use crate::exit::Failure;
+use crate::exit::{Failure, Result};
 use crate::project::needs;
 
 /// How long calls that are under way may take after a signal, over HTTP.
@@ -20,7 +20,7 @@ pub(super) const DRAIN: Duration = Duration::from_secs(5);
 /// The name of the proxy in the host's configuration, and the command that starts it.
 const NAME: &str = "mcp-bindgen";
 
-pub(super) fn http_options(address: SocketAddr, arguments: &args::Serve) -> Result<HttpOptions, Failure> {
+pub(super) fn http_options(address: SocketAddr, arguments: &args::Serve) -> Result<HttpOptions> {
     let mut options = HttpOptions::new().address(address).drain(DRAIN);
     if let Some(name) = &arguments.bearer_env {
         // The error does not contain the value.
@@ -51,7 +51,7 @@ pub(super) fn http_options(address: SocketAddr, arguments: &args::Serve) -> Resu
 }
 
 /// Adds the state that instances share, and the keys with which they sign.
-pub(super) async fn shared(mut builder: ProxyBuilder, arguments: &args::Serve) -> Result<ProxyBuilder, Failure> {
+pub(super) async fn shared(mut builder: ProxyBuilder, arguments: &args::Serve) -> Result<ProxyBuilder> {
     let Some(url) = &arguments.state else { return Ok(builder) };
     let (text, source) = match (&arguments.key_env, &arguments.key_file) {
         (Some(name), _) => {
@@ -115,7 +115,7 @@ pub(super) fn host_config(
     config: &Config,
     servers: &[ServerConfig],
     arguments: &args::Serve,
-) -> Result<Value, Failure> {
+) -> Result<Value> {
     let host = match host {
         args::Host::Claude => Host::Claude,
         args::Host::Cursor => Host::Cursor,
