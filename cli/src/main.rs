@@ -1,6 +1,7 @@
 //! The command line of mcp-bindgen.
 
 mod args;
+mod changes;
 mod commands;
 mod completion;
 mod config_file;

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use crate::args::{Arguments, Command, Format};
 use crate::exit::{Exit, Failure, Result};
-use crate::text::columns;
 
 const GREEN: &str = "\x1b[1;32m";
 const YELLOW: &str = "\x1b[1;33m";
@@ -67,11 +66,6 @@ impl Output {
         let head = if self.colours { "{prefix:>12.bold.cyan}" } else { "{prefix:>12}" };
         let bar = spinner(&format!("{head} {{wide_msg}} {{elapsed}}"));
         Some(bars.add(bar.with_prefix(word.to_owned()).with_message(lines_printable(text))))
-    }
-
-    /// Returns the width for results, of the terminal or from `COLUMNS`; `None` if results go elsewhere.
-    pub(crate) fn columns(&self) -> Option<usize> {
-        columns().filter(|columns| *columns > 0)
     }
 
     pub(crate) fn json(&self) -> bool {

@@ -11,8 +11,8 @@ use mcp_bindgen_runtime::ClientOptions;
 use serde_json::json;
 use toml_edit::{InlineTable, Table, value};
 
-use super::edit::apply;
 use super::faults::shared_module;
+use crate::changes::apply;
 use crate::config_file::ConfigFile;
 use crate::exit::{Exit, Failure, Result};
 use crate::import::{in_capitals, put_list, relative};

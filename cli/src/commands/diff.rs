@@ -14,8 +14,6 @@ use crate::{args, git, live, plan, project};
 
 /// One side.
 struct Side {
-    /// The name to show.
-    name: String,
     text: String,
     snapshot: Snapshot,
     /// The rules of the server that it belongs to.
@@ -24,19 +22,20 @@ struct Side {
 
 pub(crate) async fn run(config: Option<&Path>, wanted: &args::Diff, output: &mut Output) -> Result<Exit> {
     let (old, new) = (Place::of(&wanted.old), Place::of(&wanted.new));
-    if config.is_some() && !old.is_of_server() && !new.is_of_server() {
+    if config.is_some() && matches!((&old, &new), (Place::File(..), Place::File(..))) {
         return Err(Failure::usage("comparing files does not use a configuration: remove `--config`"));
     }
-    let old = side(config, old, &wanted.old, output).await?;
-    let new = side(config, new, &wanted.new, output).await?;
+    let (old_name, new_name) = (&wanted.old, &wanted.new);
+    let old = side(config, old, old_name, output).await?;
+    let new = side(config, new, new_name, output).await?;
     // Two files belong to no server.
     let rules = new.rules.or(old.rules).unwrap_or_default();
     let changes = plan::changes(&old.snapshot, &new.snapshot, &rules);
     let is_same = plan::is_same(&old.text, &new.text);
     let json: Value = changes.iter().map(report::change_json).collect();
-    output.report(&json!({ "format": 1, "old": old.name, "new": new.name, "same": is_same, "changes": json }))?;
+    output.report(&json!({ "format": 1, "old": old_name, "new": new_name, "same": is_same, "changes": json }))?;
     if !is_same && output.is_text() {
-        output.data(&plan::diff(&old.text, &old.name, &new.text, &new.name))?;
+        output.data(&plan::diff(&old.text, old_name, &new.text, new_name))?;
     }
     findings::changes(&changes, output);
     let said = match (is_same, changes.is_empty()) {
@@ -45,7 +44,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Diff, output: &mut
         (false, true) => "same tools, different text".to_owned(),
         (false, false) => classes(&changes),
     };
-    output.status("Finished", &format!("{} to {}: {said}", old.name, new.name));
+    output.status("Finished", &format!("{old_name} to {new_name}: {said}"));
     Ok(wanted.denied.exit(&changes, if is_same { Exit::Done } else { Exit::OutOfDate }))
 }
 
@@ -67,10 +66,6 @@ impl<'w> Place<'w> {
         } else {
             Self::Server(place, revision)
         }
-    }
-
-    fn is_of_server(&self) -> bool {
-        !matches!(self, Self::File(..))
     }
 }
 
@@ -114,7 +109,7 @@ async fn side(config: Option<&Path>, place: Place<'_>, word: &str, output: &mut 
         Place::File(path, revision) => (text(path, revision)?, None),
     };
     let snapshot = Snapshot::parse(&text).map_err(|error| error.in_file(word))?;
-    Ok(Side { name: word.to_owned(), text, snapshot, rules })
+    Ok(Side { text, snapshot, rules })
 }
 
 /// Returns the text of a file, at a revision if there is one.

@@ -14,6 +14,7 @@ use crate::inventory::{self, Server};
 use crate::output::Output;
 use crate::report::Since;
 use crate::source::{self, Bound};
+use crate::text::columns;
 
 pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> Result<Exit> {
     let (mut exits, mut servers) = (Vec::new(), Vec::new());
@@ -66,7 +67,8 @@ fn since(bound: &Bound, wanted: &List) -> Result<Option<Since>> {
 }
 
 fn print(servers: &[Server], file: Option<&Path>, output: &mut Output) -> Result<()> {
-    let columns = output.columns().filter(|_| file.is_none());
+    // The width for results, of the terminal or from `COLUMNS`; files have none.
+    let columns = columns().filter(|columns| *columns > 0 && file.is_none());
     let text = match output.format {
         Format::Json => format!("{:#}", inventory::to_json(servers)),
         Format::Markdown => inventory::document(servers).trim_end().to_owned(),
