@@ -38,9 +38,8 @@ pub struct Piece {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PieceKind {
-    /// Literal text, including the content of `{% raw %}` and the meaning of `[[[[`. The `-` of a statement or an
-    /// expression removes only the white space of the adjacent text. An empty text separates them if a comment or a raw
-    /// block ends its effect.
+    /// Literal text, including the content of `{% raw %}` and the meaning of `[[[[`; never empty. The white space that
+    /// the `-` of adjacent code removes is not in it.
     Text(String),
     /// `{{ .. }}`, with its braces.
     Expression(String),
@@ -67,7 +66,7 @@ pub struct Action {
 }
 
 /// The tool that an action calls.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Target {
     /// `[[@mcp:..|server="github", tool="list_commits"]]`, by wire names.

@@ -9,15 +9,6 @@ const DEEPEST: usize = 64;
 const OPENING: [&str; 6] = ["if", "for", "with", "set", "autoescape", "filter"];
 /// Blocks of these are rendered on demand, or more than once: they may hold no slot.
 const FORBIDDING: [&str; 2] = ["set", "filter"];
-const COMBINING: [&str; 5] = ["include", "extends", "import", "from", "block"];
-/// Blocks that minijinja only knows with extra features. They are refused, so that a template means the same in every
-/// program.
-const ELSEWHERE: [(&str, &str); 4] = [
-    ("macro", "write its content where it is used"),
-    ("call", "write its content in its place"),
-    ("break", "put the rest into `{% if %}`, or filter the items: `{% for x in all if .. %}`"),
-    ("continue", "put the rest into `{% if %}`, or filter the items: `{% for x in all if .. %}`"),
-];
 const OTHERS: [&str; 3] = ["else", "elif", "do"];
 
 /// The effect of a statement on the blocks.
@@ -45,33 +36,21 @@ pub fn effect(inner: &str) -> Effect {
     }
 }
 
-/// Returns the replacement for a statement that minijinja has only with a feature.
-fn elsewhere(word: &str) -> Option<&'static str> {
-    let name = word.strip_prefix("end").unwrap_or(word);
-    ELSEWHERE.iter().find(|(known, _)| *known == name).map(|(_, instead)| *instead)
+/// Returns the help for a statement that minijinja only has with other templates or with a feature: it is refused, so
+/// that a template means the same in every program.
+fn unsupported(word: &str) -> Option<&'static str> {
+    Some(match word.strip_prefix("end").unwrap_or(word) {
+        "include" | "extends" | "import" | "from" | "block" => "a template is a single text",
+        "macro" => "write its content where it is used",
+        "call" => "write its content in its place",
+        "break" | "continue" => "put the rest into `{% if %}`, or filter the items: `{% for x in all if .. %}`",
+        _ => return None,
+    })
 }
 
-/// Returns `true` if there is a `=` outside of brackets and texts: `{% set x = 1 %}` has no end.
+/// Returns `true` if `{% set x = 1 %}` has no end. The target contains neither `=` nor `|`.
 fn assigns(inner: &str) -> bool {
-    let (mut depth, mut quote, mut escaped, mut before) = (0_usize, None, false, 0);
-    let mut bytes = inner.bytes().peekable();
-    while let Some(byte) = bytes.next() {
-        match (quote, byte) {
-            (Some(_), _) if escaped => escaped = false,
-            (Some(_), b'\\') => escaped = true,
-            (Some(open), _) if open == byte => quote = None,
-            (Some(_), _) => {}
-            (None, b'"' | b'\'') => quote = Some(byte),
-            (None, b'(' | b'[' | b'{') => depth += 1,
-            (None, b')' | b']' | b'}') => depth = depth.saturating_sub(1),
-            (None, b'=') if depth == 0 => {
-                return bytes.peek() != Some(&b'=') && !matches!(before, b'=' | b'!' | b'<' | b'>');
-            }
-            (None, _) => {}
-        }
-        before = byte;
-    }
-    false
+    inner.find(['=', '|']).is_some_and(|at| inner.get(at..).is_some_and(|rest| rest.starts_with('=')))
 }
 
 /// The open blocks at a position of the text, with their beginnings.
@@ -116,36 +95,30 @@ impl Blocks {
     }
 
     fn other(&self, word: &str, is_alone: bool, place: Place) -> Result<(), Fault> {
-        let fault = |message: String| Err(Fault::new(place, message));
         let innermost = self.last().map(|(name, _)| name);
-        match word {
+        let message = match word {
+            "" => "expected a statement between `{%` and `%}`".to_owned(),
             "else" if !matches!(innermost, Some("if" | "for")) => {
-                fault(format!("`{{% else %}}` belongs in `{{% if %}}` or `{{% for %}}`: {}", self.innermost()))
+                format!("`{{% else %}}` belongs in `{{% if %}}` or `{{% for %}}`: {}", self.innermost())
             }
-            "else" if !is_alone => fault("nothing may follow `else`; `elif` takes a condition".to_owned()),
+            "else" if !is_alone => "nothing may follow `else`; `elif` takes a condition".to_owned(),
             "elif" if innermost != Some("if") => {
-                fault(format!("`{{% elif %}}` belongs in `{{% if %}}`: {}", self.innermost()))
+                format!("`{{% elif %}}` belongs in `{{% if %}}`: {}", self.innermost())
             }
-            "raw" => fault("nothing may follow `raw`".to_owned()),
-            "endraw" => fault("`{% endraw %}` closes nothing: no `{% raw %}` is open".to_owned()),
-            _ if COMBINING.contains(&word) || word == "endblock" => {
-                fault(format!("`{{% {word} %}}` is not supported: a template is a single text"))
-            }
-            _ if elsewhere(word).is_some() => {
-                fault(format!("`{{% {word} %}}` is not supported: {}", elsewhere(word).unwrap_or_default()))
-            }
-            "" => fault("expected a statement between `{%` and `%}`".to_owned()),
-            _ if OPENING.contains(&word) || OTHERS.contains(&word) => Ok(()),
-            _ => {
-                let closing: Vec<String> = OPENING.iter().map(|name| format!("end{name}")).collect();
-                let known = OPENING
-                    .into_iter()
-                    .chain(OTHERS)
-                    .chain(["raw", "endraw"])
-                    .chain(closing.iter().map(String::as_str));
-                fault(format!("unknown statement `{word}`{}", meant(word, known)))
-            }
-        }
+            "raw" => "nothing may follow `raw`".to_owned(),
+            "endraw" => "`{% endraw %}` closes nothing: no `{% raw %}` is open".to_owned(),
+            _ if OPENING.contains(&word) || OTHERS.contains(&word) => return Ok(()),
+            _ => match unsupported(word) {
+                Some(help) => format!("`{{% {word} %}}` is not supported: {help}"),
+                None => {
+                    let closing = OPENING.map(|name| format!("end{name}"));
+                    let closing = closing.iter().map(String::as_str);
+                    let known = OPENING.into_iter().chain(OTHERS).chain(["raw", "endraw"]).chain(closing);
+                    format!("unknown statement `{word}`{}", meant(word, known))
+                }
+            },
+        };
+        Err(Fault::new(place, message))
     }
 
     fn innermost(&self) -> String {

@@ -6,35 +6,39 @@ use crate::words::{is_word, quoted_length};
 
 /// The text between an opening and a closing brace.
 pub(crate) struct Code<'t> {
-    /// Without the signs that control white space.
+    /// With the braces.
+    pub(crate) whole: &'t str,
+    /// Without the braces and the signs that control white space.
     pub(crate) inner: &'t str,
-    /// `-` or `+` before the end.
-    pub(crate) end_sign: Option<u8>,
+    /// `-` or `+` after the opening braces, and before the closing ones.
+    pub(crate) signs: [Option<u8>; 2],
 }
 
 /// Returns the code up to the end of `{{` or `{%`: `}}`, `%}`, as minijinja sees it, past strings and brackets. The
-/// cursor starts after the opening braces. If the end is missing, the cursor moves to the end of the text.
-pub(crate) fn code<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>, end: &str) -> Result<Code<'t>, Fault> {
-    let opener = opened.rest().get(..2).unwrap_or_default();
-    let unclosed = || opened.fault(format!("`{opener}` is not closed: write `{end}`"));
+/// cursor starts at the opening braces. If the end is missing, the cursor moves to the end of the text.
+pub(crate) fn code<'t>(cursor: &mut Cursor<'t>, end: &str) -> Result<Code<'t>, Fault> {
+    let opened = *cursor;
+    let opener = cursor.advance(2);
+    let sign = |cursor: &Cursor<'t>| cursor.byte(0).filter(|byte| matches!(byte, b'-' | b'+'));
+    let before = sign(cursor);
+    cursor.advance(usize::from(before.is_some()));
     let start = cursor.offset();
-    let mut brackets = Vec::new();
-    let mut fault = None;
-    loop {
-        let Some(byte) = cursor.byte(0) else { return Err(fault.unwrap_or_else(unclosed)) };
+    let (mut brackets, mut fault) = (Vec::new(), None);
+    while !cursor.is_at_end() {
         if brackets.is_empty() {
-            let sign = matches!(byte, b'-' | b'+') && cursor.rest().get(1..).is_some_and(|rest| rest.starts_with(end));
-            if sign || cursor.is_at(end) {
+            let after = sign(cursor).filter(|_| cursor.rest().get(1..).is_some_and(|rest| rest.starts_with(end)));
+            if after.is_some() || cursor.is_at(end) {
                 let inner = cursor.since(start);
-                cursor.advance(end.len() + usize::from(sign));
-                return fault.map_or(Ok(Code { inner, end_sign: sign.then_some(byte) }), Err);
+                cursor.advance(end.len() + usize::from(after.is_some()));
+                let code = Code { whole: cursor.since(opened.offset()), inner, signs: [before, after] };
+                return fault.map_or(Ok(code), Err);
             }
         }
         if let Err(first) = token(cursor, &mut brackets) {
-            let Some(first) = first else { return Err(fault.unwrap_or_else(unclosed)) };
             fault.get_or_insert(first);
         }
     }
+    Err(fault.unwrap_or_else(|| opened.fault(format!("`{opener}` is not closed: write `{end}`"))))
 }
 
 /// Parses an expression in an argument, up to a comma or an unmatched bracket.
@@ -53,7 +57,7 @@ pub(crate) fn expression<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>) -> Resu
                 _ => {}
             }
         }
-        token(cursor, &mut brackets).map_err(|fault| fault.unwrap_or_else(|| unclosed(slot)))?;
+        token(cursor, &mut brackets)?;
     }
     if cursor.is_at_end() {
         return Err(unclosed(slot));
@@ -66,54 +70,44 @@ pub(crate) fn unclosed(slot: &Cursor<'_>) -> Fault {
     slot.fault("`[[` is not closed: write `]]`, or `[[[[` for the characters `[[`")
 }
 
-/// Passes one token. `None` as the error: a text in it does not end.
-fn token(cursor: &mut Cursor<'_>, brackets: &mut Vec<u8>) -> Result<(), Option<Fault>> {
+/// Passes one token, and keeps the open `brackets`. A text that does not end goes on to the end of the cursor's text.
+fn token(cursor: &mut Cursor<'_>, brackets: &mut Vec<u8>) -> Result<(), Fault> {
+    let rest = cursor.rest();
     let Some(byte) = cursor.byte(0) else { return Ok(()) };
-    match byte {
+    let mut length = 1;
+    let message = match byte {
         b'"' | b'\'' => {
-            let length = quoted_length(cursor.rest());
-            cursor.advance(length.unwrap_or(cursor.rest().len()));
-            return length.map(drop).ok_or(None);
+            length = quoted_length(rest).unwrap_or(rest.len());
+            None
         }
-        b'[' if looks_like_slot(cursor.rest()) => {
-            let fault = cursor.fault(
+        b'[' | b'(' | b'{' => {
+            brackets.push(byte);
+            looks_like_slot(rest).then(|| {
                 "a slot is not allowed here: put it in the text and use its variable; a nested list is written `[ \
-                 [..] ]`",
-            );
-            brackets.push(b']');
-            cursor.advance(1);
-            return Err(Some(fault));
+                 [..] ]`"
+                    .to_owned()
+            })
         }
-        b'[' => brackets.push(b']'),
-        b'(' => brackets.push(b')'),
-        b'{' => brackets.push(b'}'),
-        b']' | b')' | b'}' if brackets.last() == Some(&byte) => drop(brackets.pop()),
-        b']' | b')' | b'}' => {
-            let wanted = brackets.last().map_or_else(String::new, |wanted| format!(": `{}` is open", opening(*wanted)));
-            let fault = cursor.fault(format!("unexpected `{}`{wanted}", char::from(byte)));
-            cursor.advance(1);
-            return Err(Some(fault));
+        b']' | b')' | b'}' => match brackets.last().copied() {
+            Some(open) if matches!([open, byte], [b'[', b']'] | [b'(', b')'] | [b'{', b'}']) => {
+                brackets.pop();
+                None
+            }
+            open => {
+                let open = open.map_or_else(String::new, |open| format!(": `{}` is open", char::from(open)));
+                Some(format!("unexpected `{}`{open}", char::from(byte)))
+            }
+        },
+        b'!' if cursor.byte(1) == Some(b'=') => None,
+        _ if byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || b"_+-*/%.,:~|=><".contains(&byte) => None,
+        _ => {
+            length = cursor.char().map_or(1, char::len_utf8);
+            Some(format!("unexpected {} in an expression", cursor.seen()))
         }
-        b'!' if cursor.byte(1) != Some(b'=') => return Err(Some(unexpected(cursor))),
-        _ if byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || b"_+-*/%.,:~|=><!".contains(&byte) => {}
-        _ => return Err(Some(unexpected(cursor))),
-    }
-    cursor.advance(1);
-    Ok(())
-}
-
-fn unexpected(cursor: &mut Cursor<'_>) -> Fault {
-    let fault = cursor.fault(format!("unexpected {} in an expression", cursor.seen()));
-    cursor.skip_char();
-    fault
-}
-
-fn opening(closing: u8) -> char {
-    match closing {
-        b']' => '[',
-        b')' => '(',
-        _ => '{',
-    }
+    };
+    let fault = message.map(|message| cursor.fault(message));
+    cursor.advance(length);
+    fault.map_or(Ok(()), Err)
 }
 
 /// Returns `true` if `[[` begins a slot rather than a list inside a list.

@@ -64,11 +64,6 @@ impl<'t> Cursor<'t> {
         passed
     }
 
-    /// Goes on by one character, whatever it is.
-    pub(crate) fn skip_char(&mut self) {
-        self.advance(self.char().map_or(0, char::len_utf8));
-    }
-
     pub(crate) fn eat(&mut self, expected: &str) -> bool {
         let is_there = self.is_at(expected);
         if is_there {

@@ -94,32 +94,6 @@ fn excerpt(text: &str, place: Place) -> Option<(String, String)> {
     Some((mcp_bindgen_model::printable(whole.trim_end_matches('\r')), caret))
 }
 
-/// Collects faults, up to a useful number.
-#[derive(Debug, Default)]
-pub(crate) struct Faults(Vec<Fault>);
-
-impl Faults {
-    pub(crate) fn say(&mut self, fault: Fault) {
-        if !self.is_full() && !self.0.contains(&fault) {
-            self.0.push(fault);
-        }
-    }
-
-    pub(crate) fn is_full(&self) -> bool {
-        self.0.len() >= MOST_FAULTS
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns the faults in the order of the text.
-    pub(crate) fn finish(mut self) -> Vec<Fault> {
-        self.0.sort_by_key(|fault| fault.place);
-        self.0
-    }
-}
-
 /// Suggests similar names for the end of a message; empty if there are none.
 pub(crate) fn meant<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let nearest = mcp_bindgen_model::nearest(name, candidates);

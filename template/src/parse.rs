@@ -2,9 +2,9 @@
 
 use crate::ast::{Piece, PieceKind, Segment, Template};
 use crate::blocks::Blocks;
-use crate::code::{Code, code, looks_like_slot};
+use crate::code::{code, looks_like_slot};
 use crate::cursor::Cursor;
-use crate::fault::{Fault, Faults, Place};
+use crate::fault::{Fault, MOST_FAULTS, Place};
 use crate::slot::slot;
 use crate::vocabulary::unknown;
 
@@ -12,6 +12,7 @@ use crate::vocabulary::unknown;
 const MOST_PIECES: usize = 100_000;
 /// Results whose names have expressions in them: each may be any of the names that are used.
 const MOST_OPEN_NAMES: usize = 1_000;
+
 impl Template {
     /// Parses a template.
     ///
@@ -35,32 +36,30 @@ impl Template {
     pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
         let mut parser = Parser::new(text.strip_prefix('\u{feff}').unwrap_or(text));
         parser.run();
-        if parser.faults.is_empty() { Ok(Self { segments: parser.segments }) } else { Err(parser.faults.finish()) }
+        if parser.faults.is_empty() {
+            return Ok(Self { segments: parser.segments });
+        }
+        parser.faults.sort_by_key(|fault| fault.place);
+        Err(parser.faults)
     }
 }
 
 struct Parser<'t> {
     cursor: Cursor<'t>,
+    /// The segments that have ended.
     segments: Vec<Segment>,
-    begins: Place,
-    pieces: Vec<Piece>,
-    text: Run,
+    /// The segment at the cursor.
+    segment: Segment,
+    /// Text that is not a piece yet, and its start.
+    text: String,
+    text_begins: Place,
     blocks: Blocks,
-    faults: Faults,
+    faults: Vec<Fault>,
     count: usize,
     /// How many slots have a name with expressions in it.
     open_names: usize,
     /// `true` if `]]` may follow the cursor; it is searched once.
     has_ends: bool,
-}
-
-/// Text that is not a piece yet.
-#[derive(Default)]
-struct Run {
-    text: String,
-    begins: Option<Place>,
-    /// `true` if a comment precedes it, which stops white space control.
-    follows_comment: bool,
 }
 
 impl<'t> Parser<'t> {
@@ -69,11 +68,11 @@ impl<'t> Parser<'t> {
         Self {
             cursor,
             segments: Vec::new(),
-            begins: cursor.place(),
-            pieces: Vec::new(),
-            text: Run::default(),
+            segment: Segment { name: None, place: cursor.place(), pieces: Vec::new() },
+            text: String::new(),
+            text_begins: cursor.place(),
             blocks: Blocks::default(),
-            faults: Faults::default(),
+            faults: Vec::new(),
             count: 0,
             open_names: 0,
             has_ends: true,
@@ -81,32 +80,27 @@ impl<'t> Parser<'t> {
     }
 
     fn run(&mut self) {
-        while !self.cursor.is_at_end() && !self.faults.is_full() {
-            let rest = self.cursor.rest();
-            let special = rest.bytes().position(|byte| matches!(byte, b'{' | b'[' | b'<')).unwrap_or(rest.len());
-            if special > 0 {
-                self.take_text(special);
-                continue;
-            }
-            let two = (self.cursor.byte(0), self.cursor.byte(1));
-            let result = match two {
-                (Some(b'{'), Some(b'{')) => self.expression(),
-                (Some(b'{'), Some(b'%')) => self.statement(),
-                (Some(b'{'), Some(b'#')) => self.comment(),
-                (Some(b'['), Some(b'[')) if self.cursor.is_at("[[[[") => {
-                    self.add_text("[[");
+        while !self.cursor.is_at_end() && self.faults.len() < MOST_FAULTS {
+            let place = self.cursor.place();
+            let result = match self.cursor.rest().as_bytes() {
+                [b'{', b'{', ..] => self.expression(),
+                [b'{', b'%', ..] => self.statement(),
+                [b'{', b'#', ..] => self.comment(),
+                [b'[', b'[', b'[', b'[', ..] => {
                     self.cursor.advance(4);
+                    self.add_text("[[", place);
                     Ok(())
                 }
-                (Some(b'['), Some(b'[')) => self.slot(),
-                (Some(b'<'), Some(b'/' | b'a'..=b'z' | b'A'..=b'Z')) => self.tag(),
-                _ => {
-                    self.take_text(1);
+                [b'[', b'[', ..] => self.slot(),
+                [b'<', b'/' | b'a'..=b'z' | b'A'..=b'Z', ..] => self.tag(),
+                rest => {
+                    let special = rest.iter().skip(1).position(|byte| matches!(byte, b'{' | b'[' | b'<'));
+                    self.take_text(special.map_or(rest.len(), |before| before + 1));
                     Ok(())
                 }
             };
             if let Err(fault) = result {
-                self.faults.say(fault);
+                self.say(fault);
             }
             let too_much = if self.open_names > MOST_OPEN_NAMES {
                 format!("more than {MOST_OPEN_NAMES} results have names with expressions: use a loop for the slots")
@@ -118,75 +112,93 @@ impl<'t> Parser<'t> {
             } else {
                 continue;
             };
-            self.faults.say(self.cursor.fault(too_much));
+            self.say(self.cursor.fault(too_much));
             break;
         }
         // Unreadable parts may have closed them.
         if self.faults.is_empty() {
-            self.blocks.left().for_each(|fault| self.faults.say(fault));
+            self.faults.extend(self.blocks.left().take(MOST_FAULTS));
         }
         self.end_segment(None);
+    }
+
+    /// Adds a fault, up to a useful number.
+    fn say(&mut self, fault: Fault) {
+        if self.faults.len() < MOST_FAULTS && !self.faults.contains(&fault) {
+            self.faults.push(fault);
+        }
     }
 
     fn take_text(&mut self, bytes: usize) {
         let place = self.cursor.place();
         let text = self.cursor.advance(bytes);
-        self.text.begins.get_or_insert(place);
-        self.text.text.push_str(text);
+        self.add_text(text, place);
     }
 
-    fn add_text(&mut self, text: &str) {
-        self.text.begins.get_or_insert(self.cursor.place());
-        self.text.text.push_str(text);
-    }
-
-    fn flush(&mut self) {
-        let run = std::mem::take(&mut self.text);
-        if let (Some(place), true) = (run.begins, run.follows_comment || !run.text.is_empty()) {
-            self.pieces.push(Piece { place, kind: PieceKind::Text(run.text) });
+    fn add_text(&mut self, text: &str, place: Place) {
+        if self.text.is_empty() {
+            self.text_begins = place;
         }
+        self.text.push_str(text);
+    }
+
+    /// Makes a piece of the text so far, which keeps its white space from then on.
+    fn flush(&mut self) {
+        if !self.text.is_empty() {
+            let kind = PieceKind::Text(std::mem::take(&mut self.text));
+            self.segment.pieces.push(Piece { place: self.text_begins, kind });
+        }
+    }
+
+    /// Removes the white space before code that begins with `-`.
+    fn trim_end(&mut self) {
+        self.text.truncate(self.text.trim_end().len());
     }
 
     fn piece(&mut self, place: Place, kind: PieceKind) {
         self.flush();
         self.count += 1;
         let piece = Piece { place, kind };
-        for fault in unknown(&piece) {
-            if self.faults.is_full() {
-                break;
-            }
-            self.faults.say(fault);
-        }
-        self.pieces.push(piece);
+        unknown(&piece).take(MOST_FAULTS).for_each(|fault| self.say(fault));
+        self.segment.pieces.push(piece);
     }
 
     fn end_segment(&mut self, name: Option<String>) {
         self.flush();
         self.count += 1;
-        let place = std::mem::replace(&mut self.begins, self.cursor.place());
-        self.segments.push(Segment { name, place, pieces: std::mem::take(&mut self.pieces) });
+        let next = Segment { name: None, place: self.cursor.place(), pieces: Vec::new() };
+        let ended = std::mem::replace(&mut self.segment, next);
+        self.segments.push(Segment { name, ..ended });
     }
 
-    /// Skips braces with their content; the cursor starts at the first brace.
-    fn code(&mut self, end: &str) -> Result<Code<'t>, Fault> {
-        let opened = self.cursor;
-        self.cursor.advance(2);
-        if matches!(self.cursor.byte(0), Some(b'-' | b'+')) {
-            self.cursor.advance(1);
+    /// Parses braces with their content, and adds the piece that it is.
+    fn code(
+        &mut self,
+        end: &str,
+        kind: impl FnOnce(&mut Self, &str, String) -> Result<PieceKind, Fault>,
+    ) -> Result<(), Fault> {
+        let place = self.cursor.place();
+        let code = code(&mut self.cursor, end)?;
+        let [before, after] = code.signs;
+        if before == Some(b'-') {
+            self.trim_end();
         }
-        code(&mut self.cursor, &opened, end)
+        if after == Some(b'-') {
+            self.cursor.skip_space();
+        }
+        let kind = kind(self, code.inner, code.whole.to_owned())?;
+        self.piece(place, kind);
+        Ok(())
     }
 
     fn expression(&mut self) -> Result<(), Fault> {
         let opened = self.cursor;
-        let code = self.code("}}")?;
-        if code.inner.trim().is_empty() {
-            return Err(
-                opened.fault("expected an expression between `{{` and `}}`; for literal braces write `{{ '{{' }}`")
-            );
-        }
-        self.piece(opened.place(), PieceKind::Expression(self.cursor.since(opened.offset()).to_owned()));
-        Ok(())
+        self.code("}}", |_, inner, whole| match inner.trim() {
+            "" => {
+                Err(opened.fault("expected an expression between `{{` and `}}`; for literal braces write `{{ '{{' }}`"))
+            }
+            _ => Ok(PieceKind::Expression(whole)),
+        })
     }
 
     fn statement(&mut self) -> Result<(), Fault> {
@@ -194,10 +206,10 @@ impl<'t> Parser<'t> {
         if let Some(tag) = basic_tag(opened.rest(), "raw") {
             return self.raw(&tag);
         }
-        let code = self.code("%}")?;
-        self.blocks.statement(code.inner, opened.place())?;
-        self.piece(opened.place(), PieceKind::Statement(self.cursor.since(opened.offset()).to_owned()));
-        Ok(())
+        self.code("%}", |parser, inner, whole| {
+            parser.blocks.statement(inner, opened.place())?;
+            Ok(PieceKind::Statement(whole))
+        })
     }
 
     /// Parses `{% raw %}..{% endraw %}` as a separate piece, so that white space control of its neighbours does not
@@ -209,94 +221,55 @@ impl<'t> Parser<'t> {
         }
         self.cursor.advance(tag.length);
         let rest = self.cursor.rest();
-        let mut from = 0;
-        while let Some(at) = rest.get(from..).and_then(|rest| rest.find("{%")).map(|at| from + at) {
-            if let Some(end) = rest.get(at..).and_then(|rest| basic_tag(rest, "endraw")) {
-                let mut inside = rest.get(..at).unwrap_or_default();
-                if tag.trims_after {
-                    inside = inside.trim_start();
-                }
-                if end.trims_before {
-                    inside = inside.trim_end();
-                }
-                self.untouchable(opened.place(), inside);
-                self.cursor.advance(at + end.length);
-                if end.trims_after {
-                    self.cursor.skip_space();
-                }
-                return Ok(());
-            }
-            from = at + 2;
-        }
-        self.cursor.advance(rest.len());
-        Err(opened.fault("`{% raw %}` is not closed: write `{% endraw %}`"))
-    }
-
-    fn untouchable(&mut self, place: Place, text: &str) {
+        let mut ends = rest.match_indices("{%").filter_map(|(at, _)| Some((at, basic_tag(rest.get(at..)?, "endraw")?)));
+        let Some((at, end)) = ends.next() else {
+            self.cursor.advance(rest.len());
+            return Err(opened.fault("`{% raw %}` is not closed: write `{% endraw %}`"));
+        };
+        let inside = rest.get(..at).unwrap_or_default();
+        let inside = if tag.trims_after { inside.trim_start() } else { inside };
+        let inside = if end.trims_before { inside.trim_end() } else { inside };
+        self.flush();
+        self.add_text(inside, opened.place());
         self.flush();
         self.count += 1;
-        let barrier = || Piece { place, kind: PieceKind::Text(String::new()) };
-        // An empty block separates its neighbours too.
-        if text.chars().next().is_none_or(char::is_whitespace) {
-            self.pieces.push(barrier());
+        self.cursor.advance(at + end.length);
+        if end.trims_after {
+            self.cursor.skip_space();
         }
-        if !text.is_empty() {
-            self.pieces.push(Piece { place, kind: PieceKind::Text(text.to_owned()) });
-        }
-        if text.chars().next_back().is_some_and(char::is_whitespace) {
-            self.pieces.push(barrier());
-        }
+        Ok(())
     }
 
     fn comment(&mut self) -> Result<(), Fault> {
         let opened = self.cursor;
         self.cursor.advance(2);
-        let sign = matches!(self.cursor.byte(0), Some(b'-' | b'+'));
-        if self.cursor.byte(0) == Some(b'-') {
+        if self.cursor.is_at("-") {
             self.trim_end();
         }
-        self.cursor.advance(usize::from(sign));
-        let rest = self.cursor.rest();
-        let Some(end) = rest.find("#}") else {
-            self.cursor.advance(rest.len());
+        self.flush();
+        self.count += 1;
+        if matches!(self.cursor.byte(0), Some(b'-' | b'+')) {
+            self.cursor.advance(1);
+        }
+        let begins = self.cursor;
+        let Some((inside, _)) = begins.rest().split_once("#}") else {
+            self.cursor.advance(begins.rest().len());
             return Err(opened.fault("`{#` is not closed: write `#}`"));
         };
-        let inside = rest.get(..end).unwrap_or_default();
-        // After `[[[[` the second pair belongs to it.
-        let is_slot = |at: usize| {
-            let is_literal = inside.get(..at).is_some_and(|before| before.ends_with("[["));
-            !is_literal && inside.get(at..).is_some_and(looks_like_slot)
-        };
-        let mut slots = inside.match_indices("[[").filter(|(at, _)| is_slot(*at));
-        let fault = slots.next().map(|(at, _)| {
-            let mut cursor = self.cursor;
-            cursor.advance(at);
-            cursor.fault("a slot is not allowed in a comment: remove it, or write `[[[[`")
-        });
-        self.cursor.advance(end + 2);
-        let is_bare = self.text.text.is_empty() && !self.text.follows_comment && self.follows_code();
-        self.flush();
-        if is_bare {
-            // White space behind the comment is out of its reach.
-            self.pieces.push(Piece { place: opened.place(), kind: PieceKind::Text(String::new()) });
-        }
-        self.text = Run { begins: Some(opened.place()), follows_comment: true, text: String::new() };
-        self.count += 1;
+        self.cursor.advance(inside.len() + 2);
         if inside.ends_with('-') {
             self.cursor.skip_space();
         }
-        fault.map_or(Ok(()), Err)
-    }
-
-    fn follows_code(&self) -> bool {
-        let last = self.pieces.last().map(|piece| &piece.kind);
-        matches!(last, Some(PieceKind::Expression(_) | PieceKind::Statement(_)))
-    }
-
-    /// Trims the white space before a comment or a raw block that begins with `-`.
-    fn trim_end(&mut self) {
-        let kept = self.text.text.trim_end().len();
-        self.text.text.truncate(kept);
+        // After `[[[[` the second pair belongs to it.
+        let is_slot = |at: &usize| {
+            let is_literal = inside.get(..*at).is_some_and(|before| before.ends_with("[["));
+            !is_literal && inside.get(*at..).is_some_and(looks_like_slot)
+        };
+        inside.match_indices("[[").map(|(at, _)| at).find(is_slot).map_or(Ok(()), |at| {
+            let mut slot = begins;
+            slot.advance(at);
+            Err(slot.fault("a slot is not allowed in a comment: remove it, or write `[[[[`"))
+        })
     }
 
     fn slot(&mut self) -> Result<(), Fault> {
@@ -316,13 +289,9 @@ impl<'t> Parser<'t> {
     /// Skips an unreadable slot, to its end or to the next slot.
     fn skip_slot(&mut self) {
         let rest = self.cursor.rest();
-        if !self.has_ends {
-            return;
-        }
-        let Some(end) = rest.find("]]") else {
-            self.has_ends = false;
-            return;
-        };
+        let end = if self.has_ends { rest.find("]]") } else { None };
+        self.has_ends = end.is_some();
+        let Some(end) = end else { return };
         let inside = rest.get(..end).unwrap_or_default();
         let next = inside.match_indices("[[").find(|(at, _)| rest.get(*at..).is_some_and(looks_like_slot));
         let length = next.map_or_else(
@@ -334,17 +303,17 @@ impl<'t> Parser<'t> {
 
     fn tag(&mut self) -> Result<(), Fault> {
         let opened = self.cursor;
-        let body = opened.rest().get(1..).unwrap_or_default();
-        let (is_end, body) = body.strip_prefix('/').map_or((false, body), |body| (true, body));
-        let name = body.get(..body.find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_').unwrap_or(0));
-        let name = name.unwrap_or_default();
-        let after = body.get(name.len()..).unwrap_or_default();
-        let is_tag = after.starts_with('>') || after.starts_with("/>") || after.starts_with(char::is_whitespace);
-        if name == "checkpoint" && !is_end && after.starts_with('>') {
-            self.cursor.advance("<checkpoint>".len());
+        let mut ahead = opened;
+        ahead.advance(1);
+        let is_end = ahead.eat("/");
+        let name = ahead.take_while(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        if name == "checkpoint" && !is_end && ahead.eat(">") {
+            self.cursor = ahead;
             return self.checkpoint(&opened);
         }
         self.take_text(1);
+        let after = ahead.rest();
+        let is_tag = after.starts_with('>') || after.starts_with("/>") || after.starts_with(char::is_whitespace);
         match is_tag && name.eq_ignore_ascii_case("checkpoint") {
             true if is_end => Err(opened.fault(
                 "unexpected `</checkpoint>`: write `<checkpoint>`, or `<checkpoint>Name</checkpoint>` on one line",
@@ -356,14 +325,12 @@ impl<'t> Parser<'t> {
 
     /// Parses a checkpoint; the cursor starts after `<checkpoint>`.
     fn checkpoint(&mut self, opened: &Cursor<'t>) -> Result<(), Fault> {
-        let rest = self.cursor.rest();
-        let length = rest.bytes().position(|byte| matches!(byte, b'<' | b'\n' | b'\r')).unwrap_or(rest.len());
-        let name = rest.get(..length).unwrap_or_default();
-        let end = "</checkpoint>";
-        let is_named = rest.get(length..).is_some_and(|rest| rest.starts_with(end));
+        let mut ahead = self.cursor;
+        let name = ahead.take_while(|c| !matches!(c, '<' | '\n' | '\r'));
         // The text up to here belongs to the segment, including its faults.
+        let is_named = ahead.eat("</checkpoint>");
         if is_named {
-            self.cursor.advance(length + end.len());
+            self.cursor = ahead;
         }
         self.end_segment(is_named.then(|| name.trim().to_owned()).filter(|name| !name.is_empty()));
         if is_named && ["[[", "{{", "{%", "{#"].iter().any(|opener| name.contains(opener)) {

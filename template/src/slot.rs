@@ -46,14 +46,13 @@ fn action<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Action, Fa
     }
     let (mut server, mut tool, mut on_error) = (None, None, None);
     let arguments = options(cursor, opened, |cursor, word| {
-        match word {
-            "server" if is_generic => once(&mut server, literal(cursor, word)?),
-            "tool" if is_generic => once(&mut tool, literal(cursor, word)?),
-            "on_error" => once(&mut on_error, failure(cursor, opened)?),
+        let is_new = match word {
+            "server" if is_generic => server.replace(literal(cursor, word)?).is_none(),
+            "tool" if is_generic => tool.replace(literal(cursor, word)?).is_none(),
+            "on_error" => on_error.replace(failure(cursor, opened)?).is_none(),
             _ => return Ok(false),
-        }
-        .map(|()| true)
-        .map_err(|()| cursor.fault(format!("duplicate `{word}`")))
+        };
+        if is_new { Ok(true) } else { Err(cursor.fault(format!("duplicate `{word}`"))) }
     })?;
     let target = if is_generic {
         let missing = |word: &str| at.fault(format!("`@mcp` needs `{word}=\"..\"`"));
@@ -62,10 +61,6 @@ fn action<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Action, Fa
         Target::Prefixed(called.to_owned())
     };
     Ok(Action { target, variable, arguments, on_error: on_error.unwrap_or_default() })
-}
-
-fn once<T>(place: &mut Option<T>, value: T) -> Result<(), ()> {
-    place.replace(value).map_or(Ok(()), |_| Err(()))
 }
 
 fn completion<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Completion, Fault> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{Action, Completion, Part, PieceKind, Target, Template, Text};
+use crate::ast::{Action, Argument, Completion, OnError, Part, PieceKind, Target, Template, Term, Text};
 use crate::fault::Place;
 
 /// An action or a completion, with its position.
@@ -92,7 +92,8 @@ impl<'t> Given<'t> {
 
 impl PieceKind {
     /// Returns the slot that it is, if it is one.
-    pub(crate) fn slot(&self) -> Option<SlotKind<'_>> {
+    #[must_use]
+    pub fn slot(&self) -> Option<SlotKind<'_>> {
         match self {
             Self::Action(action) => Some(SlotKind::Action(action)),
             Self::Completion(completion) => Some(SlotKind::Completion(completion)),
@@ -102,33 +103,44 @@ impl PieceKind {
 }
 
 impl<'t> SlotKind<'t> {
-    /// Returns the name of the result, if it has expressions.
-    pub(crate) fn open_name(self) -> Option<&'t Text> {
-        let variable = match self {
+    /// Returns the name of the result, if it is written down.
+    #[must_use]
+    pub fn variable(self) -> Option<&'t Text> {
+        match self {
             Self::Action(action) => action.variable.as_ref(),
             Self::Completion(completion) => Some(&completion.variable),
-        };
-        variable.filter(|text| text.plain().is_none())
+        }
     }
 
-    /// Returns the name of the result, if it is known before a run.
+    /// Returns the arguments of an action, or the options of a completion.
+    #[must_use]
+    pub fn arguments(self) -> &'t [Argument] {
+        match self {
+            Self::Action(action) => &action.arguments,
+            Self::Completion(completion) => &completion.options,
+        }
+    }
+
+    /// Returns the value that replaces the result of an action that fails.
+    #[must_use]
+    pub fn default(self) -> Option<&'t Term> {
+        match self {
+            Self::Action(Action { on_error: OnError::Default(default), .. }) => Some(default),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the result, if it has expressions.
+    pub(crate) fn open_name(self) -> Option<&'t Text> {
+        self.variable().filter(|text| text.plain().is_none())
+    }
+
+    /// Returns the name of the result, if it is known before a run: the variable, or else the action itself.
     #[must_use]
     pub fn name(self) -> Option<&'t str> {
         match self {
-            Self::Action(action) => action.name(),
-            Self::Completion(completion) => completion.variable.plain(),
-        }
-    }
-}
-
-impl Action {
-    /// Returns the name of the result, if it is known before a run: the variable, or else the action itself.
-    #[must_use]
-    pub fn name(&self) -> Option<&str> {
-        match (&self.variable, &self.target) {
-            (Some(text), _) => text.plain(),
-            (None, Target::Prefixed(name)) => Some(name),
-            (None, Target::Tool { .. }) => None,
+            Self::Action(Action { variable: None, target: Target::Prefixed(name), .. }) => Some(name),
+            slot => slot.variable()?.plain(),
         }
     }
 }

@@ -20,7 +20,14 @@ pub(crate) fn term<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>, depth: usize)
     let value = match cursor.byte(0) {
         None => return Err(unclosed(slot)),
         Some(b'"') => Term::Text(quoted(cursor)?),
-        Some(b'[') => list(cursor, slot, depth)?,
+        Some(b'[') => {
+            let mut items = Vec::new();
+            members(cursor, slot, "]", |cursor| {
+                items.push(term(cursor, slot, depth + 1)?);
+                Ok(())
+            })?;
+            Term::List(items)
+        }
         Some(b'{') if cursor.byte(1) == Some(b'{') => {
             return Err(cursor.fault(
                 "remove the braces around the variable: write `key=name`, or `key=\"{{ name }}\"` for \
@@ -81,22 +88,10 @@ fn number(cursor: &mut Cursor<'_>) -> Result<Term, Fault> {
                     "beyond 64 bits, and would not be sent as it is written: write it as a text, or with an exponent",
                 );
             }
-            if number.as_f64().is_none_or(f64::is_infinite) {
-                return fault("larger than any number of 64 bits");
-            }
             Ok(Term::Literal(Value::Number(number)))
         }
         _ => fault("no number of JSON: `-1`, `0.5`, `1e9` are; a text stands between double quotes"),
     }
-}
-
-fn list<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>, depth: usize) -> Result<Term, Fault> {
-    let mut items = Vec::new();
-    members(cursor, slot, "]", |cursor| {
-        items.push(term(cursor, slot, depth + 1)?);
-        Ok(())
-    })?;
-    Ok(Term::List(items))
 }
 
 fn object<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>, depth: usize) -> Result<Term, Fault> {

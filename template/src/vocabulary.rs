@@ -47,22 +47,18 @@ pub fn is_variable(name: &str) -> bool {
 pub(crate) fn unknown(piece: &Piece) -> impl Iterator<Item = Fault> {
     let is_exact = matches!(piece.kind, PieceKind::Expression(_) | PieceKind::Statement(_));
     piece.codes().into_iter().flat_map(move |(place, code)| {
-        words(code).filter_map(move |word| {
-            let message = fault(&word)?;
-            Some(Fault::new(if is_exact { within(place, code, word.at) } else { place }, message))
+        words(code).filter_map(move |Word { role, text, at, .. }| {
+            let message = match role {
+                Role::Filter if !has(FILTERS, text) => {
+                    format!("unknown filter `{text}`{}", meant(text, FILTERS.split('|')))
+                }
+                Role::Test if !has(TESTS, text) => format!("unknown test `{text}`{}", meant(text, TESTS.split('|'))),
+                Role::Name if text.starts_with(RESERVED) => taken(),
+                _ => return None,
+            };
+            Some(Fault::new(if is_exact { within(place, code, at) } else { place }, message))
         })
     })
-}
-
-fn fault(Word { role, text, .. }: &Word<'_>) -> Option<String> {
-    match role {
-        Role::Filter if !has(FILTERS, text) => {
-            Some(format!("unknown filter `{text}`{}", meant(text, FILTERS.split('|'))))
-        }
-        Role::Test if !has(TESTS, text) => Some(format!("unknown test `{text}`{}", meant(text, TESTS.split('|')))),
-        Role::Name if text.starts_with(RESERVED) => Some(taken()),
-        _ => None,
-    }
 }
 
 /// Describes the reserved names.

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::{Argument, OnError, Part, Piece, PieceKind, Template, Term, Text};
+use crate::ast::{Part, Piece, PieceKind, Template, Term, Text};
 use crate::fault::{Fault, Place};
 use crate::slots::Given;
-use crate::words::{Role, first_word, is_word, words};
+use crate::words::{Role, Word, first_word, is_word, words};
 
 /// A variable that the caller of a template must or may set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,15 +37,22 @@ impl Template {
     pub fn wanted(&self, undeclared: impl IntoIterator<Item = String>) -> BTreeMap<String, Wanted> {
         let given = self.given();
         let undeclared = undeclared.into_iter().filter(|name| !given.has(name));
-        let mut found: BTreeMap<String, Uses> = undeclared.map(|name| (name, Uses::default())).collect();
+        let mut uses: BTreeMap<String, Vec<(Place, Guard)>> = undeclared.map(|name| (name, Vec::new())).collect();
         for (place, code) in self.codes() {
-            for word in words(code).filter(|word| word.role == Role::Name) {
-                if let Some(uses) = found.get_mut(word.text) {
-                    uses.add(place, word.rest);
+            for word in variables(code) {
+                if let Some(uses) = uses.get_mut(word.text) {
+                    uses.push((place, guard(word.rest)));
                 }
             }
         }
-        found.into_iter().map(|(name, uses)| (name, uses.wanted())).collect()
+        let wanted = |uses: Vec<(Place, Guard)>| {
+            let has = |guard: Guard| uses.iter().any(|(_, of_use)| *of_use == guard);
+            let is_optional = has(Guard::Test) || (has(Guard::Default) && !has(Guard::None));
+            // Minijinja has found it, so that it is somewhere.
+            let place = uses.iter().map(|(place, _)| *place).min().unwrap_or(Place { line: 1, column: 1 });
+            Wanted { place, is_optional }
+        };
+        uses.into_iter().map(|(name, uses)| (name, wanted(uses))).collect()
     }
 
     /// Returns the names that are used before their slots, from the names that minijinja reports as undeclared; each
@@ -63,7 +70,7 @@ impl Template {
         let (all, mut before, mut late) = (self.given(), Given::default(), BTreeMap::new());
         for piece in self.segments.iter().flat_map(|segment| &segment.pieces) {
             for (place, code) in piece.codes() {
-                for word in words(code).filter(|word| word.role == Role::Name && !is_assigned(word.rest)) {
+                for word in variables(code) {
                     if undeclared.contains(word.text) && all.has(word.text) && !before.has(word.text) {
                         let name = word.text;
                         let message = format!("`{name}` is used here, before the slot that gives it: move the slot up");
@@ -77,37 +84,35 @@ impl Template {
     }
 }
 
-/// Returns `true` if this follows the target of an assignment or the name of an argument.
-fn is_assigned(rest: &str) -> bool {
-    let after = rest.trim_start();
-    after.starts_with('=') && !after.starts_with("==")
+/// Returns the uses of variables in code, without the targets of assignments and the names of arguments.
+fn variables(code: &str) -> impl Iterator<Item = Word<'_>> {
+    let is_assigned = |rest: &str| {
+        let after = rest.trim_start();
+        after.starts_with('=') && !after.starts_with("==")
+    };
+    words(code).filter(move |word| word.role == Role::Name && !is_assigned(word.rest))
 }
 
-/// The uses of a name as a variable.
-#[derive(Debug, Default)]
-struct Uses {
-    first: Option<Place>,
-    is_asked_for: bool,
-    is_bare: bool,
+/// The way in which a use of a variable allows that it is missing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Guard {
+    None,
+    /// `x|default(..)`
+    Default,
+    /// `x is defined`
+    Test,
 }
 
-impl Uses {
-    /// Adds a use; `rest` is the code after it.
-    fn add(&mut self, place: Place, rest: &str) {
-        if is_assigned(rest) {
-            return;
-        }
-        self.first = Some(self.first.map_or(place, |first| first.min(place)));
-        let rest = rest.trim_start_matches(|c: char| is_word(c) || c == '.').trim_start();
-        let is_asked_for = is_asked_for(rest);
-        self.is_asked_for |= is_asked_for;
-        self.is_bare |= !is_asked_for && !has_default(rest);
-    }
-
-    fn wanted(self) -> Wanted {
-        // Minijinja has found it, so that it is somewhere.
-        let place = self.first.unwrap_or(Place { line: 1, column: 1 });
-        Wanted { place, is_optional: self.is_asked_for || (self.first.is_some() && !self.is_bare) }
+/// Returns the guard of a use; `rest` is the code after the variable.
+fn guard(rest: &str) -> Guard {
+    let rest = rest.trim_start_matches(|c: char| is_word(c) || c == '.').trim_start();
+    match rest.strip_prefix('|') {
+        Some(filter) if matches!(first_word(filter), "default" | "d") => Guard::Default,
+        None if first_word(rest) == "is" => match words(rest).nth(1) {
+            Some(Word { role: Role::Test, text: "defined" | "undefined", .. }) => Guard::Test,
+            _ => Guard::None,
+        },
+        _ => Guard::None,
     }
 }
 
@@ -116,29 +121,16 @@ impl Piece {
     /// a slot.
     #[must_use]
     pub fn codes(&self) -> Vec<(Place, &str)> {
-        let (place, mut codes) = (self.place, Vec::new());
-        match &self.kind {
-            PieceKind::Text(_) => {}
-            PieceKind::Expression(code) | PieceKind::Statement(code) => codes.push((place, code.as_str())),
-            PieceKind::Action(action) => {
-                action.variable.iter().for_each(|text| of_text(text, place, &mut codes));
-                of_arguments(&action.arguments, &mut codes);
-                if let OnError::Default(term) = &action.on_error {
-                    of_term(term, place, &mut codes);
-                }
-            }
-            PieceKind::Completion(completion) => {
-                of_text(&completion.variable, place, &mut codes);
-                of_arguments(&completion.options, &mut codes);
-            }
+        let mut codes = Vec::new();
+        if let PieceKind::Expression(code) | PieceKind::Statement(code) = &self.kind {
+            codes.push((self.place, code.as_str()));
+        }
+        if let Some(slot) = self.kind.slot() {
+            slot.variable().into_iter().for_each(|text| of_text(text, self.place, &mut codes));
+            slot.arguments().iter().for_each(|argument| of_term(&argument.value, argument.place, &mut codes));
+            slot.default().into_iter().for_each(|term| of_term(term, self.place, &mut codes));
         }
         codes
-    }
-}
-
-fn of_arguments<'t>(arguments: &'t [Argument], codes: &mut Vec<(Place, &'t str)>) {
-    for argument in arguments {
-        of_term(&argument.value, argument.place, codes);
     }
 }
 
@@ -158,21 +150,6 @@ fn of_text<'t>(text: &'t Text, place: Place, codes: &mut Vec<(Place, &'t str)>) 
             codes.push((place, code));
         }
     }
-}
-
-/// Returns `true` if `|default(..)` follows a name.
-fn has_default(rest: &str) -> bool {
-    rest.strip_prefix('|').is_some_and(|filter| matches!(first_word(filter), "default" | "d"))
-}
-
-/// Returns `true` if `is defined`, or its like, follows a name.
-fn is_asked_for(rest: &str) -> bool {
-    if first_word(rest) != "is" {
-        return false;
-    }
-    let test = rest.get(2..).unwrap_or_default().trim_start();
-    let test = if first_word(test) == "not" { test.get(3..).unwrap_or_default() } else { test };
-    matches!(first_word(test), "defined" | "undefined")
 }
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
 //! Finds the tools of a template's actions, and calls them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use mcp_bindgen_model::matches_glob;
 use mcp_bindgen_runtime::{CallError, CallErrorKind, CallOptions, ToolResult};
-use mcp_bindgen_template::{MOST_FAULTS, OnError, Target, Tools};
+use mcp_bindgen_template::{Action, MOST_FAULTS, OnError, PieceKind, Target, Tools};
 use minijinja::Value;
 use serde_json::{Map, Value as Json};
 
 use super::data;
 use super::error::{TemplateErrorKind, TemplateProblem};
 use super::rendered::TemplateCall;
-use super::slot::{Filled, Kind, Slot};
+use super::slot::{Filled, Slot};
 use super::{Inner, Template};
 use crate::Toolset;
 use crate::toolset::{Entry, NoResult};
@@ -34,12 +34,10 @@ impl Callable {
         let inner = &*template.inner;
         let tools = listed(inner, toolset);
         let (mut entries, mut problems) = (BTreeMap::new(), Vec::new());
-        for (number, slot) in inner.slots.iter().enumerate() {
+        for (number, slot, action) in actions(inner) {
             if problems.len() >= MOST_FAULTS {
                 break;
             }
-            let Kind::Action(action) = &slot.kind else { continue };
-            let of_action = |problem: TemplateProblem| problem.of_action(&slot.action());
             let found = tools.find(action).and_then(|tool| {
                 let entry = toolset.entry_of(tool.server(), tool.name());
                 entry.map(|entry| (tool, entry)).ok_or_else(|| format!("unknown tool `{}`", tool.name()))
@@ -47,18 +45,17 @@ impl Callable {
             let (tool, entry) = match found {
                 Ok(found) => found,
                 Err(message) => {
-                    problems.push(of_action(TemplateProblem::new(TemplateErrorKind::UnknownTool, slot.place, message)));
+                    problems.push(slot.problem(TemplateErrorKind::UnknownTool, message));
                     continue;
                 }
             };
-            if let Some(message) = refusal(entry, allowed).filter(|_| inner.is_remote) {
-                let problem = TemplateProblem::new(TemplateErrorKind::RemoteUse, slot.place, message);
-                problems.push(of_action(problem).of_tool(entry.identity()));
-                continue;
-            }
-            for fault in tool.check(action, slot.place) {
-                let problem = TemplateProblem::new(TemplateErrorKind::Arguments, fault.place, fault.message);
-                problems.push(of_action(problem).of_tool(entry.identity()));
+            let problem = |kind, message| slot.problem(kind, message).of_tool(entry.identity());
+            match refusal(entry, allowed).filter(|_| inner.is_remote) {
+                Some(message) => problems.push(problem(TemplateErrorKind::RemoteUse, message)),
+                None => problems.extend(tool.check(action, slot.piece.place).into_iter().map(|fault| {
+                    let place = Some(fault.place);
+                    TemplateProblem { place, ..problem(TemplateErrorKind::Arguments, fault.message) }
+                })),
             }
             entries.insert(number, entry.clone());
         }
@@ -75,16 +72,16 @@ impl Callable {
         calls: &mut Vec<TemplateCall>,
     ) -> Outcome {
         let inner = &*template.inner;
-        let Some((entry, slot)) = self.entries.get(&number).zip(inner.slots.get(number)) else {
+        let Some((entry, slot)) = self.entries.get(&number).zip(inner.source.slots.get(number)) else {
             let message = "the tool of an action is missing".to_owned();
             return Err(Box::new(TemplateProblem::of_all(TemplateErrorKind::UnknownTool, message)));
         };
         let options = CallOptions::new().of_template();
         let options = if inner.is_remote { options.remote() } else { options };
-        let mut arguments = self.respelled(slot, entry, &filled.values);
+        let mut arguments = self.respelled(slot, &filled.values);
         let (server, tool) = entry.identity();
         calls.push(TemplateCall {
-            place: slot.place,
+            place: slot.piece.place,
             action: slot.action(),
             variable: filled.variable.clone(),
             server: server.to_owned(),
@@ -95,7 +92,7 @@ impl Callable {
         let mut result = self.toolset.result_of(entry, arguments.clone(), options.clone(), None).await;
         // JSON text was passed to a parameter that takes its value.
         if let (Err(NoResult::Misfit(_)), Some(walked)) = (&result, &filled.walked) {
-            let walked = self.respelled(slot, entry, walked);
+            let walked = self.respelled(slot, walked);
             let again = self.toolset.result_of(entry, walked.clone(), options, None).await;
             if !matches!(again, Err(NoResult::Misfit(_))) {
                 (result, arguments) = (again, walked);
@@ -126,26 +123,21 @@ impl Callable {
             Ok(value) => return Ok(value),
             Err(failure) => failure,
         };
-        let value = match &slot.kind {
-            // A call with an unknown outcome is not replaced: a template could repeat it.
-            _ if !is_failure(&kind, entry.annotations.read_only == Some(true)) => None,
-            Kind::Action(action) => match action.on_error {
-                OnError::Empty => Some(Value::from("")),
-                _ => filled.default.clone().and_then(data::of_json),
-            },
-            Kind::Completion(_) => None,
+        // A call with an unknown outcome is not replaced: a template could repeat it.
+        let is_replaced = is_failure(&kind, entry.annotations.read_only == Some(true));
+        let value = match &slot.piece.kind {
+            PieceKind::Action(Action { on_error: OnError::Empty, .. }) => Some(Value::from("")),
+            _ => filled.default.clone().and_then(data::of_json),
         };
-        value.ok_or_else(|| {
-            let problem = TemplateProblem::new(kind, slot.place, message);
-            Box::new(problem.of_action(&slot.action()).of_tool(entry.identity()))
-        })
+        value.filter(|_| is_replaced).ok_or_else(|| Box::new(slot.problem(kind, message).of_tool(entry.identity())))
     }
 
     /// Converts text with expressions to the numbers and booleans that the tool expects.
-    fn respelled(&self, slot: &Slot, entry: &Entry, values: &Map<String, Json>) -> Map<String, Json> {
+    fn respelled(&self, slot: &Slot, values: &Map<String, Json>) -> Map<String, Json> {
         let mut values = values.clone();
-        let (server, tool) = entry.identity();
-        if let (Kind::Action(action), Some(tool)) = (&slot.kind, self.tools.named(server, tool)) {
+        if let PieceKind::Action(action) = &slot.piece.kind
+            && let Ok(tool) = self.tools.find(action)
+        {
             for argument in &action.arguments {
                 if let Some(value) = values.get_mut(&argument.name) {
                     *value = tool.fitted(argument, value.take());
@@ -182,27 +174,27 @@ fn is_failure(kind: &TemplateErrorKind, reads: bool) -> bool {
     }
 }
 
+/// Returns the actions of a template, each with the number of its slot.
+fn actions(inner: &Inner) -> impl Iterator<Item = (usize, &Slot, &Action)> {
+    inner.source.slots.iter().enumerate().filter_map(|(number, slot)| match &slot.piece.kind {
+        PieceKind::Action(action) => Some((number, slot, action)),
+        _ => None,
+    })
+}
+
 /// Returns the tools of a toolset, by their names there and in bindings, with which a template is checked at build time.
 /// Only tools that the template names have their schema.
 fn listed(inner: &Inner, toolset: &Toolset) -> Tools {
     let mut tools = Tools::new();
-    let (mut pairs, mut names) = (BTreeSet::new(), BTreeSet::new());
-    for slot in inner.slots.iter() {
-        let Kind::Action(action) = &slot.kind else { continue };
-        match &action.target {
-            Target::Tool { server, tool } => drop(pairs.insert((&**server, &**tool))),
-            Target::Prefixed(name) => drop(names.insert(&**name)),
-            _ => {}
-        }
-    }
+    let targets: HashSet<&Target> = actions(inner).map(|(_, _, action)| &action.target).collect();
     for entry in toolset.entries().iter().filter(|entry| entry.has_results()) {
         let (server, tool) = entry.identity();
         let in_bindings = entry.name_in_bindings();
-        let is_named = pairs.contains(&(server, tool))
-            || names.contains(&*entry.public)
-            || in_bindings.is_some_and(|name| names.contains(name));
-        let schema = if is_named { &*entry.input_schema } else { &Json::Null };
-        tools.add(server, tool, &entry.public, schema);
+        let is_called = |name: &str| targets.contains(&Target::Prefixed(name.to_owned()));
+        let by_wire_names = Target::Tool { server: server.to_owned(), tool: tool.to_owned() };
+        let is_named =
+            targets.contains(&by_wire_names) || is_called(&entry.public) || in_bindings.is_some_and(is_called);
+        tools.add(server, tool, &entry.public, if is_named { &entry.input_schema } else { &Json::Null });
         if let Some(name) = in_bindings {
             tools.alias(server, tool, name);
         }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use futures_util::future::BoxFuture;
 use mcp_bindgen_template::Place;
 use serde_json::{Map, Value};
 
@@ -71,16 +70,5 @@ where
 {
     fn complete(&self, request: CompletionRequest) -> impl Future<Output = Result<Value, String>> + Send {
         self(request)
-    }
-}
-
-/// Any completer.
-pub(super) trait DynCompleter: Send + Sync {
-    fn complete_dyn(&self, request: CompletionRequest) -> BoxFuture<'_, Result<Value, String>>;
-}
-
-impl<C: Completer> DynCompleter for C {
-    fn complete_dyn(&self, request: CompletionRequest) -> BoxFuture<'_, Result<Value, String>> {
-        Box::pin(self.complete(request))
     }
 }

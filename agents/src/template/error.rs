@@ -101,10 +101,6 @@ impl TemplateProblem {
         Self { kind, place: None, action: None, server: None, tool: None, message: message.into() }
     }
 
-    pub(super) fn of_action(self, action: &str) -> Self {
-        Self { action: Some(action.to_owned()), ..self }
-    }
-
     pub(super) fn of_tool(self, (server, tool): (&str, &str)) -> Self {
         Self { server: Some(server.to_owned()), tool: Some(tool.to_owned()), ..self }
     }

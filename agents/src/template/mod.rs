@@ -48,7 +48,7 @@ mod run;
 mod slot;
 mod source;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -61,8 +61,8 @@ pub use mcp_bindgen_template::Place;
 use mcp_bindgen_template::{Fault, MOST_FAULTS, RESERVED, Template as Parsed, Wanted};
 pub use rendered::{RenderedSegment, RenderedTemplate, TemplateCall};
 pub use run::TemplateRun;
-use slot::{Kind, Slot};
-use source::{Compiled, Source};
+use slot::Slot;
+use source::Source;
 
 use crate::Toolset;
 use crate::jinja;
@@ -97,16 +97,18 @@ pub struct Template {
     inner: Arc<Inner>,
 }
 
+/// The name of the code of a template.
+const CODE: &str = "code";
+
 struct Inner {
     name: String,
     is_remote: bool,
     parsed: Parsed,
-    slots: Arc<[Slot]>,
-    segments: Vec<Compiled>,
+    source: Source,
     wanted: BTreeMap<String, Wanted>,
     /// The names that are used before the slots that give them.
     late: BTreeMap<String, Fault>,
-    /// Holds the code of all segments.
+    /// Holds the compiled [`CODE`].
     environment: Environment<'static>,
 }
 
@@ -150,41 +152,36 @@ impl Template {
     }
 
     fn read(name: String, text: &str, is_remote: bool) -> Result<Self, TemplateError> {
-        let of_syntax = |faults: Vec<(Place, String)>| {
-            let problem = |(place, message)| TemplateProblem::new(TemplateErrorKind::Syntax, place, message);
+        let of_syntax = |faults: Vec<Fault>| {
+            let problem = |fault: Fault| TemplateProblem::new(TemplateErrorKind::Syntax, fault.place, fault.message);
             TemplateError::new(&name, faults.into_iter().map(problem).collect())
         };
-        let parsed = Parsed::parse(text).map_err(|faults| {
-            of_syntax(faults.into_iter().map(|Fault { place, message, .. }| (place, message)).collect())
-        })?;
-        let mut slots = Vec::new();
-        let segments: Vec<Compiled> = parsed.segments.iter().map(|segment| Compiled::of(segment, &mut slots)).collect();
+        let parsed = Parsed::parse(text).map_err(of_syntax)?;
+        let source = Source::of(&parsed);
         let mut environment = render::environment();
-        let mut faults: Vec<(Place, String)> = Vec::new();
-        for dynamic in slots.iter().flat_map(|slot| &slot.dynamics) {
-            if let Err(error) = environment.compile_expression(&dynamic.code) {
-                let code = dynamic.code.trim();
-                faults.push((dynamic.place, format!("invalid expression `{code}`: {}", jinja::in_words(&error))));
+        environment.set_fuel(Some(jinja::FUEL.saturating_mul(parsed.segments.len() as u64)));
+        let mut faults = Vec::new();
+        for (place, code) in source.slots.iter().flat_map(|slot| &slot.expressions) {
+            if let Err(error) = environment.compile_expression(code) {
+                let message = format!("invalid expression `{}`: {}", code.trim(), jinja::in_words(&error));
+                faults.push(Fault::new(*place, message));
             }
         }
-        if faults.is_empty() {
-            for (number, Compiled { source, .. }) in segments.iter().enumerate() {
-                if let Err(error) = environment.add_template_owned(code_of(number), source.code.clone()) {
-                    let place = source.place(error.line()).unwrap_or(Place { line: 1, column: 1 });
-                    faults.push((place, jinja::in_words(&error)));
-                }
-            }
+        if faults.is_empty()
+            && let Err(error) = environment.add_template_owned(CODE, source.code.clone())
+        {
+            faults.push(Fault::new(source.place(error.line()), jinja::in_words(&error)));
         }
         if !faults.is_empty() {
-            faults.sort();
-            faults.dedup();
             faults.truncate(MOST_FAULTS);
             return Err(of_syntax(faults));
         }
-        let undeclared = undeclared(&segments, &environment);
+        let undeclared = environment.get_template(CODE).map(|code| jinja::undeclared(&code, &environment));
+        let mut undeclared = undeclared.unwrap_or_default();
+        undeclared.retain(|name| !name.starts_with(RESERVED));
         let wanted = parsed.wanted(undeclared.iter().cloned());
         let late = parsed.late(&undeclared);
-        let inner = Inner { name, is_remote, parsed, slots: slots.into(), segments, wanted, late, environment };
+        let inner = Inner { name, is_remote, parsed, source, wanted, late, environment };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -208,7 +205,7 @@ impl Template {
     /// Returns `true` if the template has completion slots.
     #[must_use]
     pub fn has_completions(&self) -> bool {
-        self.inner.slots.iter().any(|slot| matches!(slot.kind, Kind::Completion(_)))
+        self.inner.source.slots.iter().any(Slot::is_completion)
     }
 
     /// Checks the actions against the tools of a toolset: names, arguments, and the types of literals. Calls nothing.
@@ -225,21 +222,6 @@ impl Template {
     pub fn run(&self, toolset: &Toolset) -> TemplateRun {
         TemplateRun::new(self.clone(), toolset.clone())
     }
-}
-
-/// Returns the name of a segment's code.
-fn code_of(segment: usize) -> String {
-    format!("{segment}")
-}
-
-/// Returns the names that are used before anything is assigned to them.
-fn undeclared(segments: &[Compiled], environment: &Environment<'_>) -> BTreeSet<String> {
-    // Variables of a segment are available in later ones.
-    let mut all = Source::default();
-    segments.iter().for_each(|segment| all.append(&segment.source));
-    // Each segment has compiled, and so do all of them.
-    let undeclared = environment.template_from_str(&all.code).map(|all| jinja::undeclared(&all, environment));
-    undeclared.unwrap_or_default().into_iter().filter(|name| !name.starts_with(RESERVED)).collect()
 }
 
 impl fmt::Debug for Template {

@@ -8,20 +8,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use mcp_bindgen_template::{Place, RESERVED, is_variable};
-use minijinja::value::{Object, ObjectRepr};
+use minijinja::value::Object;
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 use serde_json::{Map, Value as Json};
 use tokio::sync::{mpsc, oneshot};
 
-use super::Template;
 use super::data::{self, NoJson};
 use super::error::{TemplateErrorKind, TemplateProblem};
 use super::rendered::RenderedSegment;
-use super::slot::{Filled, Kind, Slot, Unfilled};
-use super::source::{COUNT, Compiled, LAST, PASS, SLOT, TEXT};
+use super::slot::{Filled, Slot, Unfilled};
+use super::source::{CHECKPOINT, COUNT, LAST, PASS, SLOT, TEXT};
+use super::{CODE, Template};
 use crate::jinja;
 use crate::lock::locked;
 
+/// The bytes of all segments.
+const MOST_TEXT: usize = 64 * 1024 * 1024;
 const OUTPUT_LIMIT: &str = "the template exceeds its output limit of 64 MiB";
 const STEP_LIMIT: &str = "the template exceeds its step limit: check for an endless loop";
 
@@ -37,74 +39,47 @@ pub(super) struct Ask {
 /// The segments of a template, and the variables that it set.
 pub(super) type Rendered = (Vec<RenderedSegment>, Map<String, Json>);
 
-/// Values by name.
-type Named = Vec<(String, Value)>;
-
-/// A render to run.
-pub(super) struct Render {
-    pub(super) template: Template,
-    /// The given variables, and those of earlier segments.
-    pub(super) variables: BTreeMap<String, Value>,
-    /// The number of bytes that the remaining segments may have.
-    pub(super) room: usize,
-    pub(super) asks: mpsc::Sender<Ask>,
+/// Renders a template with the given variables, and requests the values of its slots.
+pub(super) fn render(
+    template: Template,
+    variables: BTreeMap<String, Value>,
+    asks: mpsc::Sender<Ask>,
+) -> Result<Rendered, Box<TemplateProblem>> {
+    let inner = template.inner.clone();
+    let names = inner.source.slots.iter().filter_map(|slot| slot.name.as_deref());
+    let globals = inner.environment.globals().map(|(name, _)| name);
+    let taken = names.chain(globals).chain(inner.wanted.keys().chain(variables.keys()).map(String::as_str));
+    let pass = Arc::new(Pass {
+        taken: taken.map(str::to_owned).collect(),
+        template,
+        variables,
+        asks,
+        seen: Mutex::default(),
+        room: AtomicUsize::new(MOST_TEXT),
+    });
+    let set = inner.environment.get_template(CODE).and_then(|code| {
+        let captured = code.render_captured_to(Value::from_dyn_object(pass.clone()), Writer(pass.clone()))?;
+        let state = captured.state();
+        let set = state.exports().into_iter().filter_map(|name| Some((name.to_owned(), state.lookup(name)?)));
+        Ok(set.filter(|(_, value)| !value.is_undefined()).collect::<Vec<_>>())
+    });
+    let mut seen = pass.seen();
+    let set = set.map_err(|error| problem(&error, inner.source.place(error.line()), seen.missing.take()))?;
+    seen.end_segment();
+    let made = std::mem::take(&mut seen.results).into_iter().chain(set);
+    let made = made.filter_map(|(name, value)| Some((name, data::to_json(&value, data::Wanted::First).ok()?)));
+    let names = inner.parsed.segments.iter().map(|segment| segment.name.clone());
+    let segments = names.zip(std::mem::take(&mut seen.segments)).map(|(name, text)| RenderedSegment { name, text });
+    Ok((segments.collect(), made.collect()))
 }
 
-impl Render {
-    pub(super) fn run(mut self) -> Result<Rendered, Box<TemplateProblem>> {
-        let template = self.template.clone();
-        let (mut rendered, mut made) = (Vec::new(), Map::new());
-        for (number, compiled) in template.inner.segments.iter().enumerate() {
-            let (text, set) = self.segment(number, compiled)?;
-            self.room = self.room.saturating_sub(text.len());
-            for (name, value) in set {
-                if let Ok(json) = data::to_json(&value, data::Wanted::First) {
-                    made.insert(name.clone(), json);
-                }
-                self.variables.insert(name, value);
-            }
-            let name = template.inner.parsed.segments.get(number).and_then(|segment| segment.name.clone());
-            rendered.push(RenderedSegment { name, text });
-        }
-        Ok((rendered, made))
-    }
-
-    /// Returns the text of a segment and its variables: the values of its slots, then those of `{% set %}`.
-    fn segment(&self, number: usize, compiled: &Compiled) -> Result<(String, Named), Box<TemplateProblem>> {
-        let inner = &*self.template.inner;
-        let names = inner.slots.iter().filter_map(|slot| slot.name.as_deref());
-        let globals = inner.environment.globals().map(|(name, _)| name);
-        let taken = names.chain(globals).chain(inner.wanted.keys().map(String::as_str));
-        let pass = Arc::new(Pass {
-            slots: inner.slots.clone(),
-            taken: taken.map(str::to_owned).chain(self.variables.keys().cloned()).collect(),
-            asks: self.asks.clone(),
-            seen: Mutex::default(),
-            room: AtomicUsize::new(self.room),
-        });
-        let names = Names { pass: pass.clone(), texts: compiled.texts.clone(), variables: self.variables.clone() };
-        let set = inner.environment.get_template(&super::code_of(number)).and_then(|code| {
-            let captured = code.render_captured_to(Value::from_object(names), Writer(pass.clone()))?;
-            let state = captured.state();
-            let names = state.exports().into_iter().filter(|name| !name.starts_with(RESERVED));
-            let set = names.filter_map(|name| Some((name.to_owned(), state.lookup(name)?)));
-            Ok(set.filter(|(_, value)| !value.is_undefined()).collect::<Named>())
-        });
-        let mut seen = pass.seen();
-        let set = set.map_err(|error| problem(&error, compiled.source.place(error.line()), seen.missing.take()))?;
-        let text = String::from_utf8_lossy(&std::mem::take(&mut seen.text)).into_owned();
-        Ok((text, std::mem::take(&mut seen.results).into_iter().chain(set).collect()))
-    }
-}
-
-fn problem(error: &Error, place: Option<Place>, missing: Option<(Place, String)>) -> Box<TemplateProblem> {
+fn problem(error: &Error, place: Place, missing: Option<(Place, String)>) -> Box<TemplateProblem> {
     let (kind, message) = match error.kind() {
         ErrorKind::UndefinedError => (TemplateErrorKind::Undefined, "an undefined value is used here".to_owned()),
         ErrorKind::OutOfFuel => (TemplateErrorKind::Limit, STEP_LIMIT.to_owned()),
         ErrorKind::WriteFailure => (TemplateErrorKind::Limit, OUTPUT_LIMIT.to_owned()),
         _ => (TemplateErrorKind::Evaluation, jinja::in_words(error)),
     };
-    let place = place.unwrap_or(Place { line: 1, column: 1 });
     let (place, message) = missing.unwrap_or((place, message));
     Box::new(TemplateProblem::new(kind, place, message))
 }
@@ -130,10 +105,12 @@ pub(super) fn environment() -> Environment<'static> {
     environment
 }
 
-/// The state that a segment's code and its text share, with the methods of the code.
+/// The state that the code of a template and its text share. The code gets its values from it, and calls its methods.
 #[derive(Debug)]
 struct Pass {
-    slots: Arc<[Slot]>,
+    template: Template,
+    /// The given variables.
+    variables: BTreeMap<String, Value>,
     /// Names that names with expressions may not evaluate to.
     taken: BTreeSet<String>,
     asks: mpsc::Sender<Ask>,
@@ -144,17 +121,30 @@ struct Pass {
 
 #[derive(Debug, Default)]
 struct Seen {
+    /// The text of the current segment.
     text: Vec<u8>,
+    /// The texts of those before it.
+    segments: Vec<String>,
     /// The values of slots by their variables, in the order of the text.
-    results: Named,
+    results: Vec<(String, Value)>,
     /// The position of a missing value, and the message.
     missing: Option<(Place, String)>,
 }
 
 impl Seen {
-    fn last(&self, name: &str, since: usize) -> Option<&Value> {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.text).into_owned()
+    }
+
+    fn end_segment(&mut self) {
+        let text = self.text();
+        self.text.clear();
+        self.segments.push(text);
+    }
+
+    fn last(&self, name: &str, since: usize) -> Option<Value> {
         let results = self.results.get(since..).unwrap_or_default();
-        results.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value)
+        results.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone())
     }
 }
 
@@ -175,19 +165,16 @@ impl Pass {
     /// Requests the value of a slot, and waits for it.
     fn value(&self, arguments: &[Value]) -> Result<Value, Error> {
         let number = arguments.first().and_then(Value::as_usize);
-        let slot = number.and_then(|number| Some((number, self.slots.get(number)?)));
+        let slot = number.and_then(|number| Some((number, self.template.inner.source.slots.get(number)?)));
         let (number, slot) = slot.ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "unknown slot"))?;
         let values: Vec<Value> = arguments.get(1).map(Value::try_iter).transpose()?.into_iter().flatten().collect();
         let filled = slot
             .filled(&values, &|bytes| self.prints(bytes).is_ok())
             .map_err(|unfilled| self.unfilled(slot, unfilled))?;
         if let Some(message) = self.misnamed(slot, &filled.variable) {
-            return Err(self.fails(Some(slot.place), ErrorKind::InvalidOperation, message.to_owned()));
+            return Err(self.fails(Some(slot.piece.place), ErrorKind::InvalidOperation, message.to_owned()));
         }
-        let prompt = match slot.kind {
-            Kind::Completion(_) => String::from_utf8_lossy(&self.seen().text).into_owned(),
-            Kind::Action(_) => String::new(),
-        };
+        let prompt = if slot.is_completion() { self.seen().text() } else { String::new() };
         let variable = filled.variable.clone();
         let (answer, answered) = oneshot::channel();
         let is_asked = self.asks.blocking_send(Ask { slot: number, filled, prompt, answer }).is_ok();
@@ -209,14 +196,14 @@ impl Pass {
     }
 
     fn unfilled(&self, slot: &Slot, unfilled: Unfilled) -> Error {
-        let dynamic = slot.dynamics.get(unfilled.dynamic);
-        let code = dynamic.map(|dynamic| dynamic.code.trim()).unwrap_or_default();
+        let expression = slot.expressions.get(unfilled.expression);
+        let code = expression.map(|(_, code)| code.trim()).unwrap_or_default();
         let (kind, what) = match unfilled.why {
             NoJson::Undefined => (ErrorKind::UndefinedError, format!("`{code}` is undefined")),
             NoJson::TooMuch => (ErrorKind::WriteFailure, OUTPUT_LIMIT.to_owned()),
             NoJson::Other(what) => (ErrorKind::InvalidOperation, format!("`{code}` is {what}, which has no JSON form")),
         };
-        self.fails(dynamic.map(|dynamic| dynamic.place), kind, what)
+        self.fails(expression.map(|(place, _)| *place), kind, what)
     }
 
     /// Keeps the position of an error, which minijinja's own errors do not have.
@@ -229,14 +216,19 @@ impl Pass {
     fn last(&self, state: &State<'_, '_>, arguments: &[Value]) -> Value {
         let Some(name) = arguments.first().and_then(Value::as_str) else { return Value::UNDEFINED };
         let since = arguments.get(1).and_then(Value::as_usize).unwrap_or_default();
-        let last = self.seen().last(name, since).cloned();
+        let last = self.seen().last(name, since);
         last.or_else(|| state.lookup(name)).unwrap_or_default()
     }
 }
 
 impl Object for Pass {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Plain
+    /// Returns a name that is defined before the code: those with expressions are, once their slots have values.
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        match key.as_str()? {
+            TEXT => Some(self.template.inner.source.texts.clone()),
+            PASS => Some(Value::from_dyn_object(self.clone())),
+            name => self.seen().last(name, 0).or_else(|| self.variables.get(name).cloned()),
+        }
     }
 
     fn call_method(
@@ -247,6 +239,10 @@ impl Object for Pass {
     ) -> Result<Value, Error> {
         match method {
             SLOT => self.value(arguments),
+            CHECKPOINT => {
+                self.seen().end_segment();
+                Ok(Value::UNDEFINED)
+            }
             COUNT => Ok(Value::from(self.seen().results.len())),
             LAST => Ok(self.last(state, arguments)),
             _ => Err(ErrorKind::UnknownMethod.into()),
@@ -265,23 +261,5 @@ impl io::Write for Writer {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// The names that are defined before a segment. Names with expressions are defined once their slots have values.
-#[derive(Debug)]
-struct Names {
-    pass: Arc<Pass>,
-    texts: Value,
-    variables: BTreeMap<String, Value>,
-}
-
-impl Object for Names {
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        match key.as_str()? {
-            TEXT => Some(self.texts.clone()),
-            PASS => Some(Value::from_dyn_object(self.pass.clone())),
-            name => self.pass.seen().last(name, 0).or_else(|| self.variables.get(name)).cloned(),
-        }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use mcp_bindgen_model::nearest;
-use mcp_bindgen_template::{Fault, Place};
+use mcp_bindgen_template::{Fault, PieceKind};
 use minijinja::Value;
 use serde::Serialize;
 use serde::de::IgnoredAny;
@@ -16,18 +16,18 @@ use tokio::sync::mpsc;
 
 use super::Template;
 use super::calls::Callable;
-use super::completer::{Completer, CompletionRequest, DynCompleter};
+use super::completer::{Completer, CompletionRequest};
 use super::data;
 use super::error::{TemplateError, TemplateErrorKind, TemplateProblem};
-use super::render::{Ask, Render, Rendered};
+use super::render::{Ask, Rendered, render};
 use super::rendered::{RenderedTemplate, TemplateCall};
-use super::slot::Kind;
 use crate::Toolset;
 
 const MOST_CALLS: usize = 1_000;
 const MOST_COMPLETIONS: usize = 1_000;
-/// The bytes of all segments.
-const MOST_TEXT: usize = 64 * 1024 * 1024;
+
+/// Any completer.
+type AnyCompleter = Arc<dyn Fn(CompletionRequest) -> BoxFuture<'static, Result<Json, String>> + Send + Sync>;
 
 /// A run of a template: await it. Dropping the future cancels pending calls.
 ///
@@ -55,7 +55,7 @@ pub struct TemplateRun {
     variables: Map<String, Json>,
     /// The problems of variables without a JSON form.
     unusable: Vec<String>,
-    completer: Option<Arc<dyn DynCompleter>>,
+    completer: Option<AnyCompleter>,
     allowed: Vec<String>,
     most_calls: usize,
     timeout: Option<Duration>,
@@ -98,7 +98,11 @@ impl TemplateRun {
 
     /// Sets the completer that fills the completion slots.
     pub fn completer(mut self, completer: impl Completer + 'static) -> Self {
-        self.completer = Some(Arc::new(completer));
+        let completer = Arc::new(completer);
+        self.completer = Some(Arc::new(move |request| {
+            let completer = completer.clone();
+            Box::pin(async move { completer.complete(request).await })
+        }));
         self
     }
 
@@ -115,8 +119,8 @@ impl TemplateRun {
         Self { most_calls: most, ..self }
     }
 
-    /// Sets a timeout for the whole run; none by default. Endless loops and unbounded texts end without it: a segment has
-    /// 2,000,000 steps, and all segments have 64 MiB of text.
+    /// Sets a timeout for the whole run; none by default. Endless loops and unbounded texts end without it: a template
+    /// has 2,000,000 steps for each segment, and 64 MiB of text.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
@@ -148,17 +152,65 @@ impl TemplateRun {
                 return Err(problems);
             }
         };
-        let mut answering = Answering { run: &self, callable, calls, completions: 0 };
+        let mut completions = 0;
         let (asks, mut asked) = mpsc::channel(1);
-        let render = Render { template: template.clone(), variables, room: MOST_TEXT, asks };
-        let rendered = tokio::task::spawn_blocking(|| render.run());
+        let rendered = tokio::task::spawn_blocking(move || render(template, variables, asks));
         while let Some(ask) = asked.recv().await {
-            let value = answering.answer(&ask).await.map_err(|problem| vec![*problem])?;
+            let value = self.answer(&ask, &callable, calls, &mut completions).await;
             // The receiver waits until it is answered.
-            let _ = ask.answer.send(value);
+            let _ = ask.answer.send(value.map_err(|problem| vec![*problem])?);
         }
         let broken = |_| Err(Box::new(TemplateProblem::of_all(TemplateErrorKind::Broken, "the render panicked")));
         rendered.await.unwrap_or_else(broken).map_err(|problem| vec![*problem])
+    }
+
+    /// Answers a request of the render.
+    async fn answer(
+        &self,
+        ask: &Ask,
+        callable: &Callable,
+        calls: &mut Vec<TemplateCall>,
+        completions: &mut usize,
+    ) -> Result<Value, Box<TemplateProblem>> {
+        let inner = &*self.template.inner;
+        let Some(slot) = inner.source.slots.get(ask.slot) else {
+            let message = "the template asks for a slot that it does not have";
+            return Err(Box::new(TemplateProblem::of_all(TemplateErrorKind::Broken, message)));
+        };
+        let (place, name, most) = (slot.piece.place, &ask.filled.variable, self.most_calls);
+        let limit = |message| Err(Box::new(TemplateProblem::new(TemplateErrorKind::Limit, place, message)));
+        let failed = |message: String| Box::new(TemplateProblem::new(TemplateErrorKind::Completion, place, message));
+        let PieceKind::Completion(completion) = &slot.piece.kind else {
+            if calls.len() >= most {
+                return limit(format!("the template makes more than {most} calls; see `TemplateRun::most_calls`"));
+            }
+            return callable.call(&self.template, ask.slot, &ask.filled, calls).await;
+        };
+        if *completions >= MOST_COMPLETIONS {
+            return limit(format!("the template fills more than {MOST_COMPLETIONS} completion slots"));
+        }
+        *completions += 1;
+        // Checked before the run.
+        let Some(completer) = &self.completer else { return Err(failed("this slot needs a completer".to_owned())) };
+        let request = CompletionRequest {
+            template: inner.name.clone(),
+            place,
+            name: name.clone(),
+            kind: completion.kind.clone(),
+            options: ask.filled.values.clone(),
+            prompt: ask.prompt.clone(),
+        };
+        let answer = completer(request).await;
+        let value = match answer.map_err(|words| failed(format!("failed to fill `{name}`: {words}")))? {
+            Json::String(text) if completion.kind.as_deref() == Some("json") => {
+                if let Err(error) = serde_json::from_str::<IgnoredAny>(&text) {
+                    return Err(failed(format!("the answer to `{name}` is not JSON: {error}")));
+                }
+                Some(data::of_text(text))
+            }
+            answer => data::of_json(answer),
+        };
+        value.ok_or_else(|| failed(format!("the answer to `{name}` is nested too deeply")))
     }
 
     /// Returns the variables, and the problems that are known before a run.
@@ -189,10 +241,10 @@ impl TemplateRun {
         {
             problems.push(TemplateProblem::new(TemplateErrorKind::Undefined, *place, message));
         }
-        let open = inner.slots.iter().find(|slot| matches!(slot.kind, Kind::Completion(_)));
+        let open = inner.source.slots.iter().find(|slot| slot.is_completion());
         if let (Some(slot), None) = (open, &self.completer) {
             let message = "this slot needs a completer; set one with `TemplateRun::completer`";
-            problems.push(TemplateProblem::new(TemplateErrorKind::Completion, slot.place, message));
+            problems.push(TemplateProblem::new(TemplateErrorKind::Completion, slot.piece.place, message));
         }
         problems.sort_by_key(|problem| problem.place);
         (variables, problems)
@@ -216,67 +268,5 @@ impl fmt::Debug for TemplateRun {
             .field("toolset", &self.toolset)
             .field("variables", &self.variables.keys().collect::<Vec<_>>())
             .finish_non_exhaustive()
-    }
-}
-
-/// Answers the requests of a render.
-struct Answering<'r> {
-    run: &'r TemplateRun,
-    callable: Callable,
-    calls: &'r mut Vec<TemplateCall>,
-    completions: usize,
-}
-
-impl Answering<'_> {
-    async fn answer(&mut self, ask: &Ask) -> Result<Value, Box<TemplateProblem>> {
-        let template = &self.run.template;
-        let Some(slot) = template.inner.slots.get(ask.slot) else {
-            let message = "the template asks for a slot that it does not have";
-            return Err(Box::new(TemplateProblem::of_all(TemplateErrorKind::Broken, message)));
-        };
-        let limit = |message| Err(Box::new(TemplateProblem::new(TemplateErrorKind::Limit, slot.place, message)));
-        match &slot.kind {
-            Kind::Action(_) => {
-                let most = self.run.most_calls;
-                if self.calls.len() >= most {
-                    return limit(format!("the template makes more than {most} calls; see `TemplateRun::most_calls`"));
-                }
-                self.callable.call(template, ask.slot, &ask.filled, self.calls).await
-            }
-            Kind::Completion(completion) => {
-                if self.completions >= MOST_COMPLETIONS {
-                    return limit(format!("the template fills more than {MOST_COMPLETIONS} completion slots"));
-                }
-                self.completions += 1;
-                self.complete(ask, slot.place, completion.kind.as_deref()).await
-            }
-        }
-    }
-
-    async fn complete(&self, ask: &Ask, place: Place, kind: Option<&str>) -> Result<Value, Box<TemplateProblem>> {
-        let failed = |message: String| Box::new(TemplateProblem::new(TemplateErrorKind::Completion, place, message));
-        let name = &ask.filled.variable;
-        // Checked before the run.
-        let Some(completer) = &self.run.completer else { return Err(failed("this slot needs a completer".to_owned())) };
-        let request = CompletionRequest {
-            template: self.run.template.inner.name.clone(),
-            place,
-            name: name.clone(),
-            kind: kind.map(str::to_owned),
-            options: ask.filled.values.clone(),
-            prompt: ask.prompt.clone(),
-        };
-        let answer = completer.complete_dyn(request).await;
-        let answer = answer.map_err(|words| failed(format!("failed to fill `{name}`: {words}")))?;
-        let value = match answer {
-            Json::String(text) if kind == Some("json") => {
-                if let Err(error) = serde_json::from_str::<IgnoredAny>(&text) {
-                    return Err(failed(format!("the answer to `{name}` is not JSON: {error}")));
-                }
-                Some(data::of_text(text))
-            }
-            answer => data::of_json(answer),
-        };
-        value.ok_or_else(|| failed(format!("the answer to `{name}` is nested too deeply")))
     }
 }

@@ -53,39 +53,29 @@ impl<'s> Acceptance<'s> {
             (Shape::Anything | Shape::Opaque, _) | (_, Term::Variable(_)) => true,
             (Shape::Union(union), _) => self.union(term, union),
             (Shape::Named(slot), _) => self.slot(term, *slot),
-            (Shape::AnyOf(kinds), Term::Text(text)) => {
-                kinds.has(Kinds::STRING) || spelled(text, |_, kind| kinds.has(kind))
-            }
-            (Shape::AnyOf(kinds), _) => kinds.has(kind(term)),
+            (_, Term::Literal(value)) => takes(shape, value),
             (Shape::LiteralEnum(values), _) => values.iter().any(|value| can_be(term, value)),
+            (Shape::Text, Term::Text(_)) | (Shape::FreeMap, Term::Object(_)) => true,
             (Shape::TextEnum(names), Term::Text(text)) => names.iter().any(|name| text.may_be(name)),
-            (Shape::Text, Term::Text(_))
-            | (Shape::Null, Term::Literal(Value::Null))
-            | (Shape::Boolean, Term::Literal(Value::Bool(_)))
-            | (Shape::Number, Term::Literal(Value::Number(_)))
-            | (Shape::FreeMap, Term::Object(_)) => true,
-            (Shape::Boolean | Shape::I64 | Shape::U64 | Shape::Number, Term::Text(text)) => {
-                spelled(text, |literal, _| takes(shape, literal))
-            }
-            (Shape::I64 | Shape::U64, Term::Literal(value)) => takes(shape, value),
+            (Shape::AnyOf(kinds), Term::Text(_)) if kinds.has(Kinds::STRING) => true,
+            (Shape::AnyOf(kinds), Term::List(_)) => kinds.has(Kinds::ARRAY),
+            (Shape::AnyOf(kinds), Term::Object(_)) => kinds.has(Kinds::OBJECT),
+            (_, Term::Text(text)) => spelled(text, shape),
             (_, Term::List(items)) if shape.has_length(items.len()) => {
                 let mut places = items.iter().enumerate();
                 places.all(|(index, term)| shape.item(index).is_some_and(|slot| self.slot(term, slot)))
             }
             (Shape::Map(value), Term::Object(fields)) => fields.iter().all(|(_, term)| self.slot(term, *value)),
-            (Shape::Struct(object), Term::Object(fields)) => self.object(object, fields),
+            (Shape::Struct(object), Term::Object(fields)) => {
+                let has = has(fields);
+                // The union around it has looked at the tag.
+                let mut accepts = |(key, term): &(String, Term)| {
+                    object.tag.as_ref() == Some(key) || object.slot(key).is_some_and(|slot| self.slot(term, slot))
+                };
+                absent(object, &has).is_empty() && unmet(object, &has).is_none() && fields.iter().all(&mut accepts)
+            }
             _ => false,
         }
-    }
-
-    fn object(&mut self, object: &StructShape, fields: &[(String, Term)]) -> bool {
-        let has = |key: &str| fields.iter().any(|(name, _)| name == key);
-        is_complete(object, has) && fields.iter().all(|(key, term)| self.member(object, key, term))
-    }
-
-    pub(super) fn member(&mut self, object: &StructShape, key: &str, term: &Term) -> bool {
-        // The union around it has looked at the tag.
-        object.tag.as_deref() == Some(key) || object.slot(key).is_some_and(|slot| self.slot(term, slot))
     }
 
     fn union(&mut self, term: &Term, union: &'s UnionShape) -> bool {
@@ -108,21 +98,30 @@ pub(super) fn tag(union: &UnionShape, term: &Term) -> Option<String> {
     }
 }
 
-/// Returns `true` if all required properties are present.
-pub(super) fn is_complete(object: &StructShape, has: impl Fn(&str) -> bool) -> bool {
-    let is_whole = |set: &Vec<String>| set.iter().all(|key| has(key));
-    object.required.iter().chain(&object.tag).all(|key| has(key))
-        && object.require_any.iter().all(|sets| sets.iter().any(is_whole))
+/// Returns whether an object has a property.
+pub(super) fn has(fields: &[(String, Term)]) -> impl Fn(&str) -> bool {
+    move |key| fields.iter().any(|(name, _)| name == key)
 }
 
-/// Returns `true` if a number or a boolean has a shape of its kind.
+/// Returns the required properties that are missing.
+pub(super) fn absent<'o>(object: &'o StructShape, has: impl Fn(&str) -> bool) -> Vec<&'o str> {
+    let tag = object.tag.iter().filter(|tag| !object.required.contains(tag));
+    object.required.iter().chain(tag).map(String::as_str).filter(|key| !has(key)).collect()
+}
+
+/// Returns sets of properties of which one has to be present, and none is.
+pub(super) fn unmet(object: &StructShape, has: impl Fn(&str) -> bool) -> Option<&Vec<Vec<String>>> {
+    object.require_any.iter().find(|sets| !sets.iter().any(|set| set.iter().all(|key| has(key))))
+}
+
+/// Returns `true` if a number, a boolean or `null` has a shape.
 pub(super) fn takes(shape: &Shape, value: &Value) -> bool {
     match (shape, value) {
-        (Shape::Boolean, Value::Bool(_)) | (Shape::Number, Value::Number(_)) => true,
+        (Shape::Boolean, Value::Bool(_)) | (Shape::Number, Value::Number(_)) | (Shape::Null, Value::Null) => true,
         (Shape::I64, Value::Number(number)) => number.is_i64() || whole(number).is_some_and(is_signed),
         (Shape::U64, Value::Number(number)) => number.is_u64() || whole(number).is_some_and(|whole| whole >= 0.0),
         (Shape::LiteralEnum(values), _) => values.iter().any(|listed| same(listed, value)),
-        (Shape::AnyOf(kinds), Value::Bool(_) | Value::Number(_)) => kinds.has(Kinds::of(value)),
+        (Shape::AnyOf(kinds), _) => kinds.has(Kinds::of(value)),
         _ => false,
     }
 }
@@ -139,32 +138,20 @@ fn is_signed(value: f64) -> bool {
     (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value)
 }
 
-/// Returns the kind of a term that is not a variable.
-fn kind(term: &Term) -> Kinds {
-    match term {
-        Term::Literal(value) => Kinds::of(value),
-        Term::Text(_) => Kinds::STRING,
-        Term::List(_) => Kinds::ARRAY,
-        Term::Object(_) => Kinds::OBJECT,
-        Term::Variable(_) => Kinds::NULL,
-    }
-}
-
-/// Returns `true` if a text with expressions can become an accepted number or boolean. The literal parts must belong to
-/// such a spelling.
-fn spelled(text: &Text, takes: impl Fn(&Value, Kinds) -> bool) -> bool {
+/// Returns `true` if a text with expressions can become a number or a boolean of a shape. The literal parts must belong
+/// to such a spelling.
+fn spelled(text: &Text, shape: &Shape) -> bool {
     if text.plain().is_some() {
         return false;
     }
     let is_digit = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E');
-    let mut literals = text.parts.iter().filter_map(|part| match part {
-        Part::Literal(literal) => Some(literal),
-        Part::Expression(_) => None,
+    let is_number = text.parts.iter().all(|part| match part {
+        Part::Literal(literal) => literal.chars().all(is_digit),
+        Part::Expression(_) => true,
     });
-    let is_number = literals.all(|literal| literal.chars().all(is_digit));
-    let booleans = [(true, "true"), (false, "false")].map(|(value, name)| (Value::from(value), name));
-    (is_number && takes(&Value::from(0), Kinds::INTEGER))
-        || booleans.iter().any(|(value, name)| text.may_be(name) && takes(value, Kinds::BOOLEAN))
+    let mut booleans = [(true, "true"), (false, "false")].into_iter();
+    (is_number && takes(shape, &Value::from(0)))
+        || booleans.any(|(value, name)| text.may_be(name) && takes(shape, &Value::from(value)))
 }
 
 /// Returns `true` if the term can come out as this value.

@@ -1,12 +1,13 @@
 //! Messages about invalid arguments.
 
-use mcp_bindgen_schema::{Shape, ShapeId, Slot, StructShape, listed, shortened};
+use mcp_bindgen_schema::{Kinds, Shape, ShapeId, Slot, StructShape, listed, shortened};
 use serde_json::Value;
 
-use super::accepts::{Acceptance, is_complete, tag};
+use super::accepts::{Acceptance, absent, has, tag, unmet};
 use super::tools::Tool;
-use crate::ast::{Action, Argument, Part, Term};
-use crate::fault::{Fault, Place, meant};
+use super::values::Arguments;
+use crate::ast::{Action, Part, Term};
+use crate::fault::{Fault, MOST_FAULTS, Place, meant};
 
 /// The maximum number of listed values to show, and of characters of each.
 const LISTED: usize = 8;
@@ -16,212 +17,171 @@ impl Tool {
     /// Checks the arguments of an action, and returns the errors in the order of the text.
     #[must_use]
     pub fn check(&self, action: &Action, place: Place) -> Vec<Fault> {
-        let mut faults = self.whole(action, place);
+        let fields = action.arguments.iter().map(|argument| (argument.name.clone(), argument.value.clone())).collect();
+        let arguments = self.arguments();
+        let mut explaining =
+            Explaining { tool: self.prefixed(), arguments, acceptance: Acceptance::new(&arguments.shapes) };
+        let place_of = |argument: Option<usize>| Some(action.arguments.get(argument?)?.place);
+        let faults = explaining.whole(&Term::Object(fields)).into_iter();
+        let mut faults: Vec<Fault> =
+            faults.map(|(argument, message)| Fault::new(place_of(argument).unwrap_or(place), message)).collect();
         faults.sort_by_key(|fault| fault.place);
         faults
     }
+}
 
-    fn whole(&self, action: &Action, place: Place) -> Vec<Fault> {
-        let leaves = self.arguments().leaves(&[self.arguments().whole()]);
-        match leaves.as_slice() {
-            [only] => match self.arguments().shapes.get(*only) {
-                Shape::Struct(object) => self.object(object, &action.arguments, place),
-                Shape::Map(slot) => {
-                    action.arguments.iter().filter_map(|argument| self.argument(argument, *slot)).collect()
-                }
-                _ => Vec::new(),
-            },
-            several => self.choice(several, action, place),
-        }
-    }
+/// The faults of an object: each with the number of its member, if it is in one.
+type Faults = Vec<(Option<usize>, String)>;
 
-    fn object(&self, object: &StructShape, arguments: &[Argument], place: Place) -> Vec<Fault> {
-        let mut faults = Vec::new();
-        let has = |key: &str| arguments.iter().any(|argument| argument.name == key);
-        if let Some(missing) = self.missing(object, has) {
-            faults.push(Fault::new(place, format!("`{}` needs {missing}", self.prefixed())));
-        }
-        for argument in arguments {
-            let slot = match object.slot(&argument.name) {
-                Some(slot) => slot,
-                None if object.tag.as_ref() == Some(&argument.name) => continue,
-                None => {
-                    let hint = if object.fields.is_empty() {
-                        ": it has no arguments".to_owned()
-                    } else {
-                        meant(&argument.name, names(object))
-                    };
-                    let message = format!("`{}` takes no `{}`{hint}", self.prefixed(), argument.name);
-                    faults.push(Fault::new(argument.place, message));
-                    continue;
-                }
-            };
-            faults.extend(self.argument(argument, slot));
-        }
-        faults
-    }
+struct Explaining<'t> {
+    tool: &'t str,
+    arguments: &'t Arguments,
+    acceptance: Acceptance<'t>,
+}
 
-    fn argument(&self, argument: &Argument, slot: Slot) -> Option<Fault> {
-        let message =
-            self.value(&argument.value, slot, &argument.name, &mut Acceptance::new(&self.arguments().shapes))?;
-        Some(Fault::new(argument.place, message))
-    }
-
-    /// Explains the arguments of a tool that takes one of several objects.
-    fn choice(&self, leaves: &[ShapeId], action: &Action, place: Place) -> Vec<Fault> {
-        let fields = action.arguments.iter().map(|argument| (argument.name.clone(), argument.value.clone())).collect();
-        let whole = Term::Object(fields);
-        let root = self.arguments().whole();
-        if Acceptance::new(&self.arguments().shapes).slot(&whole, root) {
+impl<'t> Explaining<'t> {
+    /// Returns the faults of all arguments. A tool without an object schema takes any.
+    fn whole(&mut self, whole: &Term) -> Faults {
+        let root = self.arguments.whole();
+        let Term::Object(fields) = whole else { return Vec::new() };
+        if self.acceptance.slot(whole, root) {
             return Vec::new();
         }
+        let meant_shape = self.meant_branch(whole, root.shape);
+        let faults = meant_shape.map(|shape| self.members(shape, fields, None)).unwrap_or_default();
+        let shapes: Vec<&Shape> = self.shapes(root).collect();
+        if !faults.is_empty() || !shapes.iter().any(|shape| shape.kinds().has(Kinds::OBJECT)) {
+            return faults;
+        }
         let objects = || {
-            leaves.iter().filter_map(|id| match self.arguments().shapes.get(*id) {
+            shapes.iter().filter_map(|shape| match shape {
                 Shape::Struct(object) => Some(object),
                 _ => None,
             })
         };
-        if let Some(Shape::Struct(object)) =
-            self.meant_branch(&whole, root.shape).map(|id| self.arguments().shapes.get(id))
-        {
-            let faults = self.object(object, &action.arguments, place);
-            if !faults.is_empty() {
-                return faults;
-            }
-        }
-        let known =
+        let is_known =
             |key: &str| objects().any(|object| object.tag.as_deref() == Some(key) || object.slot(key).is_some());
-        let unknown: Vec<Fault> = action
-            .arguments
-            .iter()
-            .filter(|argument| !known(&argument.name))
-            .map(|argument| {
-                let hint = meant(&argument.name, objects().flat_map(names));
-                let message = format!("`{}` takes no `{}`{hint}", self.prefixed(), argument.name);
-                Fault::new(argument.place, message)
-            })
-            .collect();
-        if unknown.is_empty() {
-            vec![Fault::new(
-                place,
-                format!("`{}` takes one of several sets of arguments, and these match none of them", self.prefixed()),
-            )]
-        } else {
-            unknown
+        let unknown = fields.iter().enumerate().filter(|(_, (key, _))| !is_known(key)).map(|(at, (key, _))| {
+            let hint = meant(key, objects().flat_map(names));
+            (Some(at), format!("`{}` takes no `{key}`{hint}", self.tool))
+        });
+        let unknown: Faults = unknown.take(MOST_FAULTS).collect();
+        if !unknown.is_empty() {
+            return unknown;
         }
+        let message = "takes one of several sets of arguments, and these match none of them";
+        vec![(None, format!("`{}` {message}", self.tool))]
+    }
+
+    /// Returns the faults in the members of an object; `path` is its position, unless it is all arguments.
+    fn members(&mut self, shape: &Shape, fields: &[(String, Term)], path: Option<&str>) -> Faults {
+        let subject = path.unwrap_or(self.tool);
+        let mut faults = Vec::new();
+        for (at, (key, term)) in fields.iter().enumerate() {
+            let message = match shape {
+                _ if faults.len() >= MOST_FAULTS => break,
+                Shape::Struct(object) if object.tag.as_ref() == Some(key) => None,
+                Shape::Struct(object) if object.slot(key).is_none() => Some(match path {
+                    None if object.fields.is_empty() => format!("`{subject}` takes no `{key}`: it has no arguments"),
+                    _ => format!("`{subject}` takes no `{key}`{}", meant(key, names(object))),
+                }),
+                _ => member(shape, key).and_then(|slot| {
+                    let path = path.map_or_else(|| key.clone(), |path| format!("{path}.{key}"));
+                    self.value(term, slot, &path)
+                }),
+            };
+            faults.extend(message.map(|message| (Some(at), message)));
+        }
+        if let Shape::Struct(object) = shape {
+            let missing = self.missing(object, fields).map(|missing| format!("`{subject}` needs {missing}"));
+            faults.extend(missing.map(|message| (None, message)));
+        }
+        faults
     }
 
     /// Returns the fault in a value, if there is one; `path` is its position.
-    fn value(&self, term: &Term, slot: Slot, path: &str, acceptance: &mut Acceptance<'_>) -> Option<String> {
-        if acceptance.slot(term, slot) {
+    fn value(&mut self, term: &Term, slot: Slot, path: &str) -> Option<String> {
+        if self.acceptance.slot(term, slot) {
             return None;
         }
-        let branch = self.meant_branch(term, slot.shape);
-        let shape = branch.map(|id| self.arguments().shapes.get(id));
-        let inner = match (shape, term) {
-            (Some(shape), Term::List(items)) if shape.has_length(items.len()) => {
-                items.iter().enumerate().find_map(|(index, term)| {
-                    self.value(term, shape.item(index)?, &format!("{path}[{index}]"), acceptance)
-                })
+        let inner = match (self.meant_branch(term, slot.shape), term) {
+            (Some(shape), Term::List(items)) if shape.has_length(items.len()) => items
+                .iter()
+                .enumerate()
+                .find_map(|(index, term)| self.value(term, shape.item(index)?, &format!("{path}[{index}]"))),
+            (Some(shape), Term::Object(fields)) => {
+                self.members(shape, fields, Some(path)).into_iter().next().map(|(_, message)| message)
             }
-            (Some(Shape::Map(value)), Term::Object(fields)) => {
-                fields.iter().find_map(|(key, term)| self.value(term, *value, &format!("{path}.{key}"), acceptance))
-            }
-            (Some(Shape::Struct(object)), Term::Object(fields)) => self.members(object, fields, path, acceptance),
             _ => None,
         };
         Some(inner.unwrap_or_else(|| self.mismatch(term, slot, path)))
     }
 
-    fn members(
-        &self,
-        object: &StructShape,
-        fields: &[(String, Term)],
-        path: &str,
-        acceptance: &mut Acceptance<'_>,
-    ) -> Option<String> {
-        let has = |key: &str| fields.iter().any(|(name, _)| name == key);
-        let wrong = fields.iter().find_map(|(key, term)| {
-            if acceptance.member(object, key, term) {
-                return None;
-            }
-            match object.slot(key) {
-                Some(slot) => self.value(term, slot, &format!("{path}.{key}"), acceptance),
-                None => Some(format!("`{path}` takes no `{key}`{}", meant(key, names(object)))),
-            }
+    fn missing(&self, object: &StructShape, fields: &[(String, Term)]) -> Option<String> {
+        let has = has(fields);
+        let absent = absent(object, &has).into_iter().map(|key| match object.field(key) {
+            Some(field) => format!("`{key}`: {}", self.expects(field.slot)),
+            None => format!("`{key}`"),
         });
-        wrong.or_else(|| self.missing(object, has).map(|missing| format!("`{path}` needs {missing}")))
-    }
-
-    fn missing(&self, object: &StructShape, has: impl Fn(&str) -> bool) -> Option<String> {
-        if is_complete(object, &has) {
-            return None;
+        let absent: Vec<String> = absent.collect();
+        if !absent.is_empty() {
+            return Some(absent.join(", and "));
         }
-        let missing: Vec<String> = object
-            .required
-            .iter()
-            .chain(object.tag.iter().filter(|tag| !object.required.contains(tag)))
-            .filter(|key| !has(key))
-            .map(|key| match object.field(key) {
-                Some(field) => format!("`{key}`: {}", self.expects(field.slot)),
-                None => format!("`{key}`"),
-            })
-            .collect();
-        if !missing.is_empty() {
-            return Some(missing.join(", and "));
-        }
-        let sets = object.require_any.iter().find(|sets| !sets.iter().any(|set| set.iter().all(|key| has(key))))?;
         let named = |set: &Vec<String>| set.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(" with ");
-        Some(sets.iter().map(named).collect::<Vec<_>>().join(" or "))
+        Some(unmet(object, &has)?.iter().map(named).collect::<Vec<_>>().join(" or "))
     }
 
     /// Returns the only shape that the author can have meant.
-    fn meant_branch(&self, term: &Term, shape: ShapeId) -> Option<ShapeId> {
-        let shapes = &self.arguments().shapes;
+    fn meant_branch(&self, term: &Term, shape: ShapeId) -> Option<&'t Shape> {
+        let shapes = &self.arguments.shapes;
         if let Shape::Union(union) = shapes.get(shape)
             && let Some(tag) = tag(union, term)
         {
-            return union.branches.iter().find(|branch| branch.tag.as_ref() == Some(&tag)).map(|branch| branch.shape);
+            let mut branches = union.branches.iter();
+            return branches.find(|branch| branch.tag.as_ref() == Some(&tag)).map(|branch| shapes.get(branch.shape));
         }
-        let leaves = self.arguments().leaves(&[Slot { shape, nullable: false }]);
-        let mut of_kind = leaves.into_iter().filter(|id| match shapes.get(*id) {
-            shape if shape.is_array() => matches!(term, Term::List(_)),
+        let mut of_kind = self.shapes(Slot { shape, nullable: false }).filter(|shape| match shape {
             Shape::Map(_) | Shape::Struct(_) => matches!(term, Term::Object(_)),
-            _ => false,
+            shape => shape.is_array() && matches!(term, Term::List(_)),
         });
-        let first = of_kind.next();
-        if of_kind.next().is_some() { None } else { first }
+        of_kind.next().filter(|_| of_kind.next().is_none())
+    }
+
+    /// Returns each possible shape of a value, without unions and names.
+    fn shapes(&self, slot: Slot) -> impl Iterator<Item = &'t Shape> + use<'t> {
+        self.arguments.leaves(&[slot]).into_iter()
     }
 
     fn mismatch(&self, term: &Term, slot: Slot, path: &str) -> String {
-        let listed: Vec<&str> = self
-            .arguments()
-            .leaves(&[slot])
-            .into_iter()
-            .filter_map(|id| match self.arguments().shapes.get(id) {
-                Shape::TextEnum(names) => Some(names),
-                _ => None,
-            })
-            .flatten()
-            .map(String::as_str)
-            .collect();
         let hint = match term {
-            Term::Text(text) => text.plain().map_or_else(String::new, |text| meant(text, listed)),
+            Term::Text(text) => {
+                let listed = self.shapes(slot).filter_map(|shape| match shape {
+                    Shape::TextEnum(names) => Some(names),
+                    _ => None,
+                });
+                text.plain().map(|text| meant(text, listed.flatten().map(String::as_str))).unwrap_or_default()
+            }
             Term::Literal(Value::Null) => "; leave it out".to_owned(),
             _ => String::new(),
         };
-        format!("`{path}` of `{}` is {}, not {}{hint}", self.prefixed(), self.expects(slot), shown(term))
+        format!("`{path}` of `{}` is {}, not {}{hint}", self.tool, self.expects(slot), shown(term))
     }
 
     fn expects(&self, slot: Slot) -> String {
-        let mut expected: Vec<String> =
-            self.arguments().leaves(&[slot]).into_iter().map(|id| expected(self.arguments().shapes.get(id))).collect();
-        if slot.nullable {
-            expected.push("null".to_owned());
-        }
+        let null = slot.nullable.then(|| "null".to_owned());
         let mut known = std::collections::HashSet::new();
+        let mut expected: Vec<String> = self.shapes(slot).map(expected).chain(null).collect();
         expected.retain(|name| known.insert(name.clone()));
         expected.join(" or ")
+    }
+}
+
+/// Returns the slot of a member of an object.
+fn member(shape: &Shape, key: &str) -> Option<Slot> {
+    match shape {
+        Shape::Struct(object) => object.slot(key),
+        Shape::Map(slot) => Some(*slot),
+        _ => None,
     }
 }
 

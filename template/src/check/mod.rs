@@ -2,7 +2,6 @@
 
 mod accepts;
 mod explain;
-mod leaves;
 mod tools;
 mod values;
 

@@ -7,7 +7,7 @@ use mcp_bindgen_schema::diagnostics::Reporter;
 use mcp_bindgen_schema::{Document, Role};
 use serde_json::Value;
 
-use super::leaves::Arguments;
+use super::values::Arguments;
 use crate::ast::{Action, Target};
 use crate::fault::meant;
 
@@ -102,12 +102,6 @@ impl Tools {
         }
     }
 
-    /// Returns a tool by its server and its name there.
-    #[must_use]
-    pub fn named(&self, server: &str, name: &str) -> Option<&Tool> {
-        self.tools.get(*self.servers.get(server)?.get(name)?)
-    }
-
     /// Returns the tool that an action calls.
     ///
     /// # Errors
@@ -125,15 +119,15 @@ impl Tools {
                 })
             }
             Target::Prefixed(name) => {
-                let found = self.prefixed.get(name).map(Vec::as_slice).unwrap_or_default();
-                match found {
-                    [place] => self.tools.get(*place).ok_or_else(String::new),
+                let places = self.prefixed.get(name).into_iter().flatten();
+                let found: Vec<&Tool> = places.filter_map(|place| self.tools.get(*place)).collect();
+                match found.as_slice() {
+                    [tool] => Ok(tool),
                     [] => Err(self.unknown(name)),
                     _ => {
-                        let tools = found.iter().filter_map(|place| self.tools.get(*place));
-                        let places: Vec<String> =
-                            tools.map(|tool| format!("server=\"{}\", tool=\"{}\"", tool.server, tool.name)).collect();
-                        Err(format!("several tools are called `{name}`: write `@mcp` with {}", places.join(" or ")))
+                        let place = |tool: &&Tool| format!("server=\"{}\", tool=\"{}\"", tool.server, tool.name);
+                        let places = found.iter().map(place).collect::<Vec<_>>().join(" or ");
+                        Err(format!("several tools are called `{name}`: write `@mcp` with {places}"))
                     }
                 }
             }

@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 
-use mcp_bindgen_schema::{Kinds, Shape, Slot};
+use mcp_bindgen_schema::{Kinds, Shape, ShapeId, Shapes, Slot};
 use serde_json::Value;
 
 use super::accepts::takes;
-use super::leaves::Arguments;
 use super::tools::Tool;
 use crate::ast::{Action, Argument, Term};
 
@@ -82,11 +81,54 @@ impl Tool {
     }
 }
 
+/// The shapes of one tool's arguments.
+#[derive(Debug)]
+pub(super) struct Arguments {
+    pub(super) shapes: Shapes,
+    pub(super) root: ShapeId,
+}
+
 impl Arguments {
+    /// Returns each possible shape of a value at one of these places, without unions and names.
+    pub(super) fn leaves<'a>(&'a self, slots: &[Slot]) -> Vec<&'a Shape> {
+        self.shapes.leaves(slots.iter().map(|slot| slot.shape)).map(|id| self.shapes.get(id)).collect()
+    }
+
+    /// Returns the slot of all arguments.
+    pub(super) fn whole(&self) -> Slot {
+        Slot { shape: self.root, nullable: false }
+    }
+
+    /// Returns the slots of a member of an object at one of these places, or `None` if any value is allowed.
+    pub(super) fn members(&self, slots: &[Slot], key: &str) -> Option<Vec<Slot>> {
+        let mut members = Vec::new();
+        for shape in self.leaves(slots) {
+            match shape {
+                Shape::Struct(object) => members.extend(object.slot(key)),
+                Shape::Map(slot) => members.push(*slot),
+                Shape::Anything | Shape::AnyOf(_) | Shape::FreeMap | Shape::Opaque => return None,
+                _ => {}
+            }
+        }
+        Some(members)
+    }
+
+    /// Returns the slots of an item of a list at one of these places, or `None` if any value is allowed.
+    pub(super) fn items(&self, slots: &[Slot], index: usize) -> Option<Vec<Slot>> {
+        let mut items = Vec::new();
+        for shape in self.leaves(slots) {
+            match shape {
+                Shape::Anything | Shape::AnyOf(_) | Shape::Opaque => return None,
+                shape => items.extend(shape.item(index)),
+            }
+        }
+        Some(items)
+    }
+
     /// Returns the type of a variable; `None` means anything.
     fn taken(&self, slots: Option<&[Slot]>) -> Takes {
         let leaves = slots.map(|slots| self.leaves(slots)).unwrap_or_default();
-        let taken: HashSet<Takes> = leaves.iter().map(|id| taken(self.shapes.get(*id))).collect();
+        let taken: HashSet<Takes> = leaves.into_iter().map(taken).collect();
         let mut taken = taken.into_iter();
         match (taken.next(), taken.next()) {
             (Some(only), None) => only,
@@ -136,14 +178,14 @@ impl Arguments {
 
     fn respelled(&self, spelling: String, slots: &[Slot]) -> Value {
         let leaves = self.leaves(slots);
-        if leaves.iter().any(|id| self.shapes.get(*id).kinds().has(Kinds::STRING)) {
+        if leaves.iter().any(|shape| shape.kinds().has(Kinds::STRING)) {
             return Value::String(spelling);
         }
         let parsed = serde_json::from_str::<Value>(&spelling);
         let is_exact = |value: &Value| {
             (value.is_number() || value.is_boolean()) && value.to_string().as_str() == spelling.as_str()
         };
-        let is_taken = |value: &Value| leaves.iter().any(|id| takes(self.shapes.get(*id), value));
+        let is_taken = |value: &Value| leaves.iter().any(|shape| takes(shape, value));
         parsed.ok().filter(is_exact).filter(is_taken).unwrap_or(Value::String(spelling))
     }
 }

@@ -14,29 +14,16 @@ fn environment() -> Environment<'static> {
     environment
 }
 
-/// Returns a template without slots, joined from its pieces. Trim markers remove the white space of adjacent text.
+/// Returns a template without slots, joined from its pieces, whose texts are expressions.
 fn from_pieces(template: &Template) -> String {
-    let pieces: Vec<&PieceKind> =
-        template.segments.iter().flat_map(|segment| &segment.pieces).map(|piece| &piece.kind).collect();
-    let code = |index: Option<usize>| match index.and_then(|index| pieces.get(index)) {
-        Some(PieceKind::Expression(code) | PieceKind::Statement(code)) => code.as_str(),
-        _ => "",
-    };
     let mut source = String::new();
-    for (index, piece) in pieces.iter().enumerate() {
-        match piece {
+    for piece in template.segments.iter().flat_map(|segment| &segment.pieces) {
+        match &piece.kind {
             PieceKind::Text(text) => {
-                let before = code(index.checked_sub(1));
-                let text = if before.trim_end_matches(['%', '}']).ends_with('-') && before.len() > 4 {
-                    text.trim_start()
-                } else {
-                    text
-                };
-                let text = if code(Some(index + 1)).get(2..3) == Some("-") { text.trim_end() } else { text };
                 let literal = serde_json::to_string(text).unwrap();
                 source.push_str(&format!("{{{{ {literal} }}}}"));
             }
-            // Their signs have nothing more to take: texts are expressions now.
+            // Their signs have nothing more to take.
             PieceKind::Expression(code) | PieceKind::Statement(code) => source.push_str(code),
             other => panic!("{other:?}"),
         }

@@ -9,7 +9,10 @@ pub(crate) fn printed(template: &Template) -> String {
         for piece in &segment.pieces {
             match &piece.kind {
                 PieceKind::Text(part) => text.push_str(&plain(part)),
-                PieceKind::Expression(code) | PieceKind::Statement(code) => text.push_str(code),
+                // Comments end the effect of signs on the text beside them, which they have had already.
+                PieceKind::Expression(code) | PieceKind::Statement(code) => {
+                    text.push_str(&format!("{{##}}{code}{{##}}"))
+                }
                 PieceKind::Action(action) => text.push_str(&of_action(action)),
                 PieceKind::Completion(completion) => text.push_str(&of_completion(completion)),
                 _ => panic!("a piece of another kind"),
