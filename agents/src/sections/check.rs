@@ -9,7 +9,7 @@ use super::error::PromptError;
 use super::inventory::VARIABLES;
 use super::names::tool_name_problem;
 use super::params::Names;
-use super::section::{AnySection, Declared, Parts, Shown};
+use super::section::{AnySection, Parts};
 use super::template;
 
 /// The maximum depth of nested sections.
@@ -112,10 +112,9 @@ impl Check<'_> {
         {
             self.say(path, format!("has a summary that {problem}"));
         }
-        let may_be_closed = !matches!(parts.shown, Shown::Always(super::Visibility::Full));
         match summary.map(str::trim) {
             Some("") => self.say(path, "has a summary without text"),
-            None if may_be_closed => {
+            None if parts.shown.is_some() => {
                 self.say(path, "may be shown as a summary, but has none; add one with `Section::summary`");
             }
             _ => {}
@@ -139,8 +138,7 @@ impl Check<'_> {
 
     fn servers(&mut self, parts: &Parts, path: &str) {
         let mut names: Vec<&str> = Vec::new();
-        for declared in &parts.servers {
-            let Declared::Fixed(server) = declared else { continue };
+        for server in parts.fixed() {
             if let Some(problem) = server.handle().problem(self.reserved) {
                 self.say(path, format!("has an invalid server: {problem}"));
             }

@@ -12,7 +12,6 @@ use super::error::{PromptWarning, RenderError};
 use super::function::SectionTool;
 use super::inventory::Admitted;
 use super::placed::Inner;
-use super::section::Declared;
 use super::server::{Handle, SectionServer};
 use super::state::Visibility;
 use super::view::{Seen, View};
@@ -123,29 +122,28 @@ impl Offered {
     pub(super) fn refuse_what_would_not_hold(&self, view: &View<'_>, seen: &[Seen<'_>]) -> Result<(), RenderError> {
         let closed = seen.iter().filter(|seen| seen.visibility == Visibility::Summary && seen.is_for_the_model);
         for node in closed.flat_map(|seen| view.enabled_from(seen.node)) {
-            for declared in &node.parts.servers {
-                let Declared::Fixed(server) = declared else { continue };
-                self.known(server, node)?;
+            for server in node.parts.fixed() {
+                self.replaced(server, node)?;
             }
         }
         Ok(())
     }
 
-    /// Returns the index of a server among the used ones, or its difference from the one with its name.
-    fn known(
-        &self,
-        server: &SectionServer,
-        node: &Placed,
-    ) -> Result<Option<Result<usize, PromptWarning>>, RenderError> {
-        let mut servers = self.servers.iter().enumerate();
-        let Some((index, chosen)) = servers.find(|(_, chosen)| chosen.handle.name == server.name()) else {
-            return Ok(None);
-        };
-        let Some(difference) = chosen.handle.difference(&server.handle()) else { return Ok(Some(Ok(index))) };
+    /// Returns the server with a name, and its index.
+    fn chosen(&self, name: &str) -> Option<(usize, &RenderedServer)> {
+        self.servers.iter().enumerate().find(|(_, chosen)| chosen.name() == name)
+    }
+
+    /// Returns the warning that another server is used in place of a declared one. It is an error if layers of the
+    /// section would not apply.
+    fn replaced(&self, server: &SectionServer, node: &Placed) -> Result<Option<PromptWarning>, RenderError> {
+        let chosen = self.chosen(server.name());
+        let differs = chosen.and_then(|(_, chosen)| Some((chosen, chosen.handle.difference(&server.handle())?)));
+        let Some((chosen, difference)) = differs else { return Ok(None) };
         let (name, used, skipped) = (server.name().to_owned(), chosen.section.clone(), node.path.clone());
         if node.parts.layers.is_empty() {
             let difference = difference.to_owned();
-            return Ok(Some(Err(PromptWarning::DuplicateServer { name, used, skipped, difference })));
+            return Ok(Some(PromptWarning::DuplicateServer { name, used, skipped, difference }));
         }
         let message = format!(
             "section `{used}` already declares `{}` {difference}, so the policies and layers of this one would not \
@@ -157,19 +155,16 @@ impl Offered {
 
     /// Adds a server, and returns its index; `None` if another one is used in its place.
     fn declare(&mut self, server: &SectionServer, node: &Placed) -> Result<Option<usize>, RenderError> {
-        let index = match self.known(server, node)? {
-            Some(Ok(index)) => index,
-            Some(Err(warning)) => {
-                self.warnings.push(warning);
-                return Ok(None);
-            }
-            None => {
-                let (handle, section) = (server.handle(), node.path.clone());
-                let caller = handle.caller.clone();
-                self.servers.push(RenderedServer { handle, caller, section, governors: BTreeSet::new() });
-                self.servers.len() - 1
-            }
-        };
+        if let Some(warning) = self.replaced(server, node)? {
+            self.warnings.push(warning);
+            return Ok(None);
+        }
+        let index = self.chosen(server.name()).map_or(self.servers.len(), |(index, _)| index);
+        if index == self.servers.len() {
+            let (handle, section) = (server.handle(), node.path.clone());
+            let caller = handle.caller.clone();
+            self.servers.push(RenderedServer { handle, caller, section, governors: BTreeSet::new() });
+        }
         if let Some(chosen) = self.servers.get_mut(index).filter(|_| !node.parts.layers.is_empty()) {
             chosen.governors.insert(node.index);
         }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::function::SectionTool;
 pub(super) use super::names::{OPEN_SECTIONS, READ_SECTION};
-use super::params::{Held, PromptParams};
+use super::params::PromptParams;
 use super::placed::Inner;
 use super::state::{PromptState, Visibility};
 use super::template::listed;
@@ -105,9 +105,7 @@ impl Opener {
 
     /// Opens sections. Returns the new state, the sections that were opened, and the words for the model.
     pub(super) fn open(&self, keys: &[String]) -> (PromptState, Vec<String>, Result<String, String>) {
-        // Predicates belong to the program, so no lock is held while they run.
-        let before = self.state();
-        let (opened, told) = match self.resolved().and_then(|held| self.opened(&before, &held, keys)) {
+        let (opened, told) = match self.viewed(|view, closed| opened(view, closed, keys)) {
             Ok((opened, message)) => (opened, Ok(message)),
             Err(message) => (Vec::new(), Err(message)),
         };
@@ -117,69 +115,12 @@ impl Opener {
         (latest.clone(), opened, told)
     }
 
-    /// Opens sections, and makes the reply for the model.
-    fn opened(&self, state: &PromptState, held: &[Held], keys: &[String]) -> Result<(Vec<String>, String), String> {
-        let closed = self.closed(held, state)?;
-        if keys.is_empty() {
-            return Err(format!("`section_keys` is empty; {}", said_of(&closed)));
-        }
-        // Parents come first, so that one call can open a section and a section inside it.
-        let wanted: BTreeSet<(usize, &str)> = keys.iter().map(|key| (key.matches('.').count(), key.as_str())).collect();
-        let (mut opened, mut opened_before, mut always_open) = (Vec::new(), Vec::new(), Vec::new());
-        let mut next = state.clone();
-        for (_, key) in wanted {
-            let view = View { inner: &self.inner, held, state: &next };
-            match Self::find(&view, key, &closed)? {
-                Seen { visibility: Visibility::Full, is_for_the_model: true, .. } => opened_before.push(key),
-                Seen { visibility: Visibility::Full, .. } => always_open.push(key),
-                Seen { .. } => opened.push(key.to_owned()),
-            }
-            next.open = state.open.clone().with(opened.iter().cloned());
-        }
-        let in_instructions = match always_open.is_empty() {
-            true => String::new(),
-            false => format!("{} already open: the text is in the instructions", are(&always_open)),
-        };
-        let keys: Vec<&str> = opened.iter().map(String::as_str).chain(opened_before.iter().copied()).collect();
-        if keys.is_empty() {
-            return Err(format!("{in_instructions}, and the tools are available"));
-        }
-        let text = self.text(held, &next, &keys)?;
-        let mut message = match opened.is_empty() {
-            true => format!("{} already open, and the tools are available", are(&keys)),
-            false => format!("{} open now; the tools are available from the next turn on", are(&keys)),
-        };
-        if !in_instructions.is_empty() {
-            message = format!("{message}; {in_instructions}");
-        }
-        Ok((opened, format!("{message}\n\n{text}")))
-    }
-
-    /// Returns the text of these sections and their children, as if they were open.
-    fn text(&self, held: &[Held], state: &PromptState, keys: &[&str]) -> Result<String, String> {
-        let shown = PromptState { open: state.open.clone().with(keys.iter().copied()), ..state.clone() };
-        let view = View { inner: &self.inner, held, state: &shown };
-        let seen = view.seen().map_err(|error| error.to_string())?;
-        let is_wanted = |seen: &Seen<'_>| {
-            let path = seen.node.path.as_str();
-            let is_in =
-                |key: &&str| path.strip_prefix(*key).is_some_and(|below| below.is_empty() || below.starts_with('.'));
-            keys.iter().any(is_in)
-        };
-        // Tools that the policies of these sections deny are omitted.
-        let admitted = offered::admitted(&view, &seen).map_err(|error| error.to_string())?;
-        let seen: Vec<Seen<'_>> = seen.into_iter().filter(is_wanted).collect();
-        text::text(&view, &seen, &admitted).map_err(|error| error.to_string())
-    }
-
+    /// Returns the text of a closed section, as if it were open.
     pub(super) fn read(&self, key: &str) -> Result<String, String> {
-        let (state, held) = (self.state(), self.resolved()?);
-        let closed = self.closed(&held, &state)?;
-        let view = View { inner: &self.inner, held: &held, state: &state };
-        match Self::find(&view, key, &closed)? {
-            Seen { is_for_the_model: true, .. } => self.text(&held, &state, &[key]),
+        self.viewed(|view, closed| match find(view, key, closed)? {
+            Seen { is_for_the_model: true, .. } => full_text(view, &[key]),
             Seen { .. } => Err(format!("`{key}` is open: its text is in the instructions")),
-        }
+        })
     }
 
     /// Returns the state of the conversation.
@@ -187,26 +128,77 @@ impl Opener {
         locked(&self.latest).clone()
     }
 
-    fn resolved(&self) -> Result<Vec<Held>, String> {
-        self.inner.resolve(&self.params).map_err(|error| error.to_string())
-    }
-
-    /// Finds a section that is open, or that the model can open.
-    fn find<'v>(view: &View<'v>, key: &str, closed: &[&str]) -> Result<Seen<'v>, String> {
-        let seen = view.seen().map_err(|error| error.to_string())?;
-        match seen.into_iter().find(|seen| seen.node.path == key) {
-            Some(seen) if seen.visibility == Visibility::Full || seen.is_for_the_model => Ok(seen),
-            Some(_) => Err(format!("`{key}` is not available now")),
-            None => Err(hidden(view, key, closed)),
-        }
-    }
-
-    /// Returns the keys that can be opened.
-    fn closed<'v>(&'v self, held: &'v [Held], state: &'v PromptState) -> Result<Vec<&'v str>, String> {
-        let view = View { inner: &self.inner, held, state };
+    /// Looks at the conversation as it is now, with the keys that can be opened. Predicates belong to the program, so no
+    /// lock is held while they run.
+    fn viewed<T>(&self, look: impl FnOnce(&View<'_>, &[&str]) -> Result<T, String>) -> Result<T, String> {
+        let state = self.state();
+        let held = self.inner.resolve(&self.params).map_err(|error| error.to_string())?;
+        let view = View { inner: &self.inner, held: &held, state: &state };
         let seen = view.seen().map_err(|error| error.to_string())?;
         let closed = seen.iter().filter(|seen| seen.visibility == Visibility::Summary && seen.is_for_the_model);
-        Ok(closed.map(|seen| seen.node.path.as_str()).collect())
+        look(&view, &closed.map(|seen| seen.node.path.as_str()).collect::<Vec<_>>())
+    }
+}
+
+/// Opens sections, and makes the reply for the model.
+fn opened(view: &View<'_>, closed: &[&str], keys: &[String]) -> Result<(Vec<String>, String), String> {
+    if keys.is_empty() {
+        return Err(format!("`section_keys` is empty; {}", said_of(closed)));
+    }
+    // Parents come first, so that one call can open a section and a section inside it.
+    let wanted: BTreeSet<(usize, &str)> = keys.iter().map(|key| (key.matches('.').count(), key.as_str())).collect();
+    let (mut opened, mut opened_before, mut always_open) = (Vec::new(), Vec::new(), Vec::new());
+    let mut next = view.state.clone();
+    for (_, key) in wanted {
+        let kind = match find(&View { state: &next, ..*view }, key, closed)? {
+            Seen { visibility: Visibility::Full, is_for_the_model: true, .. } => &mut opened_before,
+            Seen { visibility: Visibility::Full, .. } => &mut always_open,
+            Seen { .. } => &mut opened,
+        };
+        kind.push(key);
+        next.open = view.state.open.clone().with(opened.iter().copied());
+    }
+    let in_instructions = format!("{} already open: the text is in the instructions", are(&always_open));
+    let shown = [opened.as_slice(), opened_before.as_slice()].concat();
+    if shown.is_empty() {
+        return Err(format!("{in_instructions}, and the tools are available"));
+    }
+    let text = full_text(&View { state: &next, ..*view }, &shown)?;
+    let mut message = match opened.is_empty() {
+        true => format!("{} already open, and the tools are available", are(&shown)),
+        false => format!("{} open now; the tools are available from the next turn on", are(&shown)),
+    };
+    if !always_open.is_empty() {
+        message = format!("{message}; {in_instructions}");
+    }
+    Ok((opened.into_iter().map(str::to_owned).collect(), format!("{message}\n\n{text}")))
+}
+
+/// Returns the text of these sections and their children, as if they were open.
+fn full_text(view: &View<'_>, keys: &[&str]) -> Result<String, String> {
+    let state = PromptState { open: view.state.open.clone().with(keys.iter().copied()), ..view.state.clone() };
+    let view = View { state: &state, ..*view };
+    let is_wanted = |seen: &Seen<'_>| {
+        let path = seen.node.path.as_str();
+        keys.iter().any(|key| path.strip_prefix(*key).is_some_and(|below| below.is_empty() || below.starts_with('.')))
+    };
+    let text = || {
+        let mut seen = view.seen()?;
+        // Tools that the policies of these sections deny are omitted.
+        let admitted = offered::admitted(&view, &seen)?;
+        seen.retain(is_wanted);
+        text::text(&view, &seen, &admitted)
+    };
+    text().map_err(|error| error.to_string())
+}
+
+/// Finds a section that is open, or that the model can open.
+fn find<'v>(view: &View<'v>, key: &str, closed: &[&str]) -> Result<Seen<'v>, String> {
+    let seen = view.seen().map_err(|error| error.to_string())?;
+    match seen.into_iter().find(|seen| seen.node.path == key) {
+        Some(seen) if seen.visibility == Visibility::Full || seen.is_for_the_model => Ok(seen),
+        Some(_) => Err(format!("`{key}` is not available now")),
+        None => Err(hidden(view, key, closed)),
     }
 }
 

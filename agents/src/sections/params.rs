@@ -57,7 +57,13 @@ impl Kind {
 
     /// Returns `true` if there is but one value of it, so that none need be given.
     pub(super) fn is_unit(self) -> bool {
-        self.id == TypeId::of::<()>()
+        self == Self::default()
+    }
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self::of::<()>()
     }
 }
 
@@ -142,9 +148,10 @@ impl fmt::Debug for PromptParams {
 }
 
 /// The names that a template may use.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Names {
     /// Any names: a map.
+    #[default]
     Any,
     These(BTreeSet<String>),
 }

@@ -61,15 +61,20 @@ impl Inner {
         servers.chain(functions).collect()
     }
 
+    /// Returns the servers that do not depend on parameters.
+    fn fixed(&self) -> impl Iterator<Item = Arc<Handle>> {
+        self.nodes.iter().flat_map(|node| node.parts.fixed()).map(SectionServer::handle)
+    }
+
     fn all_servers(&self) -> Vec<Arc<Handle>> {
         let of_parameters = locked(&self.made).clone();
-        fixed(&self.nodes).map(SectionServer::handle).chain(of_parameters).collect()
+        self.fixed().chain(of_parameters).collect()
     }
 
     /// Returns the tool names of all declared servers, and of servers that sections create from their parameters.
     pub(super) fn names(&self, shown: impl Iterator<Item = Arc<Handle>>) -> PrefixedNames {
         let mut names = PrefixedNames::default();
-        for handle in shown.chain(fixed(&self.nodes).map(SectionServer::handle)) {
+        for handle in shown.chain(self.fixed()) {
             if !names.has(&handle.name) {
                 handle.add_to(&mut names);
             }
@@ -155,7 +160,7 @@ impl Inner {
             return Ok(server.by(handle));
         }
         let is_it = |other: &Arc<Handle>| other.name == handle.name && other.difference(&handle).is_none();
-        let fixed = fixed(&self.nodes).map(SectionServer::handle).find(is_it);
+        let fixed = self.fixed().find(is_it);
         let kept = fixed.unwrap_or_else(|| {
             let mut made = locked(&self.made);
             let again = made.iter().position(is_it).map(|index| made.remove(index));
@@ -183,17 +188,10 @@ fn govern_functions(parts: &mut Parts) {
     parts.tools.iter_mut().for_each(|tool| tool.caller = caller.clone());
 }
 
-fn fixed(nodes: &[Placed]) -> impl Iterator<Item = &SectionServer> {
-    nodes.iter().flat_map(|node| &node.parts.servers).filter_map(|declared| match declared {
-        Declared::Fixed(server) => Some(server),
-        Declared::FromParams(_) => None,
-    })
-}
-
 /// Makes one server of equal declarations.
 fn unite(nodes: &[Placed]) {
     let mut firsts: Vec<&SectionServer> = Vec::new();
-    for server in fixed(nodes) {
+    for server in nodes.iter().flat_map(|node| node.parts.fixed()) {
         let handle = server.handle();
         let is_equal =
             |first: &&&SectionServer| first.name() == handle.name && first.handle().difference(&handle).is_none();

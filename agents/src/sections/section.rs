@@ -87,13 +87,7 @@ pub(super) enum Declared {
     FromParams(Declaring),
 }
 
-#[derive(Clone)]
-pub(super) enum Shown {
-    Always(Visibility),
-    By(Choice),
-}
-
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Parts {
     pub(super) key: String,
     pub(super) title: String,
@@ -108,7 +102,8 @@ pub(super) struct Parts {
     pub(super) own: Option<Held>,
     pub(super) construct: Option<fn() -> Held>,
     pub(super) enabled: Option<Predicate>,
-    pub(super) shown: Shown,
+    /// How much is shown, unless it is always all.
+    pub(super) shown: Option<Choice>,
     pub(super) tools: Vec<SectionTool>,
     pub(super) servers: Vec<Declared>,
     pub(super) layers: Vec<Layering>,
@@ -124,24 +119,8 @@ impl Section {
 
     /// Creates a section with parameters.
     pub fn with_params<P: SectionParams>(key: impl Into<String>, title: impl Into<String>) -> Section<P> {
-        let parts = Parts {
-            key: key.into(),
-            title: title.into(),
-            template: None,
-            inventory: None,
-            summary: None,
-            kind: Kind::of::<P>(),
-            names: Names::of::<P>(),
-            default: None,
-            own: None,
-            construct: None,
-            enabled: None,
-            shown: Shown::Always(Visibility::Full),
-            tools: Vec::new(),
-            servers: Vec::new(),
-            layers: Vec::new(),
-            children: Vec::new(),
-        };
+        let (kind, names) = (Kind::of::<P>(), Names::of::<P>());
+        let parts = Parts { key: key.into(), title: title.into(), kind, names, ..Parts::default() };
         Section { parts, params: PhantomData }
     }
 }
@@ -204,7 +183,7 @@ impl<P: SectionParams> Section<P> {
 
     /// Sets how much is shown until a model opens the section; [`Visibility::Full`] by default.
     pub fn visibility(mut self, visibility: Visibility) -> Self {
-        self.parts.shown = Shown::Always(visibility);
+        self.parts.shown = (visibility != Visibility::Full).then(|| -> Choice { Arc::new(move |_, _| visibility) });
         self
     }
 
@@ -213,7 +192,7 @@ impl<P: SectionParams> Section<P> {
         let choose = move |params: &dyn Any, state: &_| {
             params.downcast_ref().map_or(Visibility::Summary, |params| choose(params, state))
         };
-        self.parts.shown = Shown::By(Arc::new(choose));
+        self.parts.shown = Some(Arc::new(choose));
         self
     }
 
@@ -297,6 +276,16 @@ impl<P> From<Section<P>> for AnySection {
 impl<P> fmt::Debug for Section<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.parts.fmt(f)
+    }
+}
+
+impl Parts {
+    /// Returns the servers that do not depend on parameters.
+    pub(super) fn fixed(&self) -> impl Iterator<Item = &SectionServer> {
+        self.servers.iter().filter_map(|declared| match declared {
+            Declared::Fixed(server) => Some(server),
+            Declared::FromParams(_) => None,
+        })
     }
 }
 

@@ -71,19 +71,9 @@ impl SectionServer {
     /// snapshot determines the tools, and those that are bound are called as such.
     #[must_use]
     pub fn snapshot(self, snapshot: Snapshot) -> Self {
-        let handle = self.handle();
-        let Handle { ref name, ref config, ref client, ref caller, ref identity, can_be_compared, bound, .. } = *handle;
-        let handle = Handle {
-            name: name.clone(),
-            config: config.clone(),
-            client: client.clone(),
-            caller: caller.clone(),
-            identity: identity.clone(),
-            can_be_compared,
-            bound,
-            known: Mutex::new(Known { snapshot: Some(Arc::new(snapshot)), ..Known::default() }),
-            root: OnceLock::new(),
-        };
+        let known = Known { snapshot: Some(Arc::new(snapshot)), ..Known::default() };
+        let own = Handle::clone(&self.handle());
+        let handle = Handle { known: Arc::new(Mutex::new(known)), root: OnceLock::new(), ..own };
         Self { only: self.only, ..Self::of(handle) }
     }
 
@@ -143,6 +133,7 @@ impl fmt::Debug for SectionServer {
 }
 
 /// A server that several sections may share.
+#[derive(Clone)]
 pub(super) struct Handle {
     pub(super) name: String,
     /// The configuration, if this handle owns the connection.
@@ -154,7 +145,7 @@ pub(super) struct Handle {
     /// `true` if an equal one would be known as such.
     pub(super) can_be_compared: bool,
     pub(super) bound: Option<&'static ServerSpec>,
-    known: Mutex<Known>,
+    known: Arc<Mutex<Known>>,
     /// The equal one that serves in its place.
     root: OnceLock<Arc<Handle>>,
 }
@@ -183,7 +174,7 @@ impl Handle {
             identity: client.cloned(),
             caller: shared.unwrap_or_else(|| Arc::new(caller)),
             bound: None,
-            known: Mutex::default(),
+            known: Arc::default(),
             root: OnceLock::new(),
         }
     }
@@ -321,17 +312,15 @@ impl Handle {
 }
 
 fn in_words(one: &Transport, other: &Transport) -> &'static str {
+    use Transport::{Http, Sse, Stdio};
     match (one, other) {
-        (Transport::Stdio { command: one, .. }, Transport::Stdio { command: other, .. }) if one != other => {
-            "with another command"
+        (Stdio { command: one, .. }, Stdio { command: other, .. }) if one != other => "with another command",
+        (Stdio { args: one, .. }, Stdio { args: other, .. }) if one != other => "with other arguments",
+        (Http { url: one, .. }, Http { url: other, .. }) | (Sse { url: one, .. }, Sse { url: other, .. })
+            if one != other =>
+        {
+            "at another URL"
         }
-        (Transport::Stdio { args: one, .. }, Transport::Stdio { args: other, .. }) if one != other => {
-            "with other arguments"
-        }
-        (
-            Transport::Http { url: one, .. } | Transport::Sse { url: one, .. },
-            Transport::Http { url: other, .. } | Transport::Sse { url: other, .. },
-        ) if one != other => "at another URL",
         (one, other) if std::mem::discriminant(one) != std::mem::discriminant(other) => "over another transport",
         _ => "with another configuration",
     }

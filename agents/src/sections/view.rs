@@ -4,7 +4,6 @@ use super::RenderError;
 use super::check::Placed;
 use super::params::Held;
 use super::placed::Inner;
-use super::section::Shown;
 use super::state::{PromptState, Visibility};
 
 /// A section that is shown.
@@ -47,10 +46,8 @@ impl<'p> View<'p> {
                 (Some(visibility), _) => (visibility, false),
                 (None, Some(_)) => (Visibility::Full, true),
                 (None, None) => {
-                    let visibility = match &node.parts.shown {
-                        Shown::Always(visibility) => *visibility,
-                        Shown::By(choose) => choose(held.get(), self.state),
-                    };
+                    let chosen = node.parts.shown.as_ref().map(|choose| choose(held.get(), self.state));
+                    let visibility = chosen.unwrap_or_default();
                     (visibility, visibility == Visibility::Summary)
                 }
             };
