@@ -13,7 +13,7 @@ const OTHERS: [&str; 3] = ["else", "elif", "do"];
 
 /// The effect of a statement on the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub(crate) enum Effect {
     /// It opens a block with this keyword.
     Opens(&'static str),
     /// It closes the innermost block.
@@ -23,8 +23,7 @@ pub enum Effect {
 }
 
 /// Returns the effect of a statement, without its braces, on the surrounding blocks.
-#[must_use]
-pub fn effect(inner: &str) -> Effect {
+pub(crate) fn effect(inner: &str) -> Effect {
     let word = first_word(inner);
     if word.strip_prefix("end").is_some_and(|name| OPENING.contains(&name)) {
         return Effect::Closes;

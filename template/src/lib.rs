@@ -11,6 +11,7 @@ mod code;
 mod cursor;
 mod fault;
 mod parse;
+mod program;
 mod slot;
 mod slots;
 mod text;
@@ -20,9 +21,9 @@ mod wanted;
 mod words;
 
 pub use ast::{Action, Argument, Completion, OnError, Part, Piece, PieceKind, Segment, Target, Template, Term, Text};
-pub use blocks::{Effect, effect};
 pub use check::{Takes, Tool, Tools};
 pub use fault::{Fault, MOST_FAULTS, Place};
+pub use program::Program;
 pub use slots::{Slot, SlotKind};
 pub use vocabulary::{RESERVED, is_variable};
 pub use wanted::Wanted;

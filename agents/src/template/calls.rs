@@ -72,7 +72,7 @@ impl Callable {
         calls: &mut Vec<TemplateCall>,
     ) -> Outcome {
         let inner = &*template.inner;
-        let Some((entry, slot)) = self.entries.get(&number).zip(inner.source.slots.get(number)) else {
+        let Some((entry, slot)) = self.entries.get(&number).zip(inner.slots.get(number)) else {
             let message = "the tool of an action is missing".to_owned();
             return Err(Box::new(TemplateProblem::of_all(TemplateErrorKind::UnknownTool, message)));
         };
@@ -176,7 +176,7 @@ fn is_failure(kind: &TemplateErrorKind, reads: bool) -> bool {
 
 /// Returns the actions of a template, each with the number of its slot.
 fn actions(inner: &Inner) -> impl Iterator<Item = (usize, &Slot, &Action)> {
-    inner.source.slots.iter().enumerate().filter_map(|(number, slot)| match &slot.piece.kind {
+    inner.slots.iter().enumerate().filter_map(|(number, slot)| match &slot.piece.kind {
         PieceKind::Action(action) => Some((number, slot, action)),
         _ => None,
     })

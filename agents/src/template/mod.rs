@@ -46,7 +46,6 @@ mod render;
 mod rendered;
 mod run;
 mod slot;
-mod source;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -58,11 +57,10 @@ use minijinja::Environment;
 pub use completer::{Completer, CompletionRequest};
 pub use error::{TemplateError, TemplateErrorKind, TemplateProblem};
 pub use mcp_bindgen_template::Place;
-use mcp_bindgen_template::{Fault, MOST_FAULTS, RESERVED, Template as Parsed, Wanted};
+use mcp_bindgen_template::{Fault, Program, Template as Parsed, Wanted};
 pub use rendered::{RenderedSegment, RenderedTemplate, TemplateCall};
 pub use run::TemplateRun;
 use slot::Slot;
-use source::Source;
 
 use crate::Toolset;
 use crate::jinja;
@@ -104,7 +102,9 @@ struct Inner {
     name: String,
     is_remote: bool,
     parsed: Parsed,
-    source: Source,
+    program: Program,
+    slots: Vec<Slot>,
+    texts: minijinja::Value,
     wanted: BTreeMap<String, Wanted>,
     /// The names that are used before the slots that give them.
     late: BTreeMap<String, Fault>,
@@ -157,31 +157,16 @@ impl Template {
             TemplateError::new(&name, faults.into_iter().map(problem).collect())
         };
         let parsed = Parsed::parse(text).map_err(of_syntax)?;
-        let source = Source::of(&parsed);
+        let mut program = Program::new(&parsed);
         let mut environment = render::environment();
         environment.set_fuel(Some(jinja::FUEL.saturating_mul(parsed.segments.len() as u64)));
-        let mut faults = Vec::new();
-        for (place, code) in source.slots.iter().flat_map(|slot| &slot.expressions) {
-            if let Err(error) = environment.compile_expression(code) {
-                let message = format!("invalid expression `{}`: {}", code.trim(), jinja::in_words(&error));
-                faults.push(Fault::new(*place, message));
-            }
-        }
-        if faults.is_empty()
-            && let Err(error) = environment.add_template_owned(CODE, source.code.clone())
-        {
-            faults.push(Fault::new(source.place(error.line()), jinja::in_words(&error)));
-        }
-        if !faults.is_empty() {
-            faults.truncate(MOST_FAULTS);
-            return Err(of_syntax(faults));
-        }
-        let undeclared = environment.get_template(CODE).map(|code| jinja::undeclared(&code, &environment));
-        let mut undeclared = undeclared.unwrap_or_default();
-        undeclared.retain(|name| !name.starts_with(RESERVED));
-        let wanted = parsed.wanted(undeclared.iter().cloned());
-        let late = parsed.late(&undeclared);
-        let inner = Inner { name, is_remote, parsed, source, wanted, late, environment };
+        let added = environment.add_template_owned(CODE, program.code.clone());
+        let compiled = added.and_then(|()| environment.get_template(CODE));
+        let undeclared = parsed.undeclared(&program, &environment, compiled).map_err(of_syntax)?;
+        let (wanted, late) = (parsed.wanted(undeclared.iter().cloned()), parsed.late(&undeclared));
+        let slots = std::mem::take(&mut program.slots).into_iter().map(|piece| Slot { piece }).collect();
+        let texts = std::mem::take(&mut program.texts).into();
+        let inner = Inner { name, is_remote, parsed, program, slots, texts, wanted, late, environment };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -205,7 +190,7 @@ impl Template {
     /// Returns `true` if the template has completion slots.
     #[must_use]
     pub fn has_completions(&self) -> bool {
-        self.inner.source.slots.iter().any(Slot::is_completion)
+        self.inner.slots.iter().any(Slot::is_completion)
     }
 
     /// Checks the actions against the tools of a toolset: names, arguments, and the types of literals. Calls nothing.

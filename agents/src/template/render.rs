@@ -7,7 +7,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use mcp_bindgen_template::{Place, RESERVED, is_variable};
+use mcp_bindgen_template::{Place, Program, RESERVED, is_variable};
 use minijinja::value::Object;
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 use serde_json::{Map, Value as Json};
@@ -17,7 +17,6 @@ use super::data::{self, NoJson};
 use super::error::{TemplateErrorKind, TemplateProblem};
 use super::rendered::RenderedSegment;
 use super::slot::{Filled, Slot, Unfilled};
-use super::source::{CHECKPOINT, COUNT, LAST, PASS, SLOT, TEXT};
 use super::{CODE, Template};
 use crate::jinja;
 use crate::lock::locked;
@@ -46,7 +45,7 @@ pub(super) fn render(
     asks: mpsc::Sender<Ask>,
 ) -> Result<Rendered, Box<TemplateProblem>> {
     let inner = template.inner.clone();
-    let names = inner.source.slots.iter().filter_map(|slot| slot.name.as_deref());
+    let names = inner.slots.iter().filter_map(|slot| slot.piece.variable());
     let globals = inner.environment.globals().map(|(name, _)| name);
     let taken = names.chain(globals).chain(inner.wanted.keys().chain(variables.keys()).map(String::as_str));
     let pass = Arc::new(Pass {
@@ -64,7 +63,7 @@ pub(super) fn render(
         Ok(set.filter(|(_, value)| !value.is_undefined()).collect::<Vec<_>>())
     });
     let mut seen = pass.seen();
-    let set = set.map_err(|error| problem(&error, inner.source.place(error.line()), seen.missing.take()))?;
+    let set = set.map_err(|error| problem(&error, inner.program.place(error.line()), seen.missing.take()))?;
     seen.end_segment();
     let made = std::mem::take(&mut seen.results).into_iter().chain(set);
     let made = made.filter_map(|(name, value)| Some((name, data::to_json(&value, data::Wanted::First).ok()?)));
@@ -88,7 +87,7 @@ fn problem(error: &Error, place: Place, missing: Option<(Place, String)>) -> Box
 pub(super) fn environment() -> Environment<'static> {
     let mut environment = jinja::environment();
     environment.set_formatter(|out, state, value| {
-        let pass = state.lookup(PASS);
+        let pass = state.lookup(Program::PASS);
         let pass = pass.as_ref().and_then(|pass| pass.downcast_object_ref::<Pass>());
         let text = match value.as_str() {
             Some(text) => Cow::Borrowed(text),
@@ -165,7 +164,7 @@ impl Pass {
     /// Requests the value of a slot, and waits for it.
     fn value(&self, arguments: &[Value]) -> Result<Value, Error> {
         let number = arguments.first().and_then(Value::as_usize);
-        let slot = number.and_then(|number| Some((number, self.template.inner.source.slots.get(number)?)));
+        let slot = number.and_then(|number| Some((number, self.template.inner.slots.get(number)?)));
         let (number, slot) = slot.ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "unknown slot"))?;
         let values: Vec<Value> = arguments.get(1).map(Value::try_iter).transpose()?.into_iter().flatten().collect();
         let filled = slot
@@ -186,7 +185,7 @@ impl Pass {
 
     /// Returns the problem of a name with expressions, which may come from untrusted values.
     fn misnamed(&self, slot: &Slot, name: &str) -> Option<&'static str> {
-        if slot.name.is_some() {
+        if slot.piece.variable().is_some() {
             return None;
         }
         if !is_variable(name) || name.starts_with(RESERVED) {
@@ -196,7 +195,8 @@ impl Pass {
     }
 
     fn unfilled(&self, slot: &Slot, unfilled: Unfilled) -> Error {
-        let expression = slot.expressions.get(unfilled.expression);
+        let codes = slot.piece.codes();
+        let expression = codes.get(unfilled.expression);
         let code = expression.map(|(_, code)| code.trim()).unwrap_or_default();
         let (kind, what) = match unfilled.why {
             NoJson::Undefined => (ErrorKind::UndefinedError, format!("`{code}` is undefined")),
@@ -225,8 +225,8 @@ impl Object for Pass {
     /// Returns a name that is defined before the code: those with expressions are, once their slots have values.
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         match key.as_str()? {
-            TEXT => Some(self.template.inner.source.texts.clone()),
-            PASS => Some(Value::from_dyn_object(self.clone())),
+            Program::TEXT => Some(self.template.inner.texts.clone()),
+            Program::PASS => Some(Value::from_dyn_object(self.clone())),
             name => self.seen().last(name, 0).or_else(|| self.variables.get(name).cloned()),
         }
     }
@@ -238,13 +238,13 @@ impl Object for Pass {
         arguments: &[Value],
     ) -> Result<Value, Error> {
         match method {
-            SLOT => self.value(arguments),
-            CHECKPOINT => {
+            Program::SLOT => self.value(arguments),
+            Program::CHECKPOINT => {
                 self.seen().end_segment();
                 Ok(Value::UNDEFINED)
             }
-            COUNT => Ok(Value::from(self.seen().results.len())),
-            LAST => Ok(self.last(state, arguments)),
+            Program::COUNT => Ok(Value::from(self.seen().results.len())),
+            Program::LAST => Ok(self.last(state, arguments)),
             _ => Err(ErrorKind::UnknownMethod.into()),
         }
     }

@@ -173,7 +173,7 @@ impl TemplateRun {
         completions: &mut usize,
     ) -> Result<Value, Box<TemplateProblem>> {
         let inner = &*self.template.inner;
-        let Some(slot) = inner.source.slots.get(ask.slot) else {
+        let Some(slot) = inner.slots.get(ask.slot) else {
             let message = "the template asks for a slot that it does not have";
             return Err(Box::new(TemplateProblem::of_all(TemplateErrorKind::Broken, message)));
         };
@@ -241,7 +241,7 @@ impl TemplateRun {
         {
             problems.push(TemplateProblem::new(TemplateErrorKind::Undefined, *place, message));
         }
-        let open = inner.source.slots.iter().find(|slot| slot.is_completion());
+        let open = inner.slots.iter().find(|slot| slot.is_completion());
         if let (Some(slot), None) = (open, &self.completer) {
             let message = "this slot needs a completer; set one with `TemplateRun::completer`";
             problems.push(TemplateProblem::new(TemplateErrorKind::Completion, slot.piece.place, message));

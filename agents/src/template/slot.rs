@@ -3,7 +3,7 @@
 use std::iter::Enumerate;
 use std::slice::Iter;
 
-use mcp_bindgen_template::{Action, Part, Piece, PieceKind, Place, SlotKind, Target, Term, Text, is_variable};
+use mcp_bindgen_template::{Action, Part, Piece, PieceKind, SlotKind, Target, Term, Text};
 use minijinja::Value;
 use serde_json::{Map, Value as Json};
 
@@ -16,10 +16,6 @@ use crate::json::bytes;
 pub(super) struct Slot {
     /// An action or a completion.
     pub(super) piece: Piece,
-    /// The name of the result, if it is constant and templates can use it.
-    pub(super) name: Option<String>,
-    /// The expressions to evaluate for it, in the order in which [`filled`](Self::filled) takes their values.
-    pub(super) expressions: Vec<(Place, String)>,
 }
 
 /// A slot with its values.
@@ -43,18 +39,6 @@ pub(super) struct Unfilled {
 }
 
 impl Slot {
-    /// Returns the slot that a piece is, if it is one.
-    pub(super) fn of(piece: &Piece) -> Option<Self> {
-        let name = piece.kind.slot()?.name().filter(|name| is_variable(name)).map(str::to_owned);
-        let expressions = piece.codes().into_iter().map(|(place, code)| (place, code.to_owned())).collect();
-        Some(Self { piece: piece.clone(), name, expressions })
-    }
-
-    /// Returns `true` if the result is printed at its position.
-    pub(super) fn prints(&self) -> bool {
-        !matches!(self.piece.kind, PieceKind::Action(Action { variable: Some(_), .. }))
-    }
-
     /// Returns `true` if a completer fills it.
     pub(super) fn is_completion(&self) -> bool {
         matches!(self.piece.kind, PieceKind::Completion(_))
@@ -71,7 +55,7 @@ impl Slot {
     /// Returns the template's name for the action; a completion has its own name.
     pub(super) fn action(&self) -> String {
         match self.is_completion() {
-            true => self.name.clone().unwrap_or_default(),
+            true => self.piece.variable().unwrap_or_default().to_owned(),
             false => format!("@{}", self.called()),
         }
     }

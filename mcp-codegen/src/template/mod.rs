@@ -23,14 +23,14 @@
 
 mod calls;
 mod emit;
-mod syntax;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 pub use calls::{Checked, KnownServer};
 pub(crate) use emit::{Module, module, names};
-use mcp_bindgen_template::{Action, Fault, Place, SlotKind, Target, Template, Wanted};
+use mcp_bindgen_template::{Action, Fault, Place, Program, SlotKind, Target, Template, Wanted};
+use minijinja::Environment;
 
 use crate::options::Options;
 
@@ -48,8 +48,13 @@ impl Script {
     /// Fails with the faults of the text itself, in its order: at most twenty.
     pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
         let template = Template::parse(text)?;
-        let wanted = syntax::undeclared(&template).map_err(sorted)?;
-        Ok(Self { template, wanted })
+        let (program, environment) = (Program::new(&template), Environment::new());
+        let compiled = environment.template_from_str(&program.code);
+        let used = template.undeclared(&program, &environment, compiled)?;
+        let mut late: Vec<Fault> = template.late(&used).into_values().collect();
+        late.sort_by_key(|fault| fault.place);
+        let wanted = template.wanted(used);
+        if late.is_empty() { Ok(Self { template, wanted }) } else { Err(late) }
     }
 
     /// Returns the variables that it uses and does not set itself.
@@ -142,12 +147,6 @@ impl Script {
             _ => None,
         })
     }
-}
-
-/// Sorts faults in the order of the text.
-fn sorted(mut faults: Vec<Fault>) -> Vec<Fault> {
-    faults.sort_by_key(|fault| fault.place);
-    faults
 }
 
 /// Formats a problem with its position in the file, and the line concerned.
