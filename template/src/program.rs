@@ -108,7 +108,7 @@ impl Program {
         for (after, part) in code.split('\n').enumerate() {
             self.code.push('\n');
             self.code.push_str(part);
-            self.places.push(if after == 0 { place } else { Place { line: place.line + after, column: 1 } });
+            self.places.push(below(place, after));
         }
     }
 
@@ -136,6 +136,11 @@ impl Program {
             self.statement(place, &format!("set {name} = {last}"));
         }
     }
+}
+
+/// Returns the place of code that many lines after its start.
+fn below(start: Place, lines: usize) -> Place {
+    if lines == 0 { start } else { Place { line: start.line + lines, column: 1 } }
 }
 
 impl Piece {
@@ -168,7 +173,11 @@ impl Template {
         // Each expression by itself, so that none in a slot can close the brackets around it.
         let invalid = |piece: &Piece| {
             let codes = piece.codes().into_iter().filter_map(|(place, code)| {
-                let code = if matches!(piece.kind, PieceKind::Expression(_)) { inner(code) } else { code };
+                if matches!(piece.kind, PieceKind::Expression(_)) {
+                    let error = environment.template_from_str(code).err()?;
+                    let lines = error.line().unwrap_or_default().saturating_sub(1);
+                    return Some(Fault::new(below(place, lines), in_words(&error)));
+                }
                 let error = environment.compile_expression(code).err()?;
                 Some(Fault::new(place, format!("invalid expression `{}`: {}", code.trim(), in_words(&error))))
             });

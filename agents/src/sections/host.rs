@@ -95,7 +95,7 @@ impl RenderedPrompt {
     pub fn host_config(&self, host: Host) -> HostConfig {
         let (mut servers, mut allowed_tools, mut left_out) = (Map::new(), Vec::new(), Vec::new());
         for (index, server) in self.servers().iter().enumerate() {
-            let selections = self.order.iter().filter_map(|(_, offer)| match offer {
+            let selections = self.offered.order.iter().filter_map(|(_, offer)| match offer {
                 Offer::Server { index: of, only } if *of == index => Some(only.as_ref()),
                 _ => None,
             });

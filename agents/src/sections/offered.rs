@@ -84,7 +84,8 @@ impl RenderedTool {
     }
 }
 
-#[derive(Default)]
+/// The servers and tools of open sections.
+#[derive(Clone, Default)]
 pub(super) struct Offered {
     pub(super) servers: Vec<RenderedServer>,
     /// Each with the call of `open_sections` by which it came.

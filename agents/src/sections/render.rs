@@ -25,11 +25,8 @@ use super::view::View;
 #[derive(Clone)]
 pub struct RenderedPrompt {
     pub(super) text: String,
-    pub(super) servers: Vec<RenderedServer>,
-    pub(super) tools: Vec<RenderedTool>,
-    /// Each with the call of `open_sections` by which it came.
-    pub(super) order: Vec<(usize, Offer)>,
-    pub(super) warnings: Vec<PromptWarning>,
+    pub(super) offered: Offered,
+    tools: Vec<RenderedTool>,
     pub(super) opener: Arc<Opener>,
     /// The names of the whole prompt, closed sections included: its tools get names beside these.
     pub(super) names: PrefixedNames,
@@ -46,7 +43,7 @@ impl RenderedPrompt {
     /// Returns the servers. Rendering does not connect to them.
     #[must_use]
     pub fn servers(&self) -> &[RenderedServer] {
-        &self.servers
+        &self.offered.servers
     }
 
     /// Returns the functions of sections, and the tools that open sections if any are closed.
@@ -58,7 +55,7 @@ impl RenderedPrompt {
     /// Returns warnings about the sections.
     #[must_use]
     pub fn warnings(&self) -> &[PromptWarning] {
-        &self.warnings
+        &self.offered.warnings
     }
 
     /// Opens sections by their dotted keys, as the tool `open_sections` does. The reply contains their text; their
@@ -105,7 +102,7 @@ impl RenderedPrompt {
     /// renderings. Returns the errors of those that failed; their last known tools stay. Without this, lists and
     /// snapshots are kept until [`McpSection::changes`](super::McpSection::changes) reports a change.
     pub async fn refresh(&self) -> Vec<ConnectError> {
-        failures(self.servers.iter().map(|server| server.handle.list())).await
+        failures(self.servers().iter().map(|server| server.handle.list())).await
     }
 }
 
@@ -119,22 +116,21 @@ pub(super) fn render(
     let seen = view.seen()?;
     let opener = Arc::new(Opener::new(inner.clone(), params.clone(), state.clone()));
     let ours = opening::tools(&view, &seen, &opener);
-    let all = Offered::of(&view, &seen, ours)?;
-    all.refuse_what_would_not_hold(&view, &seen)?;
-    let Offered { servers, order, mut warnings } = all;
-    let tools = order.iter().filter_map(|(_, offer)| match offer {
+    let mut offered = Offered::of(&view, &seen, ours)?;
+    offered.refuse_what_would_not_hold(&view, &seen)?;
+    let tools = offered.order.iter().filter_map(|(_, offer)| match offer {
         Offer::Tool(tool) => Some(tool.clone()),
         Offer::Server { .. } => None,
     });
     let tools = tools.collect();
-    let admitted = offered::admitted_by(inner, &servers);
+    let admitted = offered::admitted_by(inner, &offered.servers);
     // The text of opened sections is in the result of the call, so that the cached text stays valid.
     let beginning = PromptState { open: OpenSections::new(), ..state.clone() };
     let first = View { inner, held: &held, state: &beginning };
     let first_seen = first.seen()?;
     let text = text::text(&first, &first_seen, &offered::admitted(&first, &first_seen)?)?;
-    warnings.splice(..0, unknown_sections(inner, state));
-    Ok(RenderedPrompt { text, servers, tools, order, warnings, opener, names: admitted.names })
+    offered.warnings.splice(..0, unknown_sections(inner, state));
+    Ok(RenderedPrompt { text, offered, tools, opener, names: admitted.names })
 }
 
 fn unknown_sections(inner: &Inner, state: &PromptState) -> Vec<PromptWarning> {
@@ -147,9 +143,9 @@ fn unknown_sections(inner: &Inner, state: &PromptState) -> Vec<PromptWarning> {
 impl fmt::Debug for RenderedPrompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RenderedPrompt")
-            .field("servers", &self.servers)
+            .field("servers", &self.servers())
             .field("tools", &self.tools)
-            .field("warnings", &self.warnings)
+            .field("warnings", &self.warnings())
             .finish_non_exhaustive()
     }
 }

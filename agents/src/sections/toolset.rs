@@ -71,18 +71,18 @@ impl RenderedPrompt {
     /// # Errors
     /// Fails if a tool occurs twice.
     pub async fn toolset_on(&self, base: &Toolset) -> Result<(Toolset, Vec<ConnectError>), ToolsetError> {
-        let unknown = self.servers.iter().filter(|server| server.handle.listed().is_none());
+        let unknown = self.servers().iter().filter(|server| server.handle.listed().is_none());
         let failed = failures(unknown.map(|server| server.handle.list_unless_failing())).await;
         let mut toolset = base.clone();
         // A tool of a server is added by the first declaration that selects it.
         let mut added: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
-        for round in self.order.chunk_by(|(one, _), (other, _)| one == other) {
+        for round in self.offered.order.chunk_by(|(one, _), (other, _)| one == other) {
             let named = toolset.extend().names_around(self.names.clone());
-            let mut builder = self.servers.iter().fold(named, listing);
+            let mut builder = self.servers().iter().fold(named, listing);
             for (_, offer) in round {
                 builder = match offer {
                     Offer::Tool(function) => function.tool().add_to(builder),
-                    Offer::Server { index, only } => match self.servers.get(*index) {
+                    Offer::Server { index, only } => match self.servers().get(*index) {
                         Some(server) => server.add_to(builder, only.as_ref(), added.entry(*index).or_default()),
                         None => builder,
                     },

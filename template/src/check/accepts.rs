@@ -1,6 +1,7 @@
 //! Checks whether a possible value of a term matches a shape.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use mcp_bindgen_schema::{Kinds, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, same};
 use serde_json::{Number, Value};
@@ -9,6 +10,8 @@ use crate::ast::{Part, Term, Text};
 
 /// Deeper than terms and types go; what lies beyond is for the tool to judge.
 const DEEPEST: usize = 300;
+/// The first number that 64 bits with a sign do not hold.
+const SIGNED: f64 = 9_223_372_036_854_775_808.0;
 
 /// Answers for one term, each question once: choices within choices would otherwise multiply.
 pub(super) struct Acceptance<'s> {
@@ -104,7 +107,7 @@ pub(super) fn has(fields: &[(String, Term)]) -> impl Fn(&str) -> bool {
 }
 
 /// Returns the required properties that are missing.
-pub(super) fn absent<'o>(object: &'o StructShape, has: impl Fn(&str) -> bool) -> Vec<&'o str> {
+pub(super) fn absent(object: &StructShape, has: impl Fn(&str) -> bool) -> Vec<&str> {
     let tag = object.tag.iter().filter(|tag| !object.required.contains(tag));
     object.required.iter().chain(tag).map(String::as_str).filter(|key| !has(key)).collect()
 }
@@ -118,24 +121,18 @@ pub(super) fn unmet(object: &StructShape, has: impl Fn(&str) -> bool) -> Option<
 pub(super) fn takes(shape: &Shape, value: &Value) -> bool {
     match (shape, value) {
         (Shape::Boolean, Value::Bool(_)) | (Shape::Number, Value::Number(_)) | (Shape::Null, Value::Null) => true,
-        (Shape::I64, Value::Number(number)) => number.is_i64() || whole(number).is_some_and(is_signed),
-        (Shape::U64, Value::Number(number)) => number.is_u64() || whole(number).is_some_and(|whole| whole >= 0.0),
+        (Shape::I64, Value::Number(number)) => number.is_i64() || is_whole(number, -SIGNED..SIGNED),
+        (Shape::U64, Value::Number(number)) => number.is_u64() || is_whole(number, 0.0..2.0 * SIGNED),
         (Shape::LiteralEnum(values), _) => values.iter().any(|listed| same(listed, value)),
         (Shape::AnyOf(kinds), _) => kinds.has(Kinds::of(value)),
         _ => false,
     }
 }
 
-/// Returns the integer of a number like `5.0`.
-fn whole(number: &Number) -> Option<f64> {
-    let value = number.as_f64()?;
-    // The first that 64 bits without a sign do not hold.
-    (!number.is_i64() && !number.is_u64() && value.fract() == 0.0 && value < 18_446_744_073_709_551_616.0)
-        .then_some(value)
-}
-
-fn is_signed(value: f64) -> bool {
-    (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value)
+/// Returns `true` for a number like `5.0` in a range.
+fn is_whole(number: &Number, range: Range<f64>) -> bool {
+    let is_in = |value: f64| value.fract() == 0.0 && range.contains(&value);
+    !number.is_i64() && !number.is_u64() && number.as_f64().is_some_and(is_in)
 }
 
 /// Returns `true` if a text with expressions can become a number or a boolean of a shape. The literal parts must belong

@@ -1,7 +1,7 @@
 //! Tests how each form of the language is parsed.
 
 use mcp_bindgen_template::{
-    Action, Argument, Completion, OnError, Part, PieceKind, SlotKind, Target, Template, Term, Text,
+    Action, Argument, Completion, OnError, Part, PieceKind, Program, SlotKind, Target, Template, Term, Text,
 };
 use proptest::prelude::*;
 
@@ -179,6 +179,22 @@ fn all_faults_are_reported_together() {
     let places: Vec<String> = faults.iter().map(|fault| fault.place.to_string()).collect();
     assert_eq!(places, ["1:6", "3:8", "3:11", "4:6"]);
     assert_eq!(Template::parse(&"[[@x|1]]\n".repeat(100)).unwrap_err().len(), 20);
+}
+
+#[test]
+fn errors_of_minijinja_have_positions() {
+    for (text, places) in [
+        ("{{ a b }}\n<checkpoint>{{ a\n b }} [[@x|c=d e]]", &["1:1", "3:1", "3:12"][..]),
+        ("a {% if a b %}{{ c }}{% endif %}", &["1:3"]),
+        ("{{ a }}{% set x = 1 %}[[@y:z|b=\"{{ x }}\"]]{% for i in z %}{{ i }}{% endfor %}", &[]),
+    ] {
+        let (template, environment) = (parsed(text), minijinja::Environment::new());
+        let program = Program::new(&template);
+        let checked = template.undeclared(&program, &environment, environment.template_from_str(&program.code));
+        let faults = checked.err().unwrap_or_default();
+        let found: Vec<String> = faults.iter().map(|fault| fault.place.to_string()).collect();
+        assert_eq!(found, places, "{text}: {faults:?}");
+    }
 }
 
 #[test]
