@@ -4,8 +4,7 @@ use mcp_bindgen_schema::{Kinds, Shape, ShapeId, Slot, StructShape, listed, short
 use serde_json::Value;
 
 use super::accepts::{Acceptance, absent, has, tag, unmet};
-use super::tools::Tool;
-use super::values::Arguments;
+use super::tools::{Arguments, Tool};
 use crate::ast::{Action, Part, Term};
 use crate::fault::{Fault, MOST_FAULTS, Place, meant};
 

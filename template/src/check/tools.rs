@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use mcp_bindgen_schema::diagnostics::Reporter;
-use mcp_bindgen_schema::{Document, Role};
+use mcp_bindgen_schema::{Document, Role, Shape, ShapeId, Shapes, Slot};
 use serde_json::Value;
 
-use super::values::Arguments;
 use crate::ast::{Action, Target};
 use crate::fault::meant;
 
@@ -169,5 +168,50 @@ impl Tool {
             let Document { shapes, root, .. } = Document::read(&self.schema, Role::Input, &mut unheard);
             Arguments { shapes, root }
         })
+    }
+}
+
+/// The shapes of one tool's arguments.
+#[derive(Debug)]
+pub(super) struct Arguments {
+    pub(super) shapes: Shapes,
+    pub(super) root: ShapeId,
+}
+
+impl Arguments {
+    /// Returns each possible shape of a value at one of these places, without unions and names.
+    pub(super) fn leaves<'a>(&'a self, slots: &[Slot]) -> Vec<&'a Shape> {
+        self.shapes.leaves(slots.iter().map(|slot| slot.shape)).map(|id| self.shapes.get(id)).collect()
+    }
+
+    /// Returns the slot of all arguments.
+    pub(super) fn whole(&self) -> Slot {
+        Slot { shape: self.root, nullable: false }
+    }
+
+    /// Returns the slots of a member of an object at one of these places, or `None` if any value is allowed.
+    pub(super) fn members(&self, slots: &[Slot], key: &str) -> Option<Vec<Slot>> {
+        let mut members = Vec::new();
+        for shape in self.leaves(slots) {
+            match shape {
+                Shape::Struct(object) => members.extend(object.slot(key)),
+                Shape::Map(slot) => members.push(*slot),
+                Shape::Anything | Shape::AnyOf(_) | Shape::FreeMap | Shape::Opaque => return None,
+                _ => {}
+            }
+        }
+        Some(members)
+    }
+
+    /// Returns the slots of an item of a list at one of these places, or `None` if any value is allowed.
+    pub(super) fn items(&self, slots: &[Slot], index: usize) -> Option<Vec<Slot>> {
+        let mut items = Vec::new();
+        for shape in self.leaves(slots) {
+            match shape {
+                Shape::Anything | Shape::AnyOf(_) | Shape::Opaque => return None,
+                shape => items.extend(shape.item(index)),
+            }
+        }
+        Some(items)
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use mcp_bindgen_schema::{Kinds, Shape, ShapeId, Shapes, Slot};
+use mcp_bindgen_schema::{Kinds, Shape, Slot};
 use serde_json::Value;
 
 use super::accepts::takes;
-use super::tools::Tool;
+use super::tools::{Arguments, Tool};
 use crate::ast::{Action, Argument, Term};
 
 /// The Rust type of a variable for an argument.
@@ -81,50 +81,7 @@ impl Tool {
     }
 }
 
-/// The shapes of one tool's arguments.
-#[derive(Debug)]
-pub(super) struct Arguments {
-    pub(super) shapes: Shapes,
-    pub(super) root: ShapeId,
-}
-
 impl Arguments {
-    /// Returns each possible shape of a value at one of these places, without unions and names.
-    pub(super) fn leaves<'a>(&'a self, slots: &[Slot]) -> Vec<&'a Shape> {
-        self.shapes.leaves(slots.iter().map(|slot| slot.shape)).map(|id| self.shapes.get(id)).collect()
-    }
-
-    /// Returns the slot of all arguments.
-    pub(super) fn whole(&self) -> Slot {
-        Slot { shape: self.root, nullable: false }
-    }
-
-    /// Returns the slots of a member of an object at one of these places, or `None` if any value is allowed.
-    pub(super) fn members(&self, slots: &[Slot], key: &str) -> Option<Vec<Slot>> {
-        let mut members = Vec::new();
-        for shape in self.leaves(slots) {
-            match shape {
-                Shape::Struct(object) => members.extend(object.slot(key)),
-                Shape::Map(slot) => members.push(*slot),
-                Shape::Anything | Shape::AnyOf(_) | Shape::FreeMap | Shape::Opaque => return None,
-                _ => {}
-            }
-        }
-        Some(members)
-    }
-
-    /// Returns the slots of an item of a list at one of these places, or `None` if any value is allowed.
-    pub(super) fn items(&self, slots: &[Slot], index: usize) -> Option<Vec<Slot>> {
-        let mut items = Vec::new();
-        for shape in self.leaves(slots) {
-            match shape {
-                Shape::Anything | Shape::AnyOf(_) | Shape::Opaque => return None,
-                shape => items.extend(shape.item(index)),
-            }
-        }
-        Some(items)
-    }
-
     /// Returns the type of a variable; `None` means anything.
     fn taken(&self, slots: Option<&[Slot]>) -> Takes {
         let leaves = slots.map(|slots| self.leaves(slots)).unwrap_or_default();
