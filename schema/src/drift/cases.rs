@@ -2,7 +2,7 @@
 //! is chosen. A case only consists of its schemas' own keywords. The cases together allow at least everything that
 //! the schemas allow.
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::validity::may_be_valid;
 use super::version::{Case, Conjunction, Version};
 use crate::normalize::{Assertions, Kinds, Limit, SchemaId};
-use crate::number::is_integral;
+use crate::number::{distinct, is_integral};
 
 /// The maximum number of distinguished cases.
 const MOST_CASES: usize = 128;
@@ -48,12 +48,10 @@ impl Version<'_> {
                 open.extend(chosen.into_iter().filter(|partial| !open.contains(partial)).collect::<Vec<_>>());
             }
         }
-        let cases = decided.into_iter().map(|partial| Case(partial.said.into_iter().collect()));
-        let mut cases: Vec<Case> =
+        let cases = decided.into_iter().map(|partial| Case { schemas: partial.said.into_iter().collect() });
+        let cases: BTreeSet<Case> =
             cases.filter(|case| case.is_possible(self) && !case.lacks_a_property(self)).collect();
-        cases.sort_unstable();
-        cases.dedup();
-        let cases = Rc::new(cases);
+        let cases = Rc::new(Vec::from_iter(cases));
         self.known_cases.borrow_mut().insert(conjunction.clone(), Rc::clone(&cases));
         cases
     }
@@ -99,7 +97,7 @@ impl Partial {
             }
             let mut more = self.clone();
             more.says(version, &way);
-            let is_possible = Case(more.said.iter().copied().collect()).is_possible(version);
+            let is_possible = Case { schemas: more.said.iter().copied().collect() }.is_possible(version);
             if is_possible && !chosen.contains(&more) {
                 chosen.push(more);
             }
@@ -112,13 +110,9 @@ impl Partial {
 }
 
 impl Case {
-    pub(super) fn schemas(&self) -> &[SchemaId] {
-        &self.0
-    }
-
     /// Returns the assertions of the schemas.
     pub(super) fn assertions<'v>(&'v self, version: &'v Version<'_>) -> impl Iterator<Item = &'v Assertions> {
-        self.0.iter().map(|id| version.assertions(*id))
+        self.schemas.iter().map(|id| version.assertions(*id))
     }
 
     fn is_possible(&self, version: &Version<'_>) -> bool {
@@ -126,15 +120,13 @@ impl Case {
     }
 
     pub(super) fn kinds(&self, version: &Version<'_>) -> Kinds {
-        let kinds = self.0.iter().fold(Kinds::ALL, |kinds, id| kinds.intersection(version.kinds(*id)));
+        let kinds = self.schemas.iter().fold(Kinds::ALL, |kinds, id| kinds.intersection(version.kinds(*id)));
         let whole = |asserted: &Assertions| asserted.multiple_of.as_ref().is_some_and(is_integral);
         let kinds = if self.assertions(version).any(whole) { kinds.without(Kinds::FRACTION) } else { kinds };
-        let too_long = |least: u64| least > 0 && self.most_items(version).is_some_and(|most| most < least);
-        if kinds.intersects(Kinds::ARRAY) && too_long(self.fewest_items(version)) {
-            kinds.without(Kinds::ARRAY)
-        } else {
-            kinds
-        }
+        let least = self.fewest_items(version);
+        let is_too_long =
+            least > 0 && kinds.has(Kinds::ARRAY) && self.most_items(version).is_some_and(|most| most < least);
+        if is_too_long { kinds.without(Kinds::ARRAY) } else { kinds }
     }
 
     /// Returns `true` if only objects are possible, and a required property has no value.
@@ -145,7 +137,7 @@ impl Case {
 
     /// Returns the values, if they are listed.
     pub(super) fn values(&self, version: &Version<'_>) -> Option<Vec<Value>> {
-        let mut listing = self.0.iter().filter(|id| version.node(**id).allowed.is_some());
+        let mut listing = self.schemas.iter().filter(|id| version.node(**id).allowed.is_some());
         let kinds = self.kinds(version);
         let first = version.node(*listing.next()?).allowed.iter().flatten();
         let others: Vec<SchemaId> = listing.copied().collect();
@@ -156,13 +148,13 @@ impl Case {
 
     /// Returns the values of a kind, if they are listed or few.
     pub(super) fn listed(&self, version: &Version<'_>, kind: Kinds) -> Option<Vec<Value>> {
-        let values = match kind {
-            Kinds::NULL => Some(vec![Value::Null]),
-            Kinds::BOOLEAN => self.values(version).or_else(|| Some(vec![true.into(), false.into()])),
-            _ => self.values(version),
+        let mut values = match kind {
+            Kinds::NULL => vec![Value::Null],
+            Kinds::BOOLEAN => self.values(version).unwrap_or_else(|| vec![true.into(), false.into()]),
+            _ => self.values(version)?,
         };
-        let is_value = |value: &Value| kind.intersects(Kinds::of(value)) && may_be_valid(version, &self.0, value);
-        values.map(|values| values.into_iter().filter(|value| is_value(value)).collect())
+        values.retain(|value| kind.intersects(Kinds::of(value)) && may_be_valid(version, &self.schemas, value));
+        Some(values)
     }
 
     pub(super) fn minimum<'v>(&'v self, version: &'v Version<'_>) -> impl Iterator<Item = &'v Limit> {
@@ -179,58 +171,50 @@ impl Case {
     }
 
     pub(super) fn requires(&self, version: &Version<'_>, key: &str) -> bool {
-        self.0.iter().any(|id| version.requires(*id, key))
+        self.schemas.iter().any(|id| version.requires(*id, key))
     }
 
     pub(super) fn required<'v>(&'v self, version: &'v Version<'_>) -> Vec<&'v str> {
-        let mut seen = HashSet::new();
-        let keys = self.0.iter().flat_map(|id| &version.node(*id).required).map(String::as_str);
-        keys.filter(|key| seen.insert(*key)).collect()
+        let keys: Vec<&str> =
+            self.schemas.iter().flat_map(|id| &version.node(*id).required).map(String::as_str).collect();
+        distinct(&keys, |key| *key)
     }
 
     /// Returns the keys that are declared or named.
     pub(super) fn keys<'v>(&'v self, version: &'v Version<'_>) -> Vec<&'v str> {
         let mut keys = self.required(version);
-        let mut seen: HashSet<&str> = keys.iter().copied().collect();
-        for id in &self.0 {
+        for id in &self.schemas {
             let (node, assertions) = (version.node(*id), version.assertions(*id));
-            let declared = node.properties.iter().map(|(key, _)| key);
             let together = assertions.dependent_required.iter().flat_map(|(key, needs)| needs.iter().chain([key]));
-            let depending = assertions.dependent_schemas.iter().map(|(key, _)| key);
-            let more = declared.chain(together).chain(depending).map(String::as_str);
-            keys.extend(more.filter(|key| seen.insert(*key)));
+            let declared = node.properties.iter().map(|(key, _)| key).chain(together);
+            let all = declared.chain(assertions.dependent_schemas.iter().map(|(key, _)| key));
+            keys.extend(all.map(String::as_str));
         }
-        keys
+        distinct(&keys, |key| *key)
     }
 
     /// Returns the schemas for the value of a property, or `None` if the property is forbidden.
     pub(super) fn property(&self, version: &Version<'_>, key: &str) -> Option<Conjunction> {
-        let mut asked = Conjunction::new();
-        for id in &self.0 {
-            let keyed = version.keyed(*id, key);
-            asked.extend(keyed.iter().filter(|(_, is_sure)| *is_sure).map(|(schema, _)| *schema));
-            asked.extend(version.additional(*id).filter(|_| keyed.is_empty()));
-        }
-        Self::asked(version, asked)
+        let keyed = self.schemas.iter().flat_map(|id| version.keyed(*id, key)).filter(|(_, is_sure)| *is_sure);
+        Self::asked(version, keyed.map(|(schema, _)| schema).collect())
     }
 
     /// Returns the schemas of properties that no schema declares and no pattern matches.
     pub(super) fn others(&self, version: &Version<'_>) -> Option<Conjunction> {
-        Self::asked(version, self.0.iter().filter_map(|id| version.additional(*id)).collect())
+        Self::asked(version, self.schemas.iter().filter_map(|id| version.additional(*id)).collect())
     }
 
     /// Returns the patterns of keys, each with schemas that hold for every undeclared property that it matches.
     pub(super) fn patterns<'v>(&self, version: &'v Version<'_>) -> Vec<(&'v str, Option<Conjunction>)> {
-        let patterns =
-            self.0.iter().flat_map(|id| version.assertions(*id).patterns.iter().map(move |found| (*id, found)));
-        let asked = |(holder, (pattern, schema)): (SchemaId, &'v (String, SchemaId))| {
+        let patterns = self.schemas.iter().flat_map(|id| &version.assertions(*id).patterns);
+        let asked = |(pattern, _): &'v (String, SchemaId)| {
             let says = |id: &SchemaId| {
-                let assertions = version.assertions(*id);
-                let of_same = assertions.patterns.iter().find(|(other, _)| other == pattern).map(|(_, schema)| *schema);
-                let is_sure = assertions.patterns.is_empty();
-                if *id == holder { Some(*schema) } else { of_same.or(version.additional(*id).filter(|_| is_sure)) }
+                let patterns = &version.assertions(*id).patterns;
+                let of_same = patterns.iter().find(|(other, _)| other == pattern).map(|(_, schema)| *schema);
+                // A pattern of another text may match the same property.
+                of_same.or(version.additional(*id).filter(|_| patterns.is_empty()))
             };
-            (pattern.as_str(), Self::asked(version, self.0.iter().filter_map(says).collect()))
+            (pattern.as_str(), Self::asked(version, self.schemas.iter().filter_map(says).collect()))
         };
         patterns.map(asked).collect()
     }
@@ -241,20 +225,20 @@ impl Case {
             let node = version.node(*id);
             node.prefix_items.get(index).copied().or(node.items)
         };
-        Self::asked(version, self.0.iter().filter_map(item).collect())
+        Self::asked(version, self.schemas.iter().filter_map(item).collect())
     }
 
     /// Returns how many items the longest list of items by place has.
     pub(super) fn prefix(&self, version: &Version<'_>) -> usize {
-        self.0.iter().map(|id| version.node(*id).prefix_items.len()).max().unwrap_or_default()
+        self.schemas.iter().map(|id| version.node(*id).prefix_items.len()).max().unwrap_or_default()
     }
 
     pub(super) fn fewest_items(&self, version: &Version<'_>) -> u64 {
-        self.0.iter().map(|id| version.node(*id).min_items).max().unwrap_or_default()
+        self.schemas.iter().map(|id| version.node(*id).min_items).max().unwrap_or_default()
     }
 
     pub(super) fn most_items(&self, version: &Version<'_>) -> Option<u64> {
-        let stated = self.0.iter().filter_map(|id| version.node(*id).max_items);
+        let stated = self.schemas.iter().filter_map(|id| version.node(*id).max_items);
         let possible = (0..=self.prefix(version)).find(|index| self.item(version, *index).is_none());
         stated.chain(possible.map(|length| length as u64)).min()
     }

@@ -3,25 +3,9 @@
 use super::version::Version;
 use crate::normalize::SchemaId;
 
-/// A format, a text of it, and how longer texts of it are made: any number of one character, up to `most`, between two texts.
-struct Format {
-    name: &'static str,
-    sample: &'static str,
-    before: &'static str,
-    fill: char,
-    after: &'static str,
-    most: usize,
-}
-
-/// Creates a row of the table of formats. It has a name, a sample, the texts before and after a repeated character, and
-/// the maximum count.
-const fn format(
-    name: &'static str,
-    sample: &'static str,
-    (before, fill, after, most): (&'static str, char, &'static str, usize),
-) -> Format {
-    Format { name, sample, before, fill, after, most }
-}
+/// A format: its name, a text of it, and how longer texts of it are made: up to a number of times one character, between
+/// two texts.
+type Format = (&'static str, &'static str, (&'static str, char, &'static str, usize));
 
 /// The texts of a format are not made longer.
 const FIXED: (&str, char, &str, usize) = ("", 'a', "", 0);
@@ -29,23 +13,23 @@ const LONG: usize = 100_000;
 const URI: &str = "https://example.com/";
 
 const FORMATS: &[Format] = &[
-    format("date-time", "2026-01-02T03:04:05Z", ("2026-01-02T03:04:05.", '0', "Z", 9)),
-    format("date", "2026-01-02", FIXED),
-    format("time", "03:04:05Z", ("03:04:05.", '0', "Z", 9)),
-    format("duration", "P1D", FIXED),
-    format("email", "a@example.com", ("", 'a', "@example.com", 64)),
-    format("idn-email", "a@example.com", ("", 'a', "@example.com", 64)),
-    format("hostname", "example.com", ("", 'a', ".example.com", 63)),
-    format("idn-hostname", "example.com", ("", 'a', ".example.com", 63)),
-    format("ipv4", "192.0.2.1", FIXED),
-    format("ipv6", "2001:db8::1", FIXED),
-    format("uri", URI, (URI, 'a', "", LONG)),
-    format("iri", URI, (URI, 'a', "", LONG)),
-    format("uuid", "12345678-1234-4234-8234-123456789abc", FIXED),
+    ("date-time", "2026-01-02T03:04:05Z", ("2026-01-02T03:04:05.", '0', "Z", 9)),
+    ("date", "2026-01-02", FIXED),
+    ("time", "03:04:05Z", ("03:04:05.", '0', "Z", 9)),
+    ("duration", "P1D", FIXED),
+    ("email", "a@example.com", ("", 'a', "@example.com", 64)),
+    ("idn-email", "a@example.com", ("", 'a', "@example.com", 64)),
+    ("hostname", "example.com", ("", 'a', ".example.com", 63)),
+    ("idn-hostname", "example.com", ("", 'a', ".example.com", 63)),
+    ("ipv4", "192.0.2.1", FIXED),
+    ("ipv6", "2001:db8::1", FIXED),
+    ("uri", URI, (URI, 'a', "", LONG)),
+    ("iri", URI, (URI, 'a', "", LONG)),
+    ("uuid", "12345678-1234-4234-8234-123456789abc", FIXED),
 ];
 
 fn known(name: &str) -> Option<&'static Format> {
-    FORMATS.iter().find(|format| format.name == name)
+    FORMATS.iter().find(|(known, ..)| *known == name)
 }
 
 /// Returns the format that a schema names, in any dialect.
@@ -55,12 +39,12 @@ pub(super) fn named<'v>(version: &'v Version<'_>, schema: SchemaId) -> Option<&'
 
 /// Returns a text of a format.
 pub(super) fn sample(name: &str) -> Option<&'static str> {
-    known(name).map(|format| format.sample)
+    known(name).map(|(_, sample, _)| *sample)
 }
 
 /// Returns a text of a format with `length` characters.
 pub(super) fn of_length(name: &str, length: usize) -> Option<String> {
-    let Format { before, fill, after, most, .. } = known(name)?;
+    let (_, _, (before, fill, after, most)) = known(name)?;
     let count = length.checked_sub(before.len() + after.len()).filter(|count| (1..=*most).contains(count))?;
     Some(format!("{before}{}{after}", fill.to_string().repeat(count)))
 }
@@ -68,8 +52,8 @@ pub(super) fn of_length(name: &str, length: usize) -> Option<String> {
 /// Returns `true` or `false` only if that is certain: an empty text has none of these formats, and a sample has its
 /// own.
 pub(super) fn has(name: &str, text: &str) -> Option<bool> {
-    let Some(format) = known(name) else { return Some(true) };
-    let is_sure = text == format.sample || of_length(name, text.len()).as_deref() == Some(text);
+    let Some((_, sample, _)) = known(name) else { return Some(true) };
+    let is_sure = text == *sample || of_length(name, text.len()).as_deref() == Some(text);
     match text {
         "" => Some(false),
         _ => is_sure.then_some(true),

@@ -6,63 +6,61 @@ use super::change::ChangeKind;
 use super::failure::Reason;
 use crate::normalize::Kinds;
 
-/// Kinds in words, the last after an "or".
+/// Returns kinds in words, the last after an "or".
 fn kinds(kinds: Kinds) -> String {
-    let named = [
-        (Kinds::NULL, "`null`"),
-        (Kinds::BOOLEAN, "a boolean"),
-        (Kinds::NUMBER, "a number"),
-        (Kinds::INTEGER, "an integer"),
-        (Kinds::FRACTION, "a number with a fraction"),
-        (Kinds::STRING, "a string"),
-        (Kinds::ARRAY, "an array"),
-        (Kinds::OBJECT, "an object"),
-    ];
-    let mut rest = kinds;
-    let mut names = Vec::new();
-    for (kind, name) in named {
-        if rest.has(kind) {
-            names.push(name);
-            rest = rest.without(kind);
-        }
-    }
-    match names.split_last() {
-        Some((last, [])) => (*last).to_owned(),
-        Some((last, others)) => format!("{} or {last}", others.join(", ")),
-        None => "nothing".to_owned(),
+    let word = |name| match name {
+        "null" => "`null`".to_owned(),
+        "number" if !kinds.has(Kinds::INTEGER) => "a number with a fraction".to_owned(),
+        "integer" | "array" | "object" => format!("an {name}"),
+        _ => format!("a {name}"),
+    };
+    let mut words: Vec<String> = kinds.names().into_iter().map(word).collect();
+    match (words.pop(), words.as_slice()) {
+        (Some(last), []) => last,
+        (Some(last), others) => format!("{} or {last}", others.join(", ")),
+        (None, _) => "nothing".to_owned(),
     }
 }
 
-/// Describes a value that callers may have sent, and that is refused now.
-pub(super) fn refused(reason: &Reason) -> (ChangeKind, String) {
+/// Describes a value that callers may have sent, and that is refused now; or one that was refused, and is valid now.
+pub(super) fn of_arguments(reason: &Reason, is_valid: bool) -> (ChangeKind, String) {
     use ChangeKind::{
-        NowRequired, RefusedAlternative, RefusedNull, RefusedOtherKeys, RefusedProperty, RefusedType, RefusedValue,
-        RequiredAdded, Tightened, Undecided,
+        Loosened, NowRequired, Other, RefusedAlternative, RefusedNull, RefusedOtherKeys, RefusedProperty, RefusedType,
+        RefusedValue, RequiredAdded, Tightened, Undecided,
     };
-    match reason {
+    let (valid, bounds) = if is_valid { ("valid now", "looser") } else { ("no longer valid", "tighter") };
+    let (kind, detail) = match reason {
         Reason::Kind(these) => {
             let kind = if *these == Kinds::NULL { RefusedNull } else { RefusedType };
-            (kind, format!("{} is no longer valid", kinds(*these)))
+            (kind, format!("{} is {valid}", kinds(*these)))
         }
+        Reason::Typed(left) if is_valid => (Loosened, format!("was {}, now untyped", kinds(*left))),
         Reason::Typed(left) => (RefusedType, format!("was untyped, now {}", kinds(*left))),
-        Reason::Value(value) => (RefusedValue, format!("{} is no longer valid", printable(&value.to_string()))),
+        Reason::Value(value) => (RefusedValue, format!("{} is {valid}", printable(&value.to_string()))),
+        Reason::Unlisted if is_valid => (Loosened, "values that were not listed are valid now".to_owned()),
         Reason::Unlisted => (RefusedValue, "only listed values are valid now".to_owned()),
-        Reason::Keyword("$ref") => (Undecided, "`$ref` points to another document, which is never fetched".to_owned()),
-        Reason::Keyword(keyword) => (Tightened, format!("`{keyword}` is tighter now")),
+        Reason::Keyword("$ref") if !is_valid => {
+            (Undecided, "`$ref` points to another document, which is never fetched".to_owned())
+        }
+        Reason::Keyword(keyword) => (Tightened, format!("`{keyword}` is {bounds} now")),
+        Reason::Required { .. } if is_valid => (Loosened, "optional now".to_owned()),
         Reason::Required { declared: true } => (NowRequired, "required now".to_owned()),
         Reason::Required { declared: false } => (RequiredAdded, "new required property".to_owned()),
-        Reason::Key => (RefusedProperty, "the property is no longer valid".to_owned()),
-        Reason::OtherKeys => (RefusedOtherKeys, "other keys are no longer valid".to_owned()),
+        Reason::Key => (RefusedProperty, format!("the property is {valid}")),
+        Reason::OtherKeys => (RefusedOtherKeys, format!("other keys are {valid}")),
+        Reason::NoAlternative | Reason::SeveralAlternatives if is_valid => (Loosened, "more alternatives".to_owned()),
         Reason::NoAlternative => (RefusedAlternative, "no alternative takes all that was valid".to_owned()),
         Reason::SeveralAlternatives => {
             (RefusedAlternative, "a value may fit several alternatives now, of which only one may".to_owned())
         }
+        Reason::Undecided if is_valid => return (Other, "written differently".to_owned()),
         Reason::Undecided => (Undecided, "cannot decide whether all valid values are still valid".to_owned()),
-    }
+    };
+    (if is_valid { Loosened } else { kind }, detail)
 }
 
 /// Describes a value that the server may answer now, and that the old types do not read.
-pub(super) fn unread(reason: &Reason) -> (ChangeKind, String) {
+pub(super) fn of_results(reason: &Reason) -> (ChangeKind, String) {
     use ChangeKind::{
         Undecided, UnreadAbsent, UnreadAlternative, UnreadNull, UnreadProperty, UnreadRange, UnreadType, UnreadValue,
     };
@@ -93,21 +91,4 @@ pub(super) fn unread(reason: &Reason) -> (ChangeKind, String) {
             (Undecided, "cannot decide whether all possible results can be read".to_owned())
         }
     }
-}
-
-/// Describes a value that was refused, and is accepted now.
-pub(super) fn accepted(reason: &Reason) -> (ChangeKind, String) {
-    let detail = match reason {
-        Reason::Kind(these) => format!("{} is valid now", kinds(*these)),
-        Reason::Typed(left) => format!("was {}, now untyped", kinds(*left)),
-        Reason::Value(value) => format!("{} is valid now", printable(&value.to_string())),
-        Reason::Unlisted => "values that were not listed are valid now".to_owned(),
-        Reason::Keyword(keyword) => format!("`{keyword}` is looser now"),
-        Reason::Required { .. } => "optional now".to_owned(),
-        Reason::Key => "the property is valid now".to_owned(),
-        Reason::OtherKeys => "other keys are valid now".to_owned(),
-        Reason::NoAlternative | Reason::SeveralAlternatives => "more alternatives".to_owned(),
-        Reason::Undecided => return (ChangeKind::Other, "written differently".to_owned()),
-    };
-    (ChangeKind::Loosened, detail)
 }

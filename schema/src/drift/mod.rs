@@ -16,7 +16,6 @@ mod memo;
 mod messages;
 mod offers;
 pub(crate) mod pattern;
-mod renamed;
 mod rust;
 mod samples;
 mod schemas;
@@ -26,13 +25,13 @@ mod types;
 mod validity;
 pub(crate) mod version;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub use change::{Change, ChangeKind, Class, Signatures, Witness, apply, grouped, told, untold};
 use mcp_bindgen_model::{Snapshot, pointer_segment};
 use serde_json::{Map, Value, json};
 
-use self::renamed::{Renamed, names_of, renamed};
+use self::rust::{Renamed, renamed};
 use crate::{Role, names};
 
 /// Returns the changes between two snapshots, sorted by the names of tools; empty if neither code nor people would
@@ -55,14 +54,11 @@ use crate::{Role, names};
 pub fn diff(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
     let mut changes = server_changes(old, new);
     offers::changes(old, new, &mut changes);
-    offers::skill_changes(&old.skills, &new.skills, &mut changes);
-    for ((name, _), pair) in pairs(&old.tools, &new.tools) {
+    for ((name, _), pair) in pairs(&old.tools, &new.tools, "name") {
         match pair {
             (Some(old), Some(new)) => tool_changes(name, old, new, &mut changes),
             (Some(old), None) => {
-                let gone = Change::new(name, Class::Breaking, ChangeKind::ToolRemoved, "", "the tool was removed");
-                let witness = schemas::arguments(&input_schema(old)).map(Witness::Sent);
-                changes.push(Change { witness, ..gone });
+                changes.push(refused(name, old, ChangeKind::ToolRemoved, "", "the tool was removed"));
             }
             (None, _) => changes.push(Change::new(name, Class::Compatible, ChangeKind::ToolAdded, "", "new tool")),
         }
@@ -74,23 +70,27 @@ pub fn diff(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
 /// An item of the old list, and of the new.
 type Pair<'v> = (Option<&'v Value>, Option<&'v Value>);
 
-/// Returns the items of two lists, each in both as far as it is, by name and, as a name may be there twice, by which of
-/// that name it is.
-fn pairs<'v>(old: &'v [Value], new: &'v [Value]) -> BTreeMap<(&'v str, usize), Pair<'v>> {
+/// Returns the items of two lists in pairs: by the text under a key and, as a text may be there twice, by which of that
+/// text an item is.
+fn pairs<'v>(old: &'v [Value], new: &'v [Value], key: &str) -> BTreeMap<(&'v str, usize), Pair<'v>> {
     let mut pairs: BTreeMap<_, Pair<'v>> = BTreeMap::new();
-    by_name(old, |key, item| pairs.entry(key).or_default().0 = Some(item));
-    by_name(new, |key, item| pairs.entry(key).or_default().1 = Some(item));
+    for (is_new, list) in [(false, old), (true, new)] {
+        let mut seen: HashMap<&str, usize> = HashMap::new();
+        for item in list {
+            let name = item.get(key).and_then(Value::as_str).unwrap_or_default();
+            let count = seen.entry(name).or_default();
+            let pair = pairs.entry((name, *count)).or_default();
+            *(if is_new { &mut pair.1 } else { &mut pair.0 }) = Some(item);
+            *count += 1;
+        }
+    }
     pairs
 }
 
-fn by_name<'v>(list: &'v [Value], mut see: impl FnMut((&'v str, usize), &'v Value)) {
-    let mut seen: HashMap<&str, usize> = HashMap::new();
-    for item in list {
-        let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
-        let count = seen.entry(name).or_default();
-        see((name, *count), item);
-        *count += 1;
-    }
+/// Returns a change after which no call of a tool is accepted.
+fn refused(name: &str, old: &Value, kind: ChangeKind, pointer: &str, detail: &str) -> Change {
+    let witness = schemas::arguments(&input_schema(old)).map(Witness::Sent);
+    Change { witness, ..Change::new(name, Class::Breaking, kind, pointer, detail) }
 }
 
 fn server_changes(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
@@ -130,10 +130,7 @@ fn tool_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change>)
             "outputSchema" => output_changes(name, old, new, changes),
             "execution" if is_task(new) && !is_task(old) => {
                 let detail = "calls have to be tasks now: bindings make none";
-                let only =
-                    Change::new(name, Class::Breaking, ChangeKind::TaskRequired, "/execution/taskSupport", detail);
-                let witness = schemas::arguments(&input_schema(old)).map(Witness::Sent);
-                changes.push(Change { witness, ..only });
+                changes.push(refused(name, old, ChangeKind::TaskRequired, "/execution/taskSupport", detail));
             }
             _ => {
                 let Some(detail) = presence(before.get(key), now.get(key)) else { continue };
@@ -155,25 +152,33 @@ fn renamed_tools(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
     if before == now {
         return;
     }
-    let called = |keys: &[&str]| names::tools(keys, &vec![None; keys.len()]);
-    let methods = |_, keys: &[&str]| called(keys).into_iter().map(|names| names.method).collect();
-    let variants = |_, keys: &[&str]| called(keys).into_iter().map(|names| names.variant).collect();
-    let methods = renamed(&before, &now, "tool", methods);
-    let others = renamed(&before, &now, "tool", variants);
-    let others = others.into_iter().filter(|variant| !methods.iter().any(|method| method.wire == variant.wire));
-    let others: Vec<_> = others.collect();
-    let named = |tools: &'_ Snapshot, name: &str| {
+    let schema = |list: &Snapshot, name: &str| {
         let is_named = |tool: &&Value| tool.get("name").and_then(Value::as_str) == Some(name);
-        tools.tools.iter().find(is_named).map(input_schema)
+        list.tools.iter().find(is_named).map(input_schema)
     };
-    changes.extend(methods.into_iter().chain(others).filter_map(|renamed| {
-        let taken = renamed.taker.and_then(|taker| Some((named(old, renamed.wire)?, named(new, taker)?)));
-        let compiles = taken.is_some_and(|(old, new)| interface::takes_calls(&old, &new));
-        let (class, kind) = Renamed::called(compiles);
-        let signatures = compiles.then(|| renamed.signatures("(..)", "(..)"));
-        let change = Change::new(renamed.wire, class, kind, "/name", renamed.detail);
-        (compiles || !renamed.is_gone).then_some(Change { signatures, ..change })
-    }));
+    let calls = |wire: &str, taker: &str| {
+        let compile = interface::takes_calls(&schema(old, wire)?, &schema(new, taker)?);
+        compile.then(|| ["(..)", "(..)"].map(str::to_owned))
+    };
+    let methods = |_, keys: &[&str]| tool_names(keys).into_iter().map(|names| names.method).collect();
+    let variants = |_, keys: &[&str]| tool_names(keys).into_iter().map(|names| names.variant).collect();
+    let mut found = renamed(&before, &now, "tool", methods, calls);
+    let others = renamed(&before, &now, "tool", variants, calls);
+    let is_known = |tool: &Renamed<'_>| found.iter().any(|method| method.wire == tool.wire);
+    let others: Vec<_> = others.into_iter().filter(|tool| !is_known(tool)).collect();
+    found.extend(others);
+    changes.extend(found.iter().map(|tool| tool.change(tool.wire, "/name", "")));
+}
+
+/// Returns the names in Rust of the tools with these names.
+fn tool_names(keys: &[&str]) -> Vec<names::ToolNames> {
+    names::tools(keys, &vec![None; keys.len()])
+}
+
+/// Returns the names that are there, each once.
+fn names_of(list: &[Value]) -> Vec<&str> {
+    let names: BTreeSet<&str> = list.iter().filter_map(|item| item.get("name")?.as_str()).collect();
+    names.into_iter().collect()
 }
 
 /// Returns `true` if a server only accepts calls of the tool as tasks.

@@ -1,8 +1,11 @@
-//! The Rust interface of a schema as text: types, fields and the arguments of `new`.
+//! The Rust interface of a schema as text: types, fields and the arguments of `new`; and the names of items, of which a
+//! new one may take that of another, so that code for the old bindings changes its meaning.
 
 use std::collections::{HashMap, HashSet};
 
-use super::change::Signatures;
+use mcp_bindgen_model::printable;
+
+use super::change::{Change, ChangeKind, Class, Signatures};
 use crate::names::{self, Style};
 use crate::shape::{Field, Presence, Shape, ShapeId, Slot, StructShape, UnionShape};
 use crate::{Document, Role};
@@ -40,13 +43,6 @@ pub(super) fn is_interchangeable(old: &str, new: &str) -> bool {
     old == new || old.replace("u64", "i64") == new.replace("u64", "i64")
 }
 
-/// A call of `new` that compiles before and after, and means something else.
-pub(super) struct Misread {
-    /// The description of the new `new`: `takes ..`.
-    pub(super) detail: String,
-    pub(super) signatures: Signatures,
-}
-
 /// Returns `true` if calls with the old arguments compile with the new ones.
 pub(super) fn takes_calls(old: &[Argument], new: &[Argument]) -> bool {
     let fits = |(before, now): (&Argument, &Argument)| {
@@ -57,8 +53,9 @@ pub(super) fn takes_calls(old: &[Argument], new: &[Argument]) -> bool {
     old.len() == new.len() && old.iter().zip(new).all(fits)
 }
 
-/// Returns how calls of `new` that compile with both lists of arguments are misread, if they are.
-pub(super) fn misread(old: &[Argument], new: &[Argument]) -> Option<Misread> {
+/// Returns how calls of `new` that compile with both lists of arguments are misread, if they are: what the new one
+/// does, `takes ..`, and both.
+pub(super) fn misread(old: &[Argument], new: &[Argument]) -> Option<(String, Signatures)> {
     if !takes_calls(old, new) {
         return None;
     }
@@ -67,15 +64,69 @@ pub(super) fn misread(old: &[Argument], new: &[Argument]) -> Option<Misread> {
     let detail = if is_reordered {
         "takes its arguments in another order, and calls still compile".to_owned()
     } else {
-        let [before, now] = [before, now].map(|argument| mcp_bindgen_model::printable(&argument.wire));
+        let [before, now] = [before, now].map(|argument| printable(&argument.wire));
         format!("takes `{now}` in place of `{before}`, and calls still compile")
     };
-    Some(Misread { detail, signatures: Signatures { old: signature(old), new: signature(new) } })
+    Some((detail, Signatures { old: signature(old), new: signature(new) }))
 }
 
 fn signature(arguments: &[Argument]) -> String {
     let arguments: Vec<String> = arguments.iter().map(|Argument { name, ty, .. }| format!("{name}: {ty}")).collect();
     format!("new({})", arguments.join(", "))
+}
+
+/// An item that has another name in Rust now, or one that is gone and whose name stands for another item.
+pub(super) struct Renamed<'w> {
+    pub(super) wire: &'w str,
+    detail: String,
+    /// Both meanings of the old name, if code with it compiles.
+    pub(super) signatures: Option<Signatures>,
+}
+
+impl Renamed<'_> {
+    /// Returns the change; `lead` begins its description: "prompt `a` is ".
+    pub(super) fn change(&self, tool: &str, pointer: &str, lead: &str) -> Change {
+        let (class, kind) = match self.signatures {
+            Some(_) => (Class::Silent, ChangeKind::NameTaken),
+            None => (Class::Source, ChangeKind::Renamed),
+        };
+        let change = Change::new(tool, class, kind, pointer, format!("{lead}{}", self.detail));
+        Change { signatures: self.signatures.clone(), ..change }
+    }
+}
+
+/// Returns the renamed items of a list. `named` returns the names of the old list or, with `true`, of the new one; `of`
+/// is the kind of items: `"tool"`; `behind` returns the types of an old item and of the new one that takes its name.
+pub(super) fn renamed<'w>(
+    old: &[&'w str],
+    new: &[&'w str],
+    of: &str,
+    named: impl Fn(bool, &[&str]) -> Vec<String>,
+    behind: impl Fn(&str, &str) -> Option<[String; 2]>,
+) -> Vec<Renamed<'w>> {
+    let (before, now) = (named(false, old), named(true, new));
+    let names: HashMap<&str, &String> = new.iter().copied().zip(&now).collect();
+    let takers: HashMap<&String, &str> = now.iter().zip(new.iter().copied()).collect();
+    let renamed = |(wire, before): (&&'w str, &String)| {
+        let taker = takers.get(before).copied().filter(|taker| taker != wire);
+        let taken = taker.map(|taker| format!("{of} `{}` takes that name", printable(taker)));
+        let signatures = taker.and_then(|taker| {
+            let [was, is] = behind(wire, taker).filter(|[was, is]| is_interchangeable(was, is))?;
+            let meaning = |behind: &str, wire: &str| format!("{before}{behind} for {wire:?}");
+            Some(Signatures { old: meaning(&was, wire), new: meaning(&is, taker) })
+        });
+        let detail = match (names.get(wire), taken) {
+            (Some(name), _) if *name == before => return None,
+            (Some(name), taken) => {
+                let taken = taken.map_or_else(String::new, |taken| format!(": {taken}"));
+                format!("called `{name}` in Rust now, and not `{before}`{taken}")
+            }
+            (None, Some(taken)) if signatures.is_some() => format!("gone, and was called `{before}` in Rust: {taken}"),
+            (None, _) => return None,
+        };
+        Some(Renamed { wire, detail, signatures })
+    };
+    old.iter().zip(&before).filter_map(renamed).collect()
 }
 
 impl<'d> Rust<'d> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use serde_json::{Map, Number, Value, json};
+use serde_json::{Map, Value, json};
 
 use super::failure::{Failure, Reason};
 use super::format;
@@ -11,7 +11,7 @@ use super::pattern;
 use super::validity::may_be_valid;
 use super::version::{Case, Conjunction, Version};
 use crate::normalize::{Assertions, Kinds, Limit};
-use crate::number::is_integral;
+use crate::number::floor;
 
 /// Keys that no schema is likely to declare.
 pub(super) const UNDECLARED: [&str; 2] = ["zqUndeclared", "zq-undeclared-2"];
@@ -81,14 +81,19 @@ impl<'v> Sampler<'v> {
         Some(self.values(&asked))
     }
 
+    /// Returns the first value of a property.
+    pub(super) fn first(&mut self, case: &Case, key: &str) -> Option<Value> {
+        self.property(case, key)?.first().cloned()
+    }
+
     /// Values of one case and kind.
     pub(super) fn of_case(&mut self, case: &Case, kind: Kinds) -> Rc<Vec<Value>> {
-        let key = (case.schemas().to_vec(), kind);
+        let key = (case.schemas.clone(), kind);
         if let Some(known) = self.known_cases.get(&key) {
             return Rc::clone(known);
         }
         let values = self.of_kind(case, kind);
-        let values = Rc::new(self.valid(case.schemas(), values));
+        let values = Rc::new(self.valid(&case.schemas, values));
         self.known_cases.insert(key, Rc::clone(&values));
         values
     }
@@ -172,8 +177,7 @@ impl<'v> Sampler<'v> {
         match kind {
             Kinds::NULL => vec![Value::Null],
             Kinds::BOOLEAN => vec![true.into(), false.into()],
-            Kinds::INTEGER => integers(case, self.version),
-            Kinds::FRACTION => fractions(case, self.version),
+            Kinds::INTEGER | Kinds::FRACTION => numbers(case, self.version, kind),
             Kinds::STRING => self.texts(case),
             Kinds::ARRAY => self.arrays(case),
             _ => self.objects(case),
@@ -183,7 +187,7 @@ impl<'v> Sampler<'v> {
     fn texts(&mut self, case: &Case) -> Vec<Value> {
         let version = self.version;
         let assertions: Vec<_> = case.assertions(version).collect();
-        let formats = || case.schemas().iter().filter_map(move |id| format::named(version, *id));
+        let formats = || case.schemas.iter().filter_map(move |id| format::named(version, *id));
         let mut texts = vec!["a".to_owned(), String::new(), "a b/\u{e9}".to_owned(), "0".to_owned()];
         texts.extend(formats().filter_map(format::sample).map(str::to_owned));
         for asserted in &assertions {
@@ -198,7 +202,7 @@ impl<'v> Sampler<'v> {
                 texts.push("a".repeat(length));
             }
         }
-        for id in case.schemas() {
+        for id in &case.schemas {
             let Some(source) = self.version.document.schemas.source(*id) else { continue };
             let examples = source.get("examples").and_then(Value::as_array).into_iter().flatten();
             texts.extend(examples.chain(source.get("default")).filter_map(Value::as_str).map(str::to_owned));
@@ -268,61 +272,19 @@ impl<'v> Sampler<'v> {
         objects
     }
 
-    /// Adds the properties that present properties require.
-    fn add_dependents(&mut self, case: &Case, object: &mut Map<String, Value>) -> Option<()> {
-        let version = self.version;
-        let mut needed: HashMap<&str, Vec<&String>> = HashMap::new();
-        for (key, needs) in case.assertions(version).flat_map(|asserted| &asserted.dependent_required) {
-            needed.entry(key).or_default().extend(needs);
-        }
-        let mut pending: Vec<&String> = object.keys().flat_map(|key| needed.remove(key.as_str())).flatten().collect();
-        while let Some(key) = pending.pop() {
-            if object.contains_key(key) {
-                continue;
-            }
-            object.insert(key.clone(), self.property(case, key)?.first()?.clone());
-            pending.extend(needed.remove(key.as_str()).into_iter().flatten());
-        }
-        Some(())
-    }
-
     /// Returns the smallest object, beside one property that is given.
     pub(super) fn object(&mut self, case: &Case, given: Option<(&str, &Value)>) -> Option<Map<String, Value>> {
         let given = given.map(|(key, value)| (key.to_owned(), value.clone()));
         self.object_with(case, &given.into_iter().collect())
     }
 
-    /// Returns the smallest object that is valid, beside the properties that are given.
+    /// Returns the smallest object that is valid, beside the properties that are given. If it violates a condition,
+    /// another value for one of its properties is tried.
     pub(super) fn object_with(&mut self, case: &Case, given: &Map<String, Value>) -> Option<Map<String, Value>> {
         let object = self.smallest(case, given)?;
-        Some(self.satisfying(case, object, given))
-    }
-
-    /// Returns the required properties, beside those that are given.
-    fn smallest(&mut self, case: &Case, given: &Map<String, Value>) -> Option<Map<String, Value>> {
-        if !self.affords(given.values()) {
-            return None;
-        }
-        let mut object = Map::new();
-        let version = self.version;
-        for key in case.required(version).into_iter().filter(|key| !given.contains_key(*key)) {
-            object.insert(key.to_owned(), self.property(case, key)?.first()?.clone());
-        }
-        object.extend(given.clone());
-        self.add_dependents(case, &mut object)?;
-        Some(object)
-    }
-
-    /// Returns the object. If it violates a condition, another value for one of its properties is tried.
-    fn satisfying(
-        &mut self,
-        case: &Case,
-        object: Map<String, Value>,
-        given: &Map<String, Value>,
-    ) -> Map<String, Value> {
         let is_conditional = |asserted: &Assertions| asserted.condition.is_some() || asserted.not.is_some();
         if !case.assertions(self.version).any(is_conditional) || self.satisfies(case, &object) {
-            return object;
+            return Some(object);
         }
         for key in object.keys().filter(|key| !given.contains_key(*key)) {
             let Some(values) = self.property(case, key) else { break };
@@ -330,17 +292,42 @@ impl<'v> Sampler<'v> {
                 let mut changed = object.clone();
                 changed.insert(key.clone(), other.clone());
                 if self.satisfies(case, &changed) {
-                    return changed;
+                    return Some(changed);
                 }
             }
         }
-        object
+        Some(object)
+    }
+
+    /// Returns the required properties and those that present ones require, beside those that are given.
+    fn smallest(&mut self, case: &Case, given: &Map<String, Value>) -> Option<Map<String, Value>> {
+        if !self.affords(given.values()) {
+            return None;
+        }
+        let version = self.version;
+        let mut object = Map::new();
+        for key in case.required(version).into_iter().filter(|key| !given.contains_key(*key)) {
+            object.insert(key.to_owned(), self.first(case, key)?);
+        }
+        object.extend(given.clone());
+        let mut needed: HashMap<&str, Vec<&String>> = HashMap::new();
+        for (key, needs) in case.assertions(version).flat_map(|asserted| &asserted.dependent_required) {
+            needed.entry(key).or_default().extend(needs);
+        }
+        let mut pending: Vec<&String> = object.keys().flat_map(|key| needed.remove(key.as_str())).flatten().collect();
+        while let Some(key) = pending.pop() {
+            if !object.contains_key(key) {
+                object.insert(key.clone(), self.first(case, key)?);
+                pending.extend(needed.remove(key.as_str()).into_iter().flatten());
+            }
+        }
+        Some(object)
     }
 
     fn satisfies(&mut self, case: &Case, object: &Map<String, Value>) -> bool {
         let value = Value::Object(object.clone());
-        self.work += size(&value) * case.schemas().len();
-        self.work > MOST_WORK || may_be_valid(self.version, case.schemas(), &value)
+        self.work += size(&value) * case.schemas.len();
+        self.work > MOST_WORK || may_be_valid(self.version, &case.schemas, &value)
     }
 }
 
@@ -352,36 +339,25 @@ fn size(value: &Value) -> usize {
     }
 }
 
-fn neighbours(limit: &Limit) -> Vec<Value> {
-    match (limit.value.as_i64(), limit.value.as_u64(), limit.value.as_f64()) {
-        (Some(whole), ..) => {
-            [whole.checked_sub(1), Some(whole), whole.checked_add(1)].into_iter().flatten().map(Value::from).collect()
-        }
-        (None, Some(whole), _) => vec![(whole - 1).into(), whole.into(), whole.saturating_add(1).into()],
-        (None, None, Some(value)) => vec![value.into(), value.floor().into(), value.ceil().into()],
-        _ => Vec::new(),
-    }
+/// Returns an integer, if 64 bits hold it.
+pub(super) fn integer(value: i128) -> Option<Value> {
+    i64::try_from(value).map(Value::from).or_else(|_| u64::try_from(value).map(Value::from)).ok()
 }
 
-fn integers(case: &Case, version: &Version<'_>) -> Vec<Value> {
-    let mut values = vec![json!(0), json!(1), json!(-1), json!(7)];
+/// Returns the integers around a bound, the bound, and numbers beside it.
+fn neighbours(limit: &Limit) -> impl Iterator<Item = Value> {
+    let floor = floor(&limit.value);
+    let integers = [-1, 0, 1].into_iter().filter_map(move |step| integer(floor.saturating_add(step)));
+    let beside = limit.value.as_f64().into_iter().flat_map(|value| [value + 0.5, value - 0.5]).map(Value::from);
+    integers.chain([Value::Number(limit.value.clone())]).chain(beside)
+}
+
+/// Returns numbers of a kind.
+fn numbers(case: &Case, version: &Version<'_>, kind: Kinds) -> Vec<Value> {
+    let mut values = vec![json!(0), json!(1), json!(-1), json!(7), json!(0.5), json!(1.5), json!(-0.5)];
     values.extend(case.minimum(version).chain(case.maximum(version)).flat_map(neighbours));
-    values.extend(steps(case, version).into_iter().map(Value::Number));
+    values.extend(case.assertions(version).filter_map(|asserted| asserted.multiple_of.clone()).map(Value::Number));
     values.extend([json!(i64::MAX), json!(i64::MIN), json!(u64::MAX)]);
-    values.retain(|value| matches!(value, Value::Number(number) if is_integral(number)));
+    values.retain(|value| Kinds::of(value) == kind);
     values
-}
-
-fn fractions(case: &Case, version: &Version<'_>) -> Vec<Value> {
-    let mut values = vec![json!(0.5), json!(1.5), json!(-0.5)];
-    for limit in case.minimum(version).chain(case.maximum(version)) {
-        values.extend(limit.value.as_f64().into_iter().flat_map(|value| [value + 0.5, value - 0.5]).map(Value::from));
-    }
-    values.extend(steps(case, version).into_iter().map(Value::Number));
-    values.retain(|value| matches!(value, Value::Number(number) if !is_integral(number)));
-    values
-}
-
-fn steps(case: &Case, version: &Version<'_>) -> Vec<Number> {
-    case.assertions(version).filter_map(|asserted| asserted.multiple_of.clone()).collect()
 }

@@ -1,6 +1,8 @@
 //! Two versions of one of a tool's schemas.
 
-use serde_json::Value;
+use std::cell::OnceCell;
+
+use serde_json::{Value, json};
 
 use super::change::{Change, ChangeKind, Class, Witness};
 use super::failure::{Failure, Reason};
@@ -8,78 +10,80 @@ use super::inclusion::Inclusion;
 use super::samples::Sampler;
 use super::sent::Sent;
 use super::types::schema_of;
-use super::validity::{Formats, is_valid, is_valid_with};
+use super::validity::{is_valid, is_valid_for_all};
 use super::version::Version;
 use super::{interface, messages, text_keywords};
-use crate::normalize::Kinds;
+use crate::normalize::{Kinds, SchemaId};
 use crate::texts::without_wording;
 use crate::{Role, wrapper};
 
 /// Returns the changes from one schema to the other.
 pub(super) fn changes(tool: &str, role: Role, old: &Value, new: &Value) -> Vec<Change> {
+    let mut changes = Vec::new();
     if old == new {
-        return Vec::new();
+        return changes;
     }
     let root = match role {
         Role::Input => "/inputSchema",
         Role::Output => "/outputSchema",
     };
-    let mut changes = Vec::new();
     let (plain_old, plain_new) = (without_wording(old), without_wording(new));
-    if plain_old != plain_new {
-        changes = meaning(tool, role, root, old, new);
-        if changes.is_empty() {
-            let pointer = format!("{root}{}", text_keywords::narrowest(&plain_old, &plain_new));
-            changes.push(Change::new(tool, Class::Compatible, ChangeKind::Other, pointer, "written differently"));
-        }
-    } else if old.get("default") != new.get("default") || !text_keywords::differences(old, new).is_empty() {
-        // A default of `null` decides what absence means.
+    let worded = text_keywords::differences(old, new);
+    // A default of `null` decides what absence means.
+    if plain_old != plain_new || old.get("default") != new.get("default") || !worded.is_empty() {
         changes = meaning(tool, role, root, old, new);
     }
-    for (pointer, mut keywords) in text_keywords::differences(old, new) {
+    if plain_old != plain_new && changes.is_empty() {
+        let pointer = format!("{root}{}", text_keywords::narrowest(&plain_old, &plain_new));
+        changes.push(Change::new(tool, Class::Compatible, ChangeKind::Other, pointer, "written differently"));
+    }
+    for (pointer, mut keywords) in worded {
         let pointer = format!("{root}{pointer}");
         let is_told = |change: &Change| change.kind == ChangeKind::Deprecated && change.pointer == pointer;
-        if keywords.contains(&"deprecated") && changes.iter().any(is_told) {
-            keywords.retain(|keyword| *keyword != "deprecated");
+        keywords.retain(|keyword| *keyword != "deprecated" || !changes.iter().any(is_told));
+        if !keywords.is_empty() {
+            let detail = format!("another {}", keywords.join(", "));
+            changes.push(Change::new(tool, Class::Wording, ChangeKind::SchemaWording, pointer, detail));
         }
-        if keywords.is_empty() {
-            continue;
-        }
-        let detail = format!("another {}", keywords.join(", "));
-        changes.push(Change::new(tool, Class::Wording, ChangeKind::SchemaWording, pointer, detail));
     }
     changes
 }
 
-/// Returns `true` if handlers return only the content of a wrapper.
-fn is_unwrapped(schema: &Value, Version { document, .. }: &Version<'_>) -> bool {
-    document.role == Role::Output && wrapper::wrapped_field(schema, document).is_some()
+/// Returns `true` if a value is valid under a whole document.
+fn fits(version: &Version<'_>, value: &Value) -> Option<bool> {
+    is_valid(version, SchemaId::ROOT, value)
 }
 
-/// Arguments that fit a schema.
+/// Returns arguments that fit a schema.
 pub(super) fn arguments(schema: &Value) -> Option<Value> {
     let version = Version::read(schema, Role::Input);
     let types = schema_of(&version.document);
     let types = Version::without_shapes(&types, Role::Input);
-    let values = Sampler::of(&version).values(&vec![version.root]);
-    values.iter().find(|value| value.is_object() && is_valid(&types, types.root, value) == Some(true)).cloned()
+    let values = Sampler::of(&version).values(&vec![SchemaId::ROOT]);
+    values.iter().find(|value| value.is_object() && fits(&types, value) == Some(true)).cloned()
 }
 
 /// Returns a structured result that the types of a schema do not read.
 pub(super) fn unreadable(schema: &Value) -> Option<Value> {
     let types = schema_of(&Version::read(schema, Role::Output).document);
     let types = Version::without_shapes(&types, Role::Output);
-    let values = [Value::Null, Value::Object(serde_json::Map::new()), "".into(), 0.into(), Value::Array(Vec::new())];
-    values.into_iter().find(|value| is_valid(&types, types.root, value) == Some(false))
+    let values = [Value::Null, json!({}), json!(""), json!(0), json!([])];
+    values.into_iter().find(|value| fits(&types, value) == Some(false))
 }
 
 fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &Value) -> Vec<Change> {
     let (old, new) = (Version::read(old_schema, role), Version::read(new_schema, role));
     let types = schema_of(&old.document);
     let types = Version::without_shapes(&types, role);
-    let mut failures = match role {
-        Role::Input => Inclusion::of(&old, &new).failures(Kinds::OBJECT, &Sent::by(&old.document)),
-        Role::Output => Inclusion::read_by(&types, &new).failures(Kinds::ALL, &Sent::Anything),
+    let (mut failures, proof) = match role {
+        Role::Input => {
+            let failures = Inclusion::of(&old, &new).failures(Kinds::OBJECT, &Sent::by(&old.document));
+            (failures, Proof { source: &old, fits: Some(&types), fails: &new, general: OnceCell::new() })
+        }
+        Role::Output => {
+            let failures = Inclusion::read_by(&types, &new).failures(Kinds::ALL, &Sent::Anything);
+            (failures, Proof { source: &new, fits: None, fails: &types, general: OnceCell::new() })
+        }
     };
     let is_cut = |version: &Version<'_>| version.document.schemas.is_cut();
     // A cut schema of the types allows more results than they read, and would hide failures.
@@ -87,39 +91,37 @@ fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &
         failures.push(Failure::new(Reason::Undecided, Vec::new()));
     }
     let mut changes = Vec::new();
-    let mut proof = Proof { role, old: &old, new: &new, types: &types, general: None };
     for failure in failures {
-        let (kind, detail) = match role {
-            Role::Input => messages::refused(&failure.reason),
-            Role::Output => messages::unread(&failure.reason),
+        let ((kind, detail), witness): (_, fn(Value) -> Witness) = match role {
+            Role::Input => (messages::of_arguments(&failure.reason, false), Witness::Sent),
+            Role::Output => (messages::of_results(&failure.reason), Witness::Answered),
         };
+        let witness = proof.of(&failure).map(witness);
         let pointer = format!("{root}{}", failure.pointer());
-        let witness = proof.of(&failure);
         changes.push(Change { witness, ..Change::new(tool, Class::Breaking, kind, pointer, detail) });
     }
-    let [was, is] = [(old_schema, &old), (new_schema, &new)].map(|(schema, version)| is_unwrapped(schema, version));
-    if was != is {
-        let detail = if is {
-            "a wrapper now: handlers return `result` instead of the whole result"
-        } else {
-            "no wrapper any more: handlers return the whole result instead of `result`"
-        };
-        changes.push(Change::new(tool, Class::Source, ChangeKind::Wrapper, root, detail));
-    }
-    let is_told = |changes: &[Change], pointer: &str| changes.iter().any(|change| change.pointer == pointer);
-    for difference in interface::differences(&old.document, &new.document) {
-        let pointer = format!("{root}{}", difference.pointer);
-        let is_told = || changes.iter().any(|change| change.class == Class::Breaking && change.pointer == pointer);
+    // Handlers return only the content of a wrapper.
+    let is_wrapper = |schema, version: &Version<'_>| {
+        role == Role::Output && wrapper::wrapped_field(schema, &version.document).is_some()
+    };
+    let detail = match (is_wrapper(old_schema, &old), is_wrapper(new_schema, &new)) {
+        (false, true) => Some("a wrapper now: handlers return `result` instead of the whole result"),
+        (true, false) => Some("no wrapper any more: handlers return the whole result instead of `result`"),
+        _ => None,
+    };
+    changes.extend(detail.map(|detail| Change::new(tool, Class::Source, ChangeKind::Wrapper, root, detail)));
+    for difference in interface::differences(tool, root, &old.document, &new.document) {
+        let is_same = |change: &Change| change.class == Class::Breaking && change.pointer == difference.pointer;
         // The compiler does not report a silent change, even if it reports other changes of the same place.
-        if difference.class == Class::Silent || !is_told() {
-            changes.push(Change { tool: tool.to_owned(), pointer, ..difference });
+        if difference.class == Class::Silent || !changes.iter().any(is_same) {
+            changes.push(difference);
         }
     }
     if role == Role::Input {
         for failure in Inclusion::of(&new, &old).failures(Kinds::OBJECT, &Sent::Anything) {
-            let (kind, detail) = messages::accepted(&failure.reason);
+            let (kind, detail) = messages::of_arguments(&failure.reason, true);
             let pointer = format!("{root}{}", failure.pointer());
-            if !is_told(&changes, &pointer) {
+            if !changes.iter().any(|change| change.pointer == pointer) {
                 changes.push(Change::new(tool, Class::Compatible, kind, pointer, detail));
             }
         }
@@ -129,67 +131,33 @@ fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &
 
 /// Looks for the value that proves a failure.
 struct Proof<'p> {
-    role: Role,
-    old: &'p Version<'p>,
-    new: &'p Version<'p>,
-    /// The values that the old types send, or read.
-    types: &'p Version<'p>,
+    /// The version whose values are proofs.
+    source: &'p Version<'p>,
+    /// The types that send the value.
+    fits: Option<&'p Version<'p>>,
+    /// The version under which the value is invalid.
+    fails: &'p Version<'p>,
     /// The witness of any failure, once it was searched.
-    general: Option<Option<Value>>,
+    general: OnceCell<Option<Value>>,
 }
 
-impl<'p> Proof<'p> {
-    /// Returns the version whose values are proofs.
-    fn source(&self) -> &'p Version<'p> {
-        match self.role {
-            Role::Input => self.old,
-            Role::Output => self.new,
-        }
-    }
-
-    fn of(&mut self, failure: &Failure) -> Option<Witness> {
-        let own = self.best(&failure.candidates);
-        let value = own.or_else(|| self.general())?;
-        Some(match self.role {
-            Role::Input => Witness::Sent(value),
-            Role::Output => Witness::Answered(value),
-        })
+impl Proof<'_> {
+    fn of(&self, failure: &Failure) -> Option<Value> {
+        let general = || self.best(&Sampler::of(self.source).values(&vec![SchemaId::ROOT]));
+        self.best(&failure.candidates).or_else(|| self.general.get_or_init(general).clone())
     }
 
     fn proves(&self, value: &Value) -> bool {
-        let is = |version: &Version<'_>, valid| is_valid(version, version.root, value) == Some(valid);
-        match self.role {
-            Role::Input => value.is_object() && is(self.new, false) && is(self.old, true) && is(self.types, true),
-            Role::Output => is(self.types, false) && is(self.new, true),
-        }
+        fits(self.fails, value) == Some(false)
+            && fits(self.source, value) == Some(true)
+            && self.fits.is_none_or(|types| value.is_object() && fits(types, value) == Some(true))
     }
 
     /// Returns the first proof that holds for validators that check every format, too, or else the first.
     fn best(&self, values: &[Value]) -> Option<Value> {
-        let mut first = None;
-        for value in values {
-            if !self.proves(value) {
-                continue;
-            }
-            if self.holds_for_all(value) {
-                return Some(value.clone());
-            }
-            first.get_or_insert(value);
-        }
-        first.cloned()
-    }
-
-    fn holds_for_all(&self, value: &Value) -> bool {
-        let source = self.source();
-        is_valid_with(Formats::All, source, source.root, value) == Some(true)
-    }
-
-    fn general(&mut self) -> Option<Value> {
-        if self.general.is_none() {
-            let source = self.source();
-            let values = Sampler::of(source).values(&vec![source.root]);
-            self.general = Some(self.best(&values));
-        }
-        self.general.clone().flatten()
+        let mut proofs = values.iter().filter(|value| self.proves(value));
+        let first = proofs.next()?;
+        let mut all = std::iter::once(first).chain(proofs);
+        Some(all.find(|value| is_valid_for_all(self.source, value)).unwrap_or(first).clone())
     }
 }

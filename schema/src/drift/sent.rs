@@ -1,6 +1,6 @@
 //! The values that generated types can send: they leave out the keys that they have no field for.
 
-use crate::shape::{Presence, Shape, ShapeId, Shapes, Slot, Unknown};
+use crate::shape::{Presence, Shape, ShapeId, Shapes, Slot};
 use crate::{Document, Kinds};
 
 /// The types of a place.
@@ -24,50 +24,36 @@ impl Sent {
         *null || ids.iter().any(|shape| shapes.takes_null(Slot { shape: *shape, nullable: false }))
     }
 
-    /// Returns the types under a key, or `None` if the key is never sent.
-    pub(super) fn property(&self, shapes: &Shapes, key: &str) -> Option<Self> {
+    /// Returns the types under a key, or under all undeclared keys; `None` if nothing is ever sent there.
+    pub(super) fn property(&self, shapes: &Shapes, key: Option<&str>) -> Option<Self> {
         self.below(shapes, |shape| match shape {
-            Shape::Struct(object) if object.tag.as_deref() == Some(key) => Below::Anything,
-            Shape::Struct(object) => match object.field(key) {
+            Shape::Struct(object) if key.is_some() && object.tag.as_deref() == key => Some(Below::Anything),
+            Shape::Struct(object) => match key.and_then(|key| object.field(key)) {
                 // If `null` means absence, it is sent as absence.
-                Some(field) => Below::Slot(Slot {
-                    nullable: field.slot.nullable && field.presence != Presence::Optional,
-                    ..field.slot
-                }),
-                None => kept(object.unknown),
+                Some(field) => {
+                    let nullable = field.slot.nullable && field.presence != Presence::Optional;
+                    Some(Below::Slot(Slot { nullable, ..field.slot }))
+                }
+                None => object.unknown.kept().map(Below::Slot),
             },
-            Shape::Map(slot) => Below::Slot(*slot),
-            shape => anything(shape, Kinds::OBJECT),
-        })
-    }
-
-    /// Returns the types under undeclared keys, or `None` if there are none.
-    pub(super) fn others(&self, shapes: &Shapes) -> Option<Self> {
-        self.below(shapes, |shape| match shape {
-            Shape::Struct(object) => kept(object.unknown),
-            Shape::Map(slot) => Below::Slot(*slot),
+            Shape::Map(slot) => Some(Below::Slot(*slot)),
             shape => anything(shape, Kinds::OBJECT),
         })
     }
 
     /// Returns the types at an index.
     pub(super) fn item(&self, shapes: &Shapes, index: usize) -> Option<Self> {
-        self.below(shapes, |shape| shape.item(index).map_or_else(|| anything(shape, Kinds::ARRAY), Below::Slot))
+        self.below(shapes, |shape| shape.item(index).map(Below::Slot).or_else(|| anything(shape, Kinds::ARRAY)))
     }
 
-    fn below(&self, shapes: &Shapes, step: impl Fn(&Shape) -> Below) -> Option<Self> {
+    fn below(&self, shapes: &Shapes, step: impl Fn(&Shape) -> Option<Below>) -> Option<Self> {
         let Self::Shapes { shapes: ids, .. } = self else { return Some(Self::Anything) };
         let mut found = Vec::new();
         let mut null = false;
-        for id in shapes.leaves(ids.iter().copied()) {
-            match step(shapes.get(id)) {
-                Below::Nothing => {}
-                Below::Anything => return Some(Self::Anything),
-                Below::Slot(slot) => {
-                    found.push(slot.shape);
-                    null |= slot.nullable;
-                }
-            }
+        for below in shapes.leaves(ids.iter().copied()).filter_map(|id| step(shapes.get(id))) {
+            let Below::Slot(slot) = below else { return Some(Self::Anything) };
+            found.push(slot.shape);
+            null |= slot.nullable;
         }
         found.sort_unstable();
         found.dedup();
@@ -76,23 +62,16 @@ impl Sent {
 }
 
 enum Below {
-    Nothing,
     Anything,
     Slot(Slot),
 }
 
-fn kept(unknown: Unknown) -> Below {
-    match unknown {
-        Unknown::Keep(slot) => Below::Slot(slot),
-        Unknown::Ignore | Unknown::Deny => Below::Nothing,
-    }
-}
-
-fn anything(shape: &Shape, kind: Kinds) -> Below {
-    match shape {
-        Shape::Anything | Shape::LiteralEnum(_) => Below::Anything,
-        Shape::FreeMap if kind == Kinds::OBJECT => Below::Anything,
-        Shape::AnyOf(kinds) if kinds.has(kind) => Below::Anything,
-        _ => Below::Nothing,
-    }
+fn anything(shape: &Shape, kind: Kinds) -> Option<Below> {
+    let is_anything = match shape {
+        Shape::Anything | Shape::LiteralEnum(_) => true,
+        Shape::FreeMap => kind == Kinds::OBJECT,
+        Shape::AnyOf(kinds) => kinds.has(kind),
+        _ => false,
+    };
+    is_anything.then_some(Below::Anything)
 }

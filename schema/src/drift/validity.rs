@@ -15,25 +15,23 @@ const DEEPEST: usize = 64;
 /// A value is judged in at most this many steps.
 const MOST_STEPS: usize = 50_000;
 
-pub(super) struct Judge<'v> {
+struct Judge<'v> {
     version: &'v Version<'v>,
     steps: usize,
-    formats: Formats,
+    /// `true` if a validator checks every format, and not only those that assert something in the schema's dialect.
+    checks_formats: bool,
     /// The verdicts on parts of the value, by their place in memory; `None` while one is being judged.
     known: HashMap<(SchemaId, *const Value), Option<bool>>,
 }
 
-/// Which formats a validator checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Formats {
-    /// Those that assert something in the dialect of the schema.
-    Asserted,
-    All,
-}
-
 /// Returns whether a value is valid under a schema, or `None` if that is unknown.
 pub(super) fn is_valid(version: &Version<'_>, schema: SchemaId, value: &Value) -> Option<bool> {
-    is_valid_with(Formats::Asserted, version, schema, value)
+    is_valid_with(false, version, schema, value)
+}
+
+/// Returns `true` if a value is valid under a whole document for validators that check every format, too.
+pub(super) fn is_valid_for_all(version: &Version<'_>, value: &Value) -> bool {
+    is_valid_with(true, version, SchemaId::ROOT, value) == Some(true)
 }
 
 /// Returns `true` unless a value is invalid under one of these schemas.
@@ -41,9 +39,8 @@ pub(super) fn may_be_valid(version: &Version<'_>, schemas: &[SchemaId], value: &
     schemas.iter().all(|schema| is_valid(version, *schema, value) != Some(false))
 }
 
-/// Validates a value with the given formats.
-pub(super) fn is_valid_with(formats: Formats, version: &Version<'_>, schema: SchemaId, value: &Value) -> Option<bool> {
-    Judge { version, steps: 0, formats, known: HashMap::new() }.schema(schema, value, 0)
+fn is_valid_with(checks_formats: bool, version: &Version<'_>, schema: SchemaId, value: &Value) -> Option<bool> {
+    Judge { version, steps: 0, checks_formats, known: HashMap::new() }.schema(schema, value, 0)
 }
 
 /// Returns `false` if a verdict is `false`, `true` if all are `true`, and otherwise `None`.
@@ -64,13 +61,7 @@ fn count(verdicts: &[Option<bool>], wanted: bool) -> usize {
 }
 
 fn any(verdicts: &[Option<bool>]) -> Option<bool> {
-    if count(verdicts, true) > 0 {
-        Some(true)
-    } else if count(verdicts, false) == verdicts.len() {
-        Some(false)
-    } else {
-        None
-    }
+    not(all(verdicts.iter().copied().map(not)))
 }
 
 fn one(verdicts: &[Option<bool>]) -> Option<bool> {
@@ -188,10 +179,7 @@ impl Judge<'_> {
             let steps = text.len().saturating_mul(patterns.states(pattern)) / STATES_OF_A_STEP;
             version.has_steps(steps).then(|| patterns.matches(pattern, text)).flatten()
         });
-        let format = match self.formats {
-            Formats::Asserted => assertions.format.as_deref(),
-            Formats::All => format::named(version, id),
-        };
+        let format = if self.checks_formats { format::named(version, id) } else { assertions.format.as_deref() };
         let format = format.map_or(Some(true), |name| format::has(name, text));
         all([pattern, format])
     }
@@ -242,10 +230,12 @@ impl Judge<'_> {
         }
         let mut verdicts = Vec::new();
         for (key, value) in map {
-            verdicts.extend(self.property(id, key, value, depth));
+            for (schema, is_sure) in version.keyed(id, key) {
+                verdicts.push(if is_sure { self.schema(schema, value, depth + 1) } else { None });
+            }
             if let Some(names) = assertions.property_names {
                 let key = Value::from(key.as_str());
-                verdicts.push(is_valid_with(self.formats, version, names, &key));
+                verdicts.push(is_valid_with(self.checks_formats, version, names, &key));
             }
         }
         for (key, schema) in &assertions.dependent_schemas {
@@ -254,18 +244,5 @@ impl Judge<'_> {
             }
         }
         all(verdicts)
-    }
-
-    fn property(&mut self, id: SchemaId, key: &str, value: &Value, depth: usize) -> Vec<Option<bool>> {
-        let version = self.version;
-        let keyed = version.keyed(id, key);
-        let mut verdicts: Vec<Option<bool>> = Vec::new();
-        for (schema, is_sure) in &keyed {
-            verdicts.push(if *is_sure { self.schema(*schema, value, depth + 1) } else { None });
-        }
-        let additional = version.additional(id).filter(|_| !keyed.iter().any(|(_, is_sure)| *is_sure));
-        verdicts
-            .extend(additional.map(|other| if keyed.is_empty() { self.schema(other, value, depth + 1) } else { None }));
-        verdicts
     }
 }

@@ -4,12 +4,12 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::pattern::Patterns;
 use crate::diagnostics::Reporter;
 use crate::normalize::{Assertions, Condition, Kinds, Node, SchemaId, Schemas};
-use crate::number::{ByValue, hashed};
+use crate::number::{ByValue, distinct, hashed};
 use crate::shape::{ShapeId, Shapes};
 use crate::{Document, Role};
 
@@ -18,17 +18,17 @@ pub(super) type Conjunction = Vec<SchemaId>;
 
 /// The schemas whose own keywords hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Case(pub(super) Conjunction);
+pub(super) struct Case {
+    pub(super) schemas: Conjunction,
+}
 
 pub(crate) struct Version<'a> {
     pub(crate) document: Document<'a>,
     assertions: Vec<Assertions>,
     /// `true` for each schema that has a finite value.
     possible: Vec<bool>,
-    /// The schema of the whole document.
-    pub(super) root: SchemaId,
     indexes: Vec<OnceCell<Index>>,
-    fingerprints: Vec<OnceCell<u64>>,
+    outlines: Vec<OnceCell<Outline>>,
     /// The steps that are left for judging values.
     steps: Cell<usize>,
     pub(super) patterns: RefCell<Patterns>,
@@ -43,6 +43,16 @@ struct Index {
     required: HashSet<String>,
     /// The hash of each listed value, with the places that have it.
     allowed: HashMap<u64, Vec<usize>>,
+}
+
+/// A schema in one form.
+pub(super) struct Outline {
+    /// Its keywords, without the schemas that they hold.
+    pub(super) keywords: Value,
+    /// The hash of the keywords: equal schemas have equal hashes.
+    pub(super) hash: u64,
+    /// The schemas that it holds, in an order that its keywords decide.
+    pub(super) held: Vec<SchemaId>,
 }
 
 /// The limit on steps for validating values in a document, plus a part for each of its schemas.
@@ -74,9 +84,8 @@ impl<'a> Version<'a> {
         let assertions = document.schemas.assertions();
         Self {
             possible: possible(&document, &assertions),
-            root: SchemaId::ROOT,
             indexes: assertions.iter().map(|_| OnceCell::new()).collect(),
-            fingerprints: assertions.iter().map(|_| OnceCell::new()).collect(),
+            outlines: assertions.iter().map(|_| OnceCell::new()).collect(),
             steps: Cell::new(MOST_STEPS + MOST_STEPS_EACH * assertions.len()),
             patterns: RefCell::default(),
             known_cases: RefCell::default(),
@@ -116,46 +125,70 @@ impl<'a> Version<'a> {
         self.indexes.get(id.index()).map(|index| index.get_or_init(read))
     }
 
-    /// Returns a hash of the names and listed values of a schema, including its `not` and `if`. Equal schemas have
-    /// equal hashes.
-    pub(super) fn fingerprint(&self, id: SchemaId) -> u64 {
-        let read = || {
-            let assertions = self.assertions(id);
-            let condition = assertions.condition.as_ref();
-            let then = condition.and_then(|condition| condition.then);
-            let inner = [assertions.not, condition.map(|condition| condition.test), then];
-            hashed(&(self.own_hash(id), inner.map(|inner| inner.map(|inner| self.own_hash(self.followed(inner))))))
-        };
-        self.fingerprints.get(id.index()).map_or(0, |known| *known.get_or_init(read))
+    /// Returns the outline of a schema, or `None` beyond the limit on schemas.
+    pub(super) fn outline(&self, id: SchemaId) -> Option<&Outline> {
+        self.outlines.get(id.index()).map(|outline| outline.get_or_init(|| self.outlined(id)))
     }
 
-    fn own_hash(&self, id: SchemaId) -> u64 {
-        let (node, assertions) = (self.node(id), self.assertions(id));
-        let listed: BTreeSet<u64> = node.allowed.iter().flatten().map(|value| hashed(&ByValue(value))).collect();
-        hashed(&(
-            node.required.iter().collect::<BTreeSet<_>>(),
-            node.properties.iter().map(|(key, _)| key).collect::<BTreeSet<_>>(),
-            assertions.patterns.iter().map(|(pattern, _)| pattern).collect::<BTreeSet<_>>(),
-            (listed, &assertions.pattern, assertions.min_length, assertions.max_length),
-            (node.all_of.len(), node.prefix_items.len(), node.reference.is_some(), node.never),
-        ))
+    fn outlined(&self, id: SchemaId) -> Outline {
+        let (node, asserted) = (self.node(id), self.assertions(id));
+        let mut held: Vec<SchemaId> = Vec::new();
+        let mut names = [&node.properties, &asserted.patterns, &asserted.dependent_schemas].map(Clone::clone);
+        for named in &mut names {
+            named.sort_unstable();
+            held.extend(named.iter().map(|(_, schema)| *schema));
+        }
+        let condition = asserted.condition.as_ref();
+        let single = [
+            node.reference,
+            self.additional(id),
+            node.items,
+            asserted.not,
+            asserted.property_names,
+            asserted.contains.as_ref().map(|contains| contains.schema),
+            condition.map(|condition| condition.test),
+            condition.and_then(|condition| condition.then),
+            condition.and_then(|condition| condition.otherwise),
+        ];
+        let lists = [Some(&node.prefix_items), Some(&node.all_of), node.any_of.as_ref(), node.one_of.as_ref()];
+        held.extend(single.iter().flatten().chain(lists.into_iter().flatten().flatten()));
+        // Listed values are a set, like required properties.
+        let mut allowed = node.allowed.as_ref().map(|values| distinct(values, ByValue));
+        allowed.iter_mut().for_each(|values| values.sort_by_cached_key(|value| hashed(&ByValue(value))));
+        let needed = asserted.dependent_required.iter().map(|(key, needs)| (key, BTreeSet::from_iter(needs)));
+        let keywords = json!([
+            names.map(|named| named.into_iter().map(|(name, _)| name).collect::<Vec<_>>()),
+            [single.map(|schema| schema.is_some())],
+            lists.map(|list| list.map(Vec::len)),
+            [node.never, asserted.unique_items],
+            [node.kinds.map(Kinds::names)],
+            allowed,
+            BTreeSet::from_iter(&node.required),
+            needed.collect::<BTreeMap<_, _>>(),
+            [Some(node.min_items), node.max_items, asserted.min_properties, asserted.max_properties],
+            asserted.contains.as_ref().map(|contains| (contains.least, contains.most)),
+            asserted.of_numbers(),
+            asserted.of_texts().collect::<Vec<_>>(),
+            [&asserted.format, &asserted.unevaluated, &asserted.unresolved],
+        ]);
+        held.iter_mut().for_each(|schema| *schema = self.followed(*schema));
+        Outline { hash: hashed(&ByValue(&keywords)), keywords, held }
     }
 
-    /// Returns the schema that a schema declares for a key.
-    pub(super) fn property(&self, id: SchemaId, key: &str) -> Option<SchemaId> {
-        self.index(id)?.properties.get(key).copied()
-    }
-
-    /// Returns the schemas that a schema puts on a key, but for the one of undeclared properties, each with whether
-    /// that is sure: of a pattern it may not be known whether it matches.
+    /// Returns the schemas that a schema puts on a key, each with whether that is sure: of a pattern it may not be known
+    /// whether it matches, and then the schema of undeclared properties may hold instead.
     pub(super) fn keyed(&self, id: SchemaId, key: &str) -> Vec<(SchemaId, bool)> {
-        let mut keyed: Vec<(SchemaId, bool)> =
-            self.property(id, key).map(|schema| (schema, true)).into_iter().collect();
+        let declared = self.index(id).and_then(|index| index.properties.get(key));
+        let mut keyed: Vec<(SchemaId, bool)> = declared.map(|schema| (*schema, true)).into_iter().collect();
         for (pattern, schema) in &self.assertions(id).patterns {
             let matches = self.patterns.borrow_mut().matches(pattern, key);
             if matches != Some(false) {
                 keyed.push((*schema, matches.is_some()));
             }
+        }
+        let is_undeclared = keyed.is_empty();
+        if !keyed.iter().any(|(_, is_sure)| *is_sure) {
+            keyed.extend(self.additional(id).map(|schema| (schema, is_undeclared)));
         }
         keyed
     }
@@ -249,7 +282,7 @@ fn possible(document: &Document<'_>, assertions: &[Assertions]) -> Vec<bool> {
         let mut changed = false;
         for index in (0..possible.len()).rev() {
             if possible.get(index) == Some(&false) && has_value(document, &possible, SchemaId::nth(index)) {
-                possible.iter_mut().skip(index).take(1).for_each(|possible| *possible = true);
+                possible.iter_mut().skip(index).take(1).for_each(|known| *known = true);
                 changed = true;
             }
         }

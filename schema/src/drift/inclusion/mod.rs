@@ -12,13 +12,11 @@ use super::samples::Sampler;
 use super::sent::Sent;
 use super::validity::is_valid;
 use super::version::{Case, Conjunction, Version};
-use crate::normalize::{Kinds, SchemaId};
+use crate::normalize::{Assertions, Kinds, SchemaId};
 
-mod arrays;
-mod cover;
-mod disjoint;
 mod objects;
-mod scalars;
+mod overlap;
+mod parts;
 
 /// The maximum number of branches whose failing values are searched.
 const MOST_TRIED: usize = 32;
@@ -86,11 +84,7 @@ impl<'v> Inclusion<'v> {
 
     /// Returns the places where values of these kinds are not included; empty if all are.
     pub(super) fn failures(mut self, kinds: Kinds, sent: &Sent) -> Vec<Failure> {
-        let (left, right) = (vec![self.left.root], self.right.root);
-        if self.equality.equal(self.left.root, right) {
-            return Vec::new();
-        }
-        self.of_kinds(kinds, &left, sent, right)
+        self.of_kinds(kinds, &vec![SchemaId::ROOT], sent, SchemaId::ROOT)
     }
 
     /// Returns the places where values of `left` are invalid. If `right` has no values, `never` is the reason.
@@ -98,29 +92,44 @@ impl<'v> Inclusion<'v> {
         if self.right.node(right).never {
             vec![Failure::new(never, self.sampler.values(left).to_vec())]
         } else {
-            self.place(left, sent, right).to_vec()
+            self.place(left, sent, right)
         }
     }
 
     /// Returns the places where values of `left` are invalid under `right`.
-    fn place(&mut self, left: &Conjunction, sent: &Sent, right: SchemaId) -> Rc<Vec<Failure>> {
+    fn place(&mut self, left: &Conjunction, sent: &Sent, right: SchemaId) -> Vec<Failure> {
         // Types refer to each other everywhere; a type that holds itself is one question.
         let right = if self.is_read { self.right.followed(right) } else { right };
         let asked = Question { left: left.clone(), kind: None, sent: sent.clone(), right };
+        self.answer(asked, |inclusion| inclusion.of_kinds(Kinds::ALL, left, sent, right))
+    }
+
+    fn part(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
+        let left = part.case.schemas.clone();
+        let asked = Question { left, kind: Some(part.kind), sent: part.sent.clone(), right };
+        self.answer(asked, |inclusion| inclusion.part_in(part, right))
+    }
+
+    /// Answers a question once. A place counts as fine inside of itself; a part does not, because it may recur for the
+    /// same value.
+    fn answer(&mut self, asked: Question, find: impl FnOnce(&mut Self) -> Vec<Failure>) -> Vec<Failure> {
         if let Some(known) = self.known.get(&asked) {
-            return known;
+            return known.to_vec();
         }
-        let opened = self.known.open(&asked, Some(Rc::new(Vec::new())));
-        let failures = Rc::new(self.of_kinds(Kinds::ALL, left, sent, right));
-        self.known.close(opened, asked, Rc::clone(&failures), failures.is_empty());
+        self.steps += 1;
+        if self.steps > self.most_steps || self.depth > DEEPEST {
+            return vec![Failure::new(Reason::Undecided, Vec::new())];
+        }
+        let is_part = asked.kind.is_some();
+        let opened = self.known.open(&asked, (!is_part).then(Rc::default));
+        self.depth += usize::from(is_part);
+        let failures = find(self);
+        self.depth -= usize::from(is_part);
+        self.known.close(opened, asked, Rc::new(failures.clone()), failures.is_empty());
         failures
     }
 
     fn of_kinds(&mut self, kinds: Kinds, left: &Conjunction, sent: &Sent, right: SchemaId) -> Vec<Failure> {
-        self.steps += 1;
-        if self.steps > self.most_steps {
-            return vec![Failure::new(Reason::Undecided, Vec::new())];
-        }
         if left.iter().any(|id| self.equality.equal(*id, right)) {
             return Vec::new();
         }
@@ -138,32 +147,12 @@ impl<'v> Inclusion<'v> {
         failures
     }
 
-    fn part(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
-        let left = part.case.schemas().to_vec();
-        let asked = Question { left, kind: Some(part.kind), sent: part.sent.clone(), right };
-        if let Some(known) = self.known.get(&asked) {
-            return known.to_vec();
-        }
-        self.steps += 1;
-        if self.steps > self.most_steps || self.depth > DEEPEST {
-            return vec![Failure::new(Reason::Undecided, Vec::new())];
-        }
-        let opened = self.known.open(&asked, None);
-        self.depth += 1;
-        let failures = self.part_in(part, right);
-        self.depth -= 1;
-        self.known.close(opened, asked, Rc::new(failures.clone()), failures.is_empty());
-        failures
-    }
-
     fn part_in(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
         if let Some(values) = &part.values {
-            return self.listed_values(values, right);
+            return self.listed_values(part.kind, values, right);
         }
-        let version = self.right;
-        let (node, assertions) = (version.node(right), version.assertions(right));
-        let schemas = part.case.schemas();
-        if schemas.iter().any(|id| self.equality.equal(*id, right)) {
+        let (node, assertions) = (self.right.node(right), self.right.assertions(right));
+        if part.case.schemas.iter().any(|id| self.equality.equal(*id, right)) {
             return Vec::new();
         }
         if node.never || node.kinds.is_some_and(|kinds| !kinds.has(part.kind)) {
@@ -182,10 +171,10 @@ impl<'v> Inclusion<'v> {
         };
         add(&mut failures, own);
         if assertions.unresolved.is_some() {
-            failures.push(self.failure(part, Reason::Keyword("$ref")));
+            failures.push(self.keyword(part, "$ref", None));
         }
         if assertions.unevaluated.is_some() {
-            failures.push(self.failure(part, Reason::Keyword("unevaluatedProperties")));
+            failures.push(self.keyword(part, "unevaluatedProperties", None));
         }
         for schema in node.reference.iter().chain(&node.all_of) {
             // More would not be reported.
@@ -198,30 +187,34 @@ impl<'v> Inclusion<'v> {
             add(&mut failures, self.any_of(part, branches));
         }
         if let Some(branches) = &node.one_of {
-            add(&mut failures, self.one_of(part, right, branches));
+            add(&mut failures, self.one_of(part, branches));
         }
         add(&mut failures, self.negation(part, right));
         add(&mut failures, self.condition(part, right));
         failures
     }
 
-    fn listed_values(&mut self, values: &[Value], right: SchemaId) -> Vec<Failure> {
+    fn listed_values(&mut self, kind: Kinds, values: &[Value], right: SchemaId) -> Vec<Failure> {
+        let verdicts: Vec<_> = values.iter().map(|value| (value, is_valid(self.right, right, value))).collect();
+        let is_refused = |value: bool| verdicts.contains(&(&value.into(), Some(false)));
+        // `null` is the whole kind, and so are both booleans.
+        let is_whole = kind == Kinds::NULL || (is_refused(true) && is_refused(false));
         let mut failures = Vec::new();
-        for value in values {
-            let reason = match is_valid(self.right, right, value) {
+        for (value, verdict) in &verdicts {
+            let reason = match verdict {
                 Some(true) => continue,
-                Some(false) => Reason::of_value(value),
+                Some(false) if is_whole => Reason::Kind(kind),
+                Some(false) => Reason::Value((*value).clone()),
                 None => Reason::Undecided,
             };
-            add(&mut failures, [Failure::new(reason, vec![value.clone()])]);
+            add(&mut failures, [Failure::new(reason, vec![(*value).clone()])]);
         }
-        failure::of_both_booleans(failures)
+        failures
     }
 
     fn any_of(&mut self, part: &Part<'_>, branches: &[SchemaId]) -> Vec<Failure> {
         let Err(mut failures) = self.taken(part, branches, false) else { return Vec::new() };
-        let version = self.right;
-        if self.is_read && branches.iter().all(|branch| version.node(*branch).required_alone().is_some()) {
+        if self.is_read && branches.iter().all(|branch| self.right.node(*branch).required_alone().is_some()) {
             failures.iter_mut().for_each(|failure| failure.reason = Reason::Keyword("required"));
         }
         failures
@@ -241,72 +234,69 @@ impl<'v> Inclusion<'v> {
         if self.covers(part, branches, &tried, once) {
             return Err(Vec::new());
         }
-        let whole = |reason| self.sampler.failure(part.case, part.kind, reason);
-        Err(failure::of_alternatives(tried, part.kind, whole).unwrap_or_else(|mut failure| {
-            // A value may only fail one branch: those that fail all come first.
-            failure.candidates.sort_by_cached_key(|value| {
-                let fails = |branch: &SchemaId| is_valid(self.right, *branch, value) == Some(false);
-                !branches.iter().take(MOST_TRIED).all(fails)
-            });
-            vec![failure]
-        }))
+        let candidates = failure::of_all(&tried);
+        let is_kind = |failure: &Failure| failure.steps.is_empty() && matches!(failure.reason, Reason::Kind(_));
+        tried.retain(|failures| !failures.iter().any(is_kind));
+        // If only one branch has values of the kind, it is the one that counts.
+        if tried.len() == 1 {
+            return Err(tried.swap_remove(0));
+        }
+        let reason = if tried.is_empty() { Reason::Kind(part.kind) } else { Reason::NoAlternative };
+        let mut failure = self.failure(part, reason);
+        failure.candidates.extend(candidates);
+        // A value may only fail one branch: those that fail all come first.
+        failure.candidates.sort_by_cached_key(|value| {
+            let fails = |branch: &SchemaId| is_valid(self.right, *branch, value) == Some(false);
+            !branches.iter().take(MOST_TRIED).all(fails)
+        });
+        Err(vec![failure])
     }
 
-    fn one_of(&mut self, part: &Part<'_>, right: SchemaId, branches: &[SchemaId]) -> Vec<Failure> {
+    fn one_of(&mut self, part: &Part<'_>, branches: &[SchemaId]) -> Vec<Failure> {
         let taken = match self.taken(part, branches, true) {
             Ok(taken) => taken,
             Err(failures) => return failures,
         };
+        // One of the left schemas may ask for exactly one of the same branches.
+        let is_same = part.case.schemas.iter().any(|id| {
+            let offered = self.left.node(*id).one_of.as_deref().unwrap_or_default();
+            offered.len() == branches.len()
+                && offered.iter().zip(branches).all(|(left, right)| self.equality.equal(*left, *right))
+        });
         let mut others = branches.iter().filter(|branch| **branch != taken);
-        if self.has_same_choice(part, right) || others.all(|branch| self.disjoint(part, *branch)) {
+        if is_same || others.all(|branch| self.is_disjoint(part, *branch, 0)) {
             return Vec::new();
         }
         vec![self.failure_at(part, Reason::SeveralAlternatives, branches)]
     }
 
-    /// Returns `true` if one of the left schemas asks for exactly one of the same branches.
-    fn has_same_choice(&mut self, part: &Part<'_>, right: SchemaId) -> bool {
-        let (left, wanted) = (self.left, self.right.node(right).one_of.as_deref().unwrap_or_default());
-        part.case.schemas().iter().any(|id| {
-            let offered = left.node(*id).one_of.as_deref().unwrap_or_default();
-            offered.len() == wanted.len()
-                && offered.iter().zip(wanted).all(|(left, right)| self.equality.equal(*left, *right))
-        })
+    /// Returns `true` if one of the left schemas states a schema, in a place of its assertions, that equals this one.
+    fn states(&mut self, part: &Part<'_>, wanted: SchemaId, stated: impl Fn(&Assertions) -> Option<SchemaId>) -> bool {
+        part.case.assertions(self.left).filter_map(stated).any(|known| self.equality.equal(known, wanted))
     }
 
-    fn negation(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
-        let Some(negated) = self.right.assertions(right).not else { return Vec::new() };
-        let left = self.left;
-        let mut known = part.case.assertions(left).filter_map(|asserted| asserted.not);
-        let says_so = known.any(|other| self.equality.equal(other, negated));
-        if says_so || self.disjoint(part, negated) {
-            Vec::new()
-        } else {
-            vec![self.failure_at(part, Reason::Keyword("not"), &[negated])]
-        }
+    fn negation(&mut self, part: &Part<'_>, right: SchemaId) -> Option<Failure> {
+        let negated = self.right.assertions(right).not?;
+        let holds = self.states(part, negated, |asserted| asserted.not) || self.is_disjoint(part, negated, 0);
+        (!holds).then(|| self.failure_at(part, Reason::Keyword("not"), &[negated]))
     }
 
     fn condition(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
-        let version = self.right;
-        let Some(condition) = &version.assertions(right).condition else { return Vec::new() };
-        let left = self.left;
-        let says_so = part.case.assertions(left).filter_map(|asserted| asserted.condition.as_ref()).any(|other| {
-            let same =
-                |left: Option<SchemaId>, right: Option<SchemaId>, equality: &mut Equality<'_>| match (left, right) {
-                    (_, None) => true,
-                    (Some(left), Some(right)) => equality.equal(left, right),
-                    (None, Some(_)) => false,
-                };
-            self.equality.equal(other.test, condition.test)
-                && same(other.then, condition.then, &mut self.equality)
-                && same(other.otherwise, condition.otherwise, &mut self.equality)
-        });
-        if says_so {
-            return Vec::new();
-        }
+        let Some(condition) = &self.right.assertions(right).condition else { return Vec::new() };
+        let states_it =
+            part.case.assertions(self.left).filter_map(|asserted| asserted.condition.as_ref()).any(|known| {
+                let pairs = [(known.then, condition.then), (known.otherwise, condition.otherwise)];
+                let mut pairs = [(Some(known.test), Some(condition.test))].into_iter().chain(pairs);
+                pairs.all(|(known, wanted)| {
+                    wanted.is_none_or(|wanted| known.is_some_and(|known| self.equality.equal(known, wanted)))
+                })
+            });
         let mut failures = Vec::new();
-        if let Some(then) = condition.then {
-            let found = if self.disjoint(part, condition.test) { Vec::new() } else { self.part(part, then) };
+        if states_it {
+            return failures;
+        }
+        if let Some(then) = condition.then.filter(|_| !self.is_disjoint(part, condition.test, 0)) {
+            let found = self.part(part, then);
             if !found.is_empty() {
                 let also = self.failure_at(part, Reason::Keyword("then"), &[condition.test]);
                 add(&mut failures, with_candidates(found, &also.candidates));
@@ -315,7 +305,7 @@ impl<'v> Inclusion<'v> {
         if let Some(otherwise) = condition.otherwise {
             let found = self.part(part, otherwise);
             if !found.is_empty() && !self.part(part, condition.test).is_empty() {
-                let also = self.failure(part, Reason::Keyword("else"));
+                let also = self.keyword(part, "else", None);
                 add(&mut failures, with_candidates(found, &also.candidates));
             }
         }
@@ -340,24 +330,41 @@ impl<'v> Inclusion<'v> {
 
     /// Returns an object with the same keys, and values that the left asks for.
     fn with_keys_of(&mut self, part: &Part<'_>, given: &Map<String, Value>) -> Option<Map<String, Value>> {
-        let mut own = Map::new();
-        for key in given.keys() {
-            own.insert(key.clone(), self.sampler.property(part.case, key)?.first()?.clone());
-        }
-        self.sampler.object_with(part.case, &own)
+        let own: Option<Map<String, Value>> =
+            given.keys().map(|key| Some((key.clone(), self.sampler.first(part.case, key)?))).collect();
+        self.sampler.object_with(part.case, &own?)
     }
 
     /// Returns a failure of the part as a whole.
     fn failure(&mut self, part: &Part<'_>, reason: Reason) -> Failure {
         self.sampler.failure(part.case, part.kind, reason)
     }
+
+    /// Returns a failure of the part at a keyword, with candidates that are tried before all others.
+    fn keyword(
+        &mut self,
+        part: &Part<'_>,
+        keyword: &'static str,
+        candidates: impl IntoIterator<Item = Value>,
+    ) -> Failure {
+        let mut failure = self.failure(part, Reason::Keyword(keyword));
+        failure.candidates.splice(0..0, candidates);
+        failure
+    }
+
+    /// Returns the schemas and the types of a property, or of all that are not declared; `None` if it is forbidden or
+    /// never sent.
+    fn property_of(&self, part: &Part<'_>, key: Option<&str>) -> Option<(Conjunction, Sent)> {
+        let asked = match key {
+            Some(key) => part.case.property(self.left, key),
+            None => part.case.others(self.left),
+        };
+        Some((asked?, part.sent.property(&self.left.document.shapes, key)?))
+    }
 }
 
-/// Failures at this place with more values to try.
-fn with_candidates(failures: Vec<Failure>, candidates: &[Value]) -> Vec<Failure> {
-    let more = |mut failure: Failure| {
-        failure.candidates.extend(candidates.iter().cloned());
-        failure
-    };
-    failures.into_iter().map(more).collect()
+/// Returns failures at this place with more values to try.
+fn with_candidates(mut failures: Vec<Failure>, candidates: &[Value]) -> Vec<Failure> {
+    failures.iter_mut().for_each(|failure| failure.candidates.extend_from_slice(candidates));
+    failures
 }

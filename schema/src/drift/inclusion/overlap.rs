@@ -1,0 +1,207 @@
+//! Ranges that several branches cover together, and schemas that provably share no value with a part.
+
+use serde_json::{Number, Value};
+
+use super::super::failure::{Failure, Reason};
+use super::super::sent::Sent;
+use super::super::validity::{is_valid, may_be_valid};
+use super::super::version::{Conjunction, Version};
+use super::{Inclusion, Part};
+use crate::normalize::{Kinds, Limit, SchemaId};
+use crate::number::{is_integral, order};
+
+/// The search for schemas without a common value goes at most this deep.
+const DEEPEST: usize = 12;
+/// The limit on steps of this search, for each step that the comparison may take.
+const STEPS_EACH: usize = 10;
+
+/// Bounds from below and from above.
+type Bounds = (Vec<Limit>, Vec<Limit>);
+/// Points from the first to the last.
+type Range = (i128, i128);
+
+impl Inclusion<'_> {
+    /// Returns `true` if branches of which each fails at its bounds alone take every value between them; with `once`,
+    /// whether each value is taken by one of them alone.
+    pub(super) fn covers(
+        &mut self,
+        part: &Part<'_>,
+        branches: &[SchemaId],
+        tried: &[Vec<Failure>],
+        once: bool,
+    ) -> bool {
+        let keywords: &[&str] = match part.kind {
+            Kinds::INTEGER | Kinds::FRACTION => &["minimum", "maximum"],
+            Kinds::STRING => &["minLength", "maxLength"],
+            Kinds::ARRAY => &["minItems", "maxItems"],
+            _ => return false,
+        };
+        let fails_at_bounds = |failure: &Failure| {
+            failure.steps.is_empty()
+                && matches!(failure.reason, Reason::Keyword(keyword) if keywords.contains(&keyword))
+        };
+        let mut together = Vec::new();
+        for (branch, failures) in branches.iter().zip(tried) {
+            match all_bounds(self.right, *branch, part.kind).filter(|_| failures.iter().all(fails_at_bounds)) {
+                Some(bounds) => together.push(bounds),
+                None if once && !self.is_disjoint(part, *branch, 0) => return false,
+                None => {}
+            }
+        }
+        if together.len() < 2 {
+            return false;
+        }
+        let own = part.case.schemas.iter().map(|id| own_bounds(self.left, *id, part.kind));
+        let (own, mut ranges) = on_one_line(part.kind, &own.reduce(both).unwrap_or_default(), &together);
+        ranges.sort_unstable();
+        let mut next = own.0;
+        for (first, last) in ranges {
+            if first > next || (once && first < next && first <= last && next > own.0) {
+                return false;
+            }
+            next = next.max(last.saturating_add(1));
+        }
+        next > own.1
+    }
+
+    /// Returns `true` if surely no value of all the left schemas is one of the right schema.
+    #[cfg(feature = "provider")]
+    pub(crate) fn excludes(&mut self, left: &Conjunction, right: SchemaId) -> bool {
+        self.places_apart(left, &Sent::Anything, right, 0)
+    }
+
+    /// Returns `true` if a part and a schema have surely no value in common; `depth` is that of the search.
+    pub(super) fn is_disjoint(&mut self, part: &Part<'_>, right: SchemaId, depth: usize) -> bool {
+        self.disjoint_steps += 1;
+        if depth > DEEPEST || self.disjoint_steps > STEPS_EACH * self.most_steps {
+            return false;
+        }
+        let (node, asserted) = (self.right.node(right), self.right.assertions(right));
+        if let Some(values) = &part.values {
+            return values.iter().all(|value| is_valid(self.right, right, value) == Some(false));
+        }
+        let is_refused = |value: &Value| {
+            !part.kind.intersects(Kinds::of(value)) || !may_be_valid(self.left, &part.case.schemas, value)
+        };
+        if node.never
+            || node.kinds.is_some_and(|kinds| !kinds.has(part.kind))
+            || node.allowed.as_ref().is_some_and(|allowed| allowed.iter().all(is_refused))
+            || self.are_bounds_apart(part, right)
+            || (part.kind == Kinds::OBJECT && self.are_objects_apart(part, right, depth))
+        {
+            return true;
+        }
+        // The negation of an assertion of all values excludes them all.
+        let mut schemas = part.case.schemas.iter();
+        asserted.not.is_some_and(|negated| schemas.any(|id| self.equality.equal(*id, negated)))
+            || node.reference.iter().chain(&node.all_of).any(|schema| self.is_disjoint(part, *schema, depth + 1))
+            || [&node.any_of, &node.one_of]
+                .into_iter()
+                .flatten()
+                .any(|branches| branches.iter().all(|branch| self.is_disjoint(part, *branch, depth + 1)))
+    }
+
+    fn are_bounds_apart(&self, part: &Part<'_>, right: SchemaId) -> bool {
+        let are_apart = |lows: &[Limit], highs: &[Limit]| {
+            lows.iter().any(|low| {
+                highs.iter().any(|high| {
+                    let order = order(&low.value, &high.value);
+                    order.is_gt() || (order.is_eq() && (low.exclusive || high.exclusive))
+                })
+            })
+        };
+        let (least, most) = own_bounds(self.right, right, part.kind);
+        part.case.schemas.iter().any(|id| {
+            let (low, high) = own_bounds(self.left, *id, part.kind);
+            are_apart(&low, &most) || are_apart(&least, &high)
+        })
+    }
+
+    fn are_objects_apart(&mut self, part: &Part<'_>, right: SchemaId, depth: usize) -> bool {
+        let wanted = self.right.node(right).required.iter().map(String::as_str);
+        if wanted.clone().any(|key| self.property_of(part, Some(key)).is_none()) {
+            return true;
+        }
+        part.case.required(self.left).into_iter().chain(wanted).any(|key| {
+            let Some((asked, sent)) = self.property_of(part, Some(key)) else {
+                return part.case.property(self.left, key).is_none();
+            };
+            let mut keyed = self.right.keyed(right, key).into_iter();
+            keyed.any(|(schema, is_sure)| is_sure && self.places_apart(&asked, &sent, schema, depth))
+        })
+    }
+
+    fn places_apart(&mut self, asked: &Conjunction, sent: &Sent, right: SchemaId, depth: usize) -> bool {
+        self.left.cases(asked).iter().all(|case| {
+            case.kinds(self.left).each().all(|kind| {
+                let part = Part { case, kind, sent, values: case.listed(self.left, kind) };
+                self.is_disjoint(&part, right, depth + 1)
+            })
+        })
+    }
+}
+
+/// Returns the bounds of everything that a branch requires, or `None` if they depend on a choice.
+fn all_bounds(version: &Version<'_>, branch: SchemaId, kind: Kinds) -> Option<Bounds> {
+    let mut all = Bounds::default();
+    for id in version.document.schemas.holding(&[branch], usize::MAX) {
+        let node = version.node(id);
+        if node.any_of.is_some() || node.one_of.is_some() || version.assertions(id).condition.is_some() {
+            return None;
+        }
+        all = both(all, own_bounds(version, id, kind));
+    }
+    Some(all)
+}
+
+/// Returns the bounds that a schema itself has for values of a kind: numbers, or lengths.
+fn own_bounds(version: &Version<'_>, id: SchemaId, kind: Kinds) -> Bounds {
+    let (node, asserted) = (version.node(id), version.assertions(id));
+    let count = |count: Option<u64>| {
+        let limit = count.map(|count| Limit { value: count.into(), exclusive: false });
+        limit.into_iter().collect()
+    };
+    match kind {
+        Kinds::INTEGER | Kinds::FRACTION => (asserted.minimum.clone(), asserted.maximum.clone()),
+        Kinds::STRING => (count(asserted.min_length), count(asserted.max_length)),
+        Kinds::ARRAY => (count(Some(node.min_items)), count(node.max_items)),
+        _ => Bounds::default(),
+    }
+}
+
+fn both(mut left: Bounds, mut right: Bounds) -> Bounds {
+    left.0.append(&mut right.0);
+    left.1.append(&mut right.1);
+    left
+}
+
+/// Converts bounds to ranges of points. Integers and lengths are points themselves. For other numbers, each bound is a
+/// point, and so is each gap between two bounds.
+fn on_one_line(kind: Kinds, own: &Bounds, together: &[Bounds]) -> (Range, Vec<Range>) {
+    let has_gaps = kind == Kinds::FRACTION;
+    let limits = together.iter().chain([own]).flat_map(|(least, most)| least.iter().chain(most));
+    let mut points: Vec<&Number> = limits.map(|limit| &limit.value).collect();
+    points.sort_by(|left, right| order(left, right));
+    points.dedup_by(|left, right| order(left, right).is_eq());
+    let point = |place: usize| 2 * place as i128;
+    let place = |limit: &Limit| point(points.partition_point(|known| order(known, &limit.value).is_lt()));
+    let first = |limit: &Limit| if has_gaps { place(limit) + i128::from(limit.exclusive) } else { limit.least() };
+    let last = |limit: &Limit| if has_gaps { place(limit) - i128::from(limit.exclusive) } else { limit.greatest() };
+    let range = |(least, most): &Bounds| {
+        (least.iter().map(first).max().unwrap_or(i128::MIN), most.iter().map(last).min().unwrap_or(i128::MAX))
+    };
+    // Beyond 64 bits no integer is sent, and no text or array is as long.
+    let (least, greatest) = match kind {
+        Kinds::FRACTION => (-1, point(points.len())),
+        Kinds::INTEGER => (i64::MIN.into(), u64::MAX.into()),
+        _ => (0, u64::MAX.into()),
+    };
+    let own = range(own);
+    let mut ranges: Vec<Range> = together.iter().map(range).collect();
+    if has_gaps {
+        // Integers are of another kind.
+        let whole = points.iter().enumerate().filter(|(_, number)| is_integral(number));
+        ranges.extend(whole.map(|(place, _)| (point(place), point(place))));
+    }
+    ((own.0.max(least), own.1.min(greatest)), ranges)
+}
