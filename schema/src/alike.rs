@@ -29,8 +29,8 @@ use crate::shape::{Shape, ShapeId, Unknown};
 /// ```
 #[derive(Debug)]
 pub struct Alike {
-    /// The class of each shape, by document.
-    classes: Vec<Vec<Class>>,
+    /// The class of each shape, by the place of its document.
+    classes: HashMap<(usize, ShapeId), Class>,
 }
 
 /// A class of equal shapes: they have the same type.
@@ -54,10 +54,9 @@ impl Alike {
         let mut labels: HashMap<Label<'_>, usize> = HashMap::new();
         let mut classes = Vec::new();
         let mut children: Vec<Vec<usize>> = Vec::new();
-        let mut starts = Vec::with_capacity(documents.len());
+        let mut shapes = Vec::new();
         for (place, document) in documents.iter().enumerate() {
             let start = classes.len();
-            starts.push(start);
             for id in document.shapes.ids() {
                 let (shape, held) = label(document.shapes.get(id));
                 let is_arguments = document.role == Role::Input && id == document.root;
@@ -65,21 +64,19 @@ impl Alike {
                 let definition = definition.map_or("", |definition| document.schemas.pointer(*definition));
                 let label = Label { arguments: is_arguments.then_some(place), definition, shape };
                 let next = labels.len();
+                shapes.push((place, id));
                 classes.push(*labels.entry(label).or_insert(next));
                 children.push(held.into_iter().map(|id| start + id.index()).collect());
             }
         }
-        let classes = refined(classes, &children);
-        let ends = starts.iter().skip(1).copied().chain([classes.len()]);
-        let of_document = |(start, end): (&usize, usize)| classes.get(*start..end).unwrap_or_default();
-        let classes = starts.iter().zip(ends).map(of_document);
-        Self { classes: classes.map(|classes| classes.iter().copied().map(Class).collect()).collect() }
+        let classes = refined(classes, &children).into_iter().map(Class);
+        Self { classes: shapes.into_iter().zip(classes).collect() }
     }
 
     /// Returns the class of a shape of the document at this place of the list.
     #[must_use]
     pub fn class(&self, document: usize, shape: ShapeId) -> Option<Class> {
-        self.classes.get(document)?.get(shape.index()).copied()
+        self.classes.get(&(document, shape)).copied()
     }
 }
 

@@ -165,11 +165,6 @@ impl Case {
         self.assertions(version).flat_map(|asserted| &asserted.maximum)
     }
 
-    /// Returns the minimum and the maximum integer, if they are bounded.
-    pub(super) fn integers(&self, version: &Version<'_>) -> (Option<i128>, Option<i128>) {
-        (self.minimum(version).map(Limit::least).max(), self.maximum(version).map(Limit::greatest).min())
-    }
-
     pub(super) fn requires(&self, version: &Version<'_>, key: &str) -> bool {
         self.schemas.iter().any(|id| version.requires(*id, key))
     }

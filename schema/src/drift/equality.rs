@@ -43,11 +43,11 @@ impl<'v> Equality<'v> {
         if self.depth > DEEPEST || self.steps > MOST_STEPS {
             return false;
         }
-        let opened = self.known.open(&pair, Some(true));
+        self.known.open(&pair, Some(true));
         self.depth += 1;
         let equal = same(&own.keywords, &other.keywords) && held().all(|(left, right)| self.equal(left, right));
         self.depth -= 1;
-        self.known.close(opened, pair, equal, equal);
+        self.known.close(pair, equal, equal);
         equal
     }
 }

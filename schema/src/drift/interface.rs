@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::change::{Change, ChangeKind, Class};
 use super::rust::{self, Argument, Renamed, Rust, misread, renamed};
-use super::types::is_open;
+use super::types::enumeration;
 use super::version::Version;
 use crate::bundle::below;
 use crate::names::{self, Enumeration};
@@ -48,6 +48,9 @@ struct Interface<'d> {
     depth: usize,
     found: Vec<Change>,
 }
+
+/// Listed values, and what their type has besides a variant for each.
+type Listed<'v> = (&'v [String], Enumeration);
 
 impl Interface<'_> {
     fn source(&mut self, pointer: &str, kind: ChangeKind, detail: impl Into<String>) {
@@ -101,11 +104,8 @@ impl Interface<'_> {
             (Shape::Struct(left), Shape::Struct(right)) => self.structs((old, left), (new, right), pointer),
             (Shape::Union(left), Shape::Union(right)) => self.unions(left, right, pointer),
             (Shape::TextEnum(left), Shape::TextEnum(right)) => {
-                let kind = |values: &[String]| match is_open(before.role, values) {
-                    true => Enumeration::Open,
-                    false => Enumeration::Closed,
-                };
-                self.listed((left, kind(left)), (right, kind(right)), |text| format!("{text:?}"), pointer);
+                let (of_left, of_right) = (enumeration(before.role, left), enumeration(now.role, right));
+                self.listed((left, of_left), (right, of_right), |text| format!("{text:?}"), pointer);
             }
             (Shape::LiteralEnum(left), Shape::LiteralEnum(right)) => {
                 let [left, right] = [left, right].map(|list| list.iter().map(Value::to_string).collect::<Vec<_>>());
@@ -232,9 +232,9 @@ impl Interface<'_> {
     /// Compares listed values and their variants.
     fn listed(
         &mut self,
-        (old, of_old): (&[String], Enumeration),
-        (new, of_new): (&[String], Enumeration),
-        shown: impl Fn(&str) -> String,
+        (old, of_old): Listed<'_>,
+        (new, of_new): Listed<'_>,
+        shown: fn(&str) -> String,
         pointer: &str,
     ) {
         if (old.len() == 1) != (new.len() == 1) {

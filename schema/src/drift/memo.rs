@@ -8,7 +8,7 @@ pub(super) struct Memo<K, V> {
     known: HashMap<K, Known<V>>,
     /// The pairs found fine while a pair that is still open was assumed to be.
     provisional: Vec<K>,
-    open: usize,
+    open: Vec<Opened>,
     /// The outermost open pair that counted as fine since the innermost was opened.
     leans_on: usize,
 }
@@ -22,15 +22,15 @@ struct Known<V> {
 /// Leaning on no open pair.
 const NOTHING: usize = usize::MAX;
 
-/// A pair that is open, and what counted before.
-pub(super) struct Opened {
+/// What counted before a pair was opened.
+struct Opened {
     provisional: usize,
     leans_on: usize,
 }
 
 impl<K: Clone + Eq + Hash, V: Clone> Memo<K, V> {
     pub(super) fn new() -> Self {
-        Self { known: HashMap::new(), provisional: Vec::new(), open: 0, leans_on: NOTHING }
+        Self { known: HashMap::new(), provisional: Vec::new(), open: Vec::new(), leans_on: NOTHING }
     }
 
     /// Returns the verdict on a pair, if known.
@@ -42,19 +42,19 @@ impl<K: Clone + Eq + Hash, V: Clone> Memo<K, V> {
 
     /// Opens a pair, which counts as `fine` until it is closed. `None` means that no assumption is valid, because the
     /// pair may recur for the same value.
-    pub(super) fn open(&mut self, key: &K, fine: Option<V>) -> Opened {
+    pub(super) fn open(&mut self, key: &K, fine: Option<V>) {
         if let Some(verdict) = fine {
-            self.known.insert(key.clone(), Known { verdict, leans_on: self.open });
+            self.known.insert(key.clone(), Known { verdict, leans_on: self.open.len() });
         }
-        self.open += 1;
-        Opened { provisional: self.provisional.len(), leans_on: std::mem::replace(&mut self.leans_on, NOTHING) }
+        let leans_on = std::mem::replace(&mut self.leans_on, NOTHING);
+        self.open.push(Opened { provisional: self.provisional.len(), leans_on });
     }
 
     /// Closes the pair that was opened last.
-    pub(super) fn close(&mut self, opened: Opened, key: K, verdict: V, is_fine: bool) {
-        self.open -= 1;
+    pub(super) fn close(&mut self, key: K, verdict: V, is_fine: bool) {
+        let Some(opened) = self.open.pop() else { return };
         let mut leans_on = std::mem::replace(&mut self.leans_on, opened.leans_on);
-        if leans_on >= self.open {
+        if leans_on >= self.open.len() {
             leans_on = NOTHING;
         }
         if !is_fine {

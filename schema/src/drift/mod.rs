@@ -19,7 +19,6 @@ pub(crate) mod pattern;
 mod rust;
 mod samples;
 mod schemas;
-mod sent;
 mod text_keywords;
 mod types;
 mod validity;
@@ -127,7 +126,9 @@ fn tool_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change>)
             "inputSchema" => {
                 changes.extend(schemas::changes(name, Role::Input, &input_schema(old), &input_schema(new)));
             }
-            "outputSchema" => output_changes(name, old, new, changes),
+            "outputSchema" if [old, new].iter().any(|tool| tool.get(key).is_some_and(Value::is_object)) => {
+                output_changes(name, old, new, changes);
+            }
             "execution" if is_task(new) && !is_task(old) => {
                 let detail = "calls have to be tasks now: bindings make none";
                 changes.push(refused(name, old, ChangeKind::TaskRequired, "/execution/taskSupport", detail));
@@ -205,11 +206,7 @@ fn output_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change
             let witness = schemas::unreadable(&old).map(Witness::Answered);
             changes.push(Change { witness, ..gone });
         }
-        (None, None) => {
-            if old.get("outputSchema") != new.get("outputSchema") {
-                changes.push(Change::new(name, Class::Compatible, ChangeKind::ToolMember, pointer, "changed"));
-            }
-        }
+        (None, None) => {}
     }
 }
 

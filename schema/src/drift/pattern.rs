@@ -76,33 +76,24 @@ fn ecma(pattern: &str) -> String {
     let mut characters = pattern.chars();
     while let Some(character) = characters.next() {
         match character {
-            '\\' => {
-                let Some(escaped) = characters.next() else {
-                    spelled.push(character);
-                    break;
-                };
-                match escaped {
-                    'd' => spelled.push_str("[0-9]"),
-                    'D' => spelled.push_str("[^0-9]"),
-                    'w' => spelled.push_str("[A-Za-z0-9_]"),
-                    'W' => spelled.push_str("[^A-Za-z0-9_]"),
-                    's' => spelled.push_str("[\\t-\\r\\x{FEFF}\\x{2028}\\x{2029}\\p{Zs}]"),
-                    'S' => spelled.push_str("[^\\t-\\r\\x{FEFF}\\x{2028}\\x{2029}\\p{Zs}]"),
-                    'b' if in_class => spelled.push_str("\\x08"),
-                    'b' | 'B' => spelled.extend(["(?-u:\\", &escaped.to_string(), ")"]),
-                    '/' => spelled.push('/'),
-                    other => spelled.extend([character, other]),
-                }
-            }
+            '\\' => match characters.next() {
+                Some('d') => spelled.push_str("[0-9]"),
+                Some('D') => spelled.push_str("[^0-9]"),
+                Some('w') => spelled.push_str("[A-Za-z0-9_]"),
+                Some('W') => spelled.push_str("[^A-Za-z0-9_]"),
+                Some('s') => spelled.push_str("[\\t-\\r\\x{FEFF}\\x{2028}\\x{2029}\\p{Zs}]"),
+                Some('S') => spelled.push_str("[^\\t-\\r\\x{FEFF}\\x{2028}\\x{2029}\\p{Zs}]"),
+                Some('b') if in_class => spelled.push_str("\\x08"),
+                Some(bound @ ('b' | 'B')) => spelled.extend(["(?-u:\\", &bound.to_string(), ")"]),
+                Some('/') => spelled.push('/'),
+                Some(other) => spelled.extend([character, other]),
+                None => spelled.push(character),
+            },
             '.' if !in_class => spelled.push_str("[^\\n\\r\\x{2028}\\x{2029}]"),
             // Within a class only a backslash and the bracket that ends it mean more than themselves.
             '[' | '&' | '~' if in_class => spelled.extend(['\\', character]),
             _ => {
-                in_class = match character {
-                    '[' => true,
-                    ']' => false,
-                    _ => in_class,
-                };
+                in_class = character == '[' || (in_class && character != ']');
                 spelled.push(character);
             }
         }

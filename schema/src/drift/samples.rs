@@ -20,7 +20,7 @@ const MOST_VALUES: usize = 24;
 /// The maximum number of additional objects with one optional property each.
 const MOST_SINGLE: usize = 12;
 /// Values of this many characters prove nothing that shorter ones do not.
-const LONGEST: u64 = 5000;
+const LONGEST: usize = 5000;
 /// Arrays prove things with at most this many items.
 pub(super) const MOST_ITEMS: usize = 200;
 
@@ -57,9 +57,9 @@ impl<'v> Sampler<'v> {
             return Rc::clone(known);
         }
         // Recursive values are skipped.
-        self.known.insert(conjunction.clone(), Rc::new(Vec::new()));
+        self.known.insert(conjunction.clone(), Rc::default());
         if self.depth > DEEPEST || self.known.len() > MOST_PLACES {
-            return Rc::new(Vec::new());
+            return Rc::default();
         }
         self.depth += 1;
         let cases = self.version.cases(conjunction);
@@ -190,14 +190,13 @@ impl<'v> Sampler<'v> {
         let formats = || case.schemas.iter().filter_map(move |id| format::named(version, *id));
         let mut texts = vec!["a".to_owned(), String::new(), "a b/\u{e9}".to_owned(), "0".to_owned()];
         texts.extend(formats().filter_map(format::sample).map(str::to_owned));
-        for asserted in &assertions {
-            let least = assertions.iter().filter_map(|known| known.min_length).max().unwrap_or_default();
-            let least = usize::try_from(least).unwrap_or(usize::MAX);
+        let least = assertions.iter().filter_map(|known| known.min_length).max().unwrap_or_default();
+        let least = usize::try_from(least).unwrap_or(usize::MAX);
+        for asserted in assertions {
             texts.extend(asserted.pattern.iter().flat_map(|pattern| pattern::samples(pattern, least)));
-            for length in asserted.min_length.into_iter().chain(asserted.max_length).filter(|length| *length <= LONGEST)
-            {
-                #[allow(clippy::cast_possible_truncation)] // at most LONGEST
-                let length = length as usize;
+            let lengths = [asserted.min_length, asserted.max_length].into_iter().flatten();
+            let lengths = lengths.filter_map(|length| usize::try_from(length).ok());
+            for length in lengths.filter(|length| *length <= LONGEST) {
                 texts.extend(formats().filter_map(|name| format::of_length(name, length)));
                 texts.push("a".repeat(length));
             }
@@ -214,15 +213,15 @@ impl<'v> Sampler<'v> {
 
     fn arrays(&mut self, case: &Case) -> Vec<Value> {
         let (least, most) = (case.fewest_items(self.version), case.most_items(self.version));
-        let mut arrays = Vec::new();
         let prefix = case.prefix(self.version) as u64;
-        for length in [Some(least), Some(least.max(1)), most, Some(prefix)].into_iter().flatten() {
-            if length >= least && most.is_none_or(|most| length <= most) {
-                arrays.extend(self.array_of(case, length));
-            }
+        let mut arrays = Vec::new();
+        let is_possible = |length: u64| length >= least && most.is_none_or(|most| length <= most);
+        for length in
+            [least, least.max(1), most.unwrap_or(least), prefix].into_iter().filter(|length| is_possible(*length))
+        {
+            arrays.extend(self.array_of(case, length));
         }
-        let takes_one = least <= 1 && most.is_none_or(|most| most > 0);
-        if let Some(asked) = case.item(self.version, 0).filter(|_| takes_one) {
+        if let Some(asked) = case.item(self.version, 0).filter(|_| is_possible(1)) {
             arrays.extend(self.values(&asked).iter().take(4).map(|item| json!([item])));
         }
         arrays
@@ -255,21 +254,16 @@ impl<'v> Sampler<'v> {
 
     fn objects(&mut self, case: &Case) -> Vec<Value> {
         let Some(smallest) = self.smallest(case, &Map::new()) else { return Vec::new() };
-        let version = self.version;
         let mut full = smallest.clone();
         let mut single = Vec::new();
-        for key in case.keys(version).into_iter().filter(|key| !smallest.contains_key(*key)) {
-            let Some(values) = self.property(case, key) else { continue };
-            if let Some(value) = values.first() {
-                full.insert(key.to_owned(), value.clone());
-                if single.len() < MOST_SINGLE {
-                    single.extend(self.object(case, Some((key, value))).map(Value::Object));
-                }
+        for key in case.keys(self.version).into_iter().filter(|key| !smallest.contains_key(*key)) {
+            let Some(value) = self.first(case, key) else { continue };
+            if single.len() < MOST_SINGLE {
+                single.extend(self.object(case, Some((key, &value))));
             }
+            full.insert(key.to_owned(), value);
         }
-        let mut objects = vec![Value::Object(smallest), Value::Object(full)];
-        objects.extend(single);
-        objects
+        [smallest, full].into_iter().chain(single).map(Value::Object).collect()
     }
 
     /// Returns the smallest object, beside one property that is given.

@@ -1,12 +1,13 @@
-//! The values of generated types, as a schema: those that the types of arguments send, and those that the types of
+//! The values of generated types. As a schema: those that the types of arguments send, and those that the types of
 //! results read. The types of results are tolerant: they ignore bounds, patterns and undeclared keys, and read unlisted
-//! strings.
+//! strings. And by place: those that the types of arguments send, which leave out the keys without a field.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::shape::{Presence, Shape, Slot, StructShape, UnionShape, Unknown};
+use crate::names::Enumeration;
+use crate::shape::{Presence, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
 use crate::{Document, Kinds, Role};
 
 /// A double holds every integer up to here.
@@ -14,9 +15,9 @@ const EXACT: i64 = 1 << 53;
 /// A double holds every 64-bit multiple of this number, and every greater double is such a multiple.
 const EXACT_BEYOND: i64 = 1 << 11;
 
-/// Returns `true` if an enumeration takes unlisted strings. A constant does not, because it distinguishes branches.
-pub(super) fn is_open(role: Role, values: &[String]) -> bool {
-    role == Role::Output && values.len() > 1
+/// Returns whether a type takes unlisted strings. A constant does not, because it distinguishes branches.
+pub(super) fn enumeration(role: Role, values: &[String]) -> Enumeration {
+    if role == Role::Output && values.len() > 1 { Enumeration::Open } else { Enumeration::Closed }
 }
 
 /// Returns the schema of the values that the types of a document send without a change, or read.
@@ -79,7 +80,9 @@ impl Types<'_> {
             Shape::Number if self.sends() => {
                 json!({ "anyOf": [{ "minimum": -EXACT, "maximum": EXACT }, { "multipleOf": EXACT_BEYOND }] })
             }
-            Shape::TextEnum(values) if !is_open(self.document.role, values) => json!({ "enum": values }),
+            Shape::TextEnum(values) if enumeration(self.document.role, values) == Enumeration::Closed => {
+                json!({ "enum": values })
+            }
             Shape::LiteralEnum(values) => json!({ "enum": values }),
             Shape::List(item) => json!({ "items": self.slot(*item) }),
             Shape::Tuple(items) => {
@@ -151,4 +154,77 @@ impl Types<'_> {
         let branches: Vec<Value> = branches.collect();
         json!({ "properties": { name: listed }, "required": [name], "allOf": branches })
     }
+}
+
+/// The types of a place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Sent {
+    /// Any JSON.
+    Anything,
+    /// The values that these shapes print, and `null` if `null` is set.
+    Shapes { shapes: Vec<ShapeId>, null: bool },
+}
+
+impl Sent {
+    /// Returns all that a document's types print.
+    pub(super) fn by(document: &Document<'_>) -> Self {
+        Self::Shapes { shapes: vec![document.root], null: false }
+    }
+
+    /// Returns `true` if `null` may be sent.
+    pub(super) fn null(&self, shapes: &Shapes) -> bool {
+        let Self::Shapes { shapes: ids, null } = self else { return true };
+        *null || ids.iter().any(|shape| shapes.takes_null(Slot { shape: *shape, nullable: false }))
+    }
+
+    /// Returns the types under a key, or under all undeclared keys; `None` if nothing is ever sent there.
+    pub(super) fn property(&self, shapes: &Shapes, key: Option<&str>) -> Option<Self> {
+        self.below(shapes, |shape| match shape {
+            Shape::Struct(object) if key.is_some() && object.tag.as_deref() == key => Some(Below::Anything),
+            Shape::Struct(object) => match key.and_then(|key| object.field(key)) {
+                // If `null` means absence, it is sent as absence.
+                Some(field) => {
+                    let nullable = field.slot.nullable && field.presence != Presence::Optional;
+                    Some(Below::Slot(Slot { nullable, ..field.slot }))
+                }
+                None => object.unknown.kept().map(Below::Slot),
+            },
+            Shape::Map(slot) => Some(Below::Slot(*slot)),
+            shape => anything(shape, Kinds::OBJECT),
+        })
+    }
+
+    /// Returns the types at an index.
+    pub(super) fn item(&self, shapes: &Shapes, index: usize) -> Option<Self> {
+        self.below(shapes, |shape| shape.item(index).map(Below::Slot).or_else(|| anything(shape, Kinds::ARRAY)))
+    }
+
+    fn below(&self, shapes: &Shapes, step: impl Fn(&Shape) -> Option<Below>) -> Option<Self> {
+        let Self::Shapes { shapes: ids, .. } = self else { return Some(Self::Anything) };
+        let mut found = Vec::new();
+        let mut null = false;
+        for below in shapes.leaves(ids.iter().copied()).filter_map(|id| step(shapes.get(id))) {
+            let Below::Slot(slot) = below else { return Some(Self::Anything) };
+            found.push(slot.shape);
+            null |= slot.nullable;
+        }
+        found.sort_unstable();
+        found.dedup();
+        (!found.is_empty()).then_some(Self::Shapes { shapes: found, null })
+    }
+}
+
+enum Below {
+    Anything,
+    Slot(Slot),
+}
+
+fn anything(shape: &Shape, kind: Kinds) -> Option<Below> {
+    let is_anything = match shape {
+        Shape::Anything | Shape::LiteralEnum(_) => true,
+        Shape::FreeMap => kind == Kinds::OBJECT,
+        Shape::AnyOf(kinds) => kinds.has(kind),
+        _ => false,
+    };
+    is_anything.then_some(Below::Anything)
 }

@@ -77,6 +77,12 @@ fn not(verdict: Option<bool>) -> Option<bool> {
     verdict.map(|verdict| !verdict)
 }
 
+/// Returns `true` if a count is not within bounds.
+fn is_beyond(count: usize, least: Option<u64>, most: Option<u64>) -> bool {
+    let count = count as u64;
+    least.is_some_and(|least| count < least) || most.is_some_and(|most| count > most)
+}
+
 impl Judge<'_> {
     fn schema(&mut self, id: SchemaId, value: &Value, depth: usize) -> Option<bool> {
         let version = self.version;
@@ -96,12 +102,6 @@ impl Judge<'_> {
             return None;
         }
         self.known.insert(key, None);
-        let verdict = self.judged(id, value, depth);
-        self.known.insert(key, verdict);
-        verdict
-    }
-
-    fn judged(&mut self, id: SchemaId, value: &Value, depth: usize) -> Option<bool> {
         let own = match value {
             Value::Null | Value::Bool(_) => Some(true),
             Value::Number(number) => self.number(id, number),
@@ -109,10 +109,9 @@ impl Judge<'_> {
             Value::Array(items) => self.array(id, items, depth),
             Value::Object(map) => self.object(id, value, map, depth),
         };
-        if own == Some(false) {
-            return own;
-        }
-        all([own, self.combined(id, value, depth)])
+        let verdict = if own == Some(false) { own } else { all([own, self.combined(id, value, depth)]) };
+        self.known.insert(key, verdict);
+        verdict
     }
 
     fn combined(&mut self, id: SchemaId, value: &Value, depth: usize) -> Option<bool> {
@@ -166,10 +165,7 @@ impl Judge<'_> {
     fn text(&self, id: SchemaId, text: &str) -> Option<bool> {
         let version = self.version;
         let assertions = version.assertions(id);
-        let length = text.chars().count() as u64;
-        if assertions.min_length.is_some_and(|least| length < least)
-            || assertions.max_length.is_some_and(|most| length > most)
-        {
+        if is_beyond(text.chars().count(), assertions.min_length, assertions.max_length) {
             return Some(false);
         }
         // A step costs about as much as this many automaton states at one character.
@@ -187,9 +183,7 @@ impl Judge<'_> {
     fn array(&mut self, id: SchemaId, items: &[Value], depth: usize) -> Option<bool> {
         let version = self.version;
         let (node, assertions) = (version.node(id), version.assertions(id));
-        let length = items.len() as u64;
-        if length < node.min_items
-            || node.max_items.is_some_and(|most| length > most)
+        if is_beyond(items.len(), Some(node.min_items), node.max_items)
             || (assertions.unique_items && items.iter().map(ByValue).collect::<HashSet<_>>().len() < items.len())
         {
             return Some(false);
@@ -217,13 +211,11 @@ impl Judge<'_> {
     fn object(&mut self, id: SchemaId, whole: &Value, map: &Map<String, Value>, depth: usize) -> Option<bool> {
         let version = self.version;
         let (node, assertions) = (version.node(id), version.assertions(id));
-        let length = map.len() as u64;
         let together = |(key, needs): &(String, Vec<String>)| {
             !map.contains_key(key) || needs.iter().all(|key| map.contains_key(key))
         };
         if node.required.iter().any(|key| !map.contains_key(key))
-            || assertions.min_properties.is_some_and(|least| length < least)
-            || assertions.max_properties.is_some_and(|most| length > most)
+            || is_beyond(map.len(), assertions.min_properties, assertions.max_properties)
             || !assertions.dependent_required.iter().all(together)
         {
             return Some(false);

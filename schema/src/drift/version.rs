@@ -226,11 +226,6 @@ impl<'a> Version<'a> {
         id
     }
 
-    /// Returns `true` if a schema has no value.
-    pub(super) fn never(&self, id: SchemaId) -> bool {
-        self.node(id).never || self.possible.get(id.index()) == Some(&false)
-    }
-
     /// Returns the schema of properties that are not declared.
     pub(super) fn additional(&self, id: SchemaId) -> Option<SchemaId> {
         self.node(id).additional.or(self.assertions(id).others)
@@ -239,7 +234,7 @@ impl<'a> Version<'a> {
     /// Returns the kinds that a schema's own keywords allow.
     pub(super) fn kinds(&self, id: SchemaId) -> Kinds {
         let node = self.node(id);
-        if self.never(id) {
+        if node.never || self.possible.get(id.index()) == Some(&false) {
             return Kinds::NONE;
         }
         let refused = self.assertions(id).not.and_then(|not| self.node(not).kinds_alone(self.assertions(not)));

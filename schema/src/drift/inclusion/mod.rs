@@ -9,12 +9,11 @@ use super::equality::Equality;
 use super::failure::{self, Failure, MOST_FAILURES, Reason, add};
 use super::memo::Memo;
 use super::samples::Sampler;
-use super::sent::Sent;
+use super::types::Sent;
 use super::validity::is_valid;
 use super::version::{Case, Conjunction, Version};
 use crate::normalize::{Assertions, Kinds, SchemaId};
 
-mod objects;
 mod overlap;
 mod parts;
 
@@ -87,17 +86,11 @@ impl<'v> Inclusion<'v> {
         self.of_kinds(kinds, &vec![SchemaId::ROOT], sent, SchemaId::ROOT)
     }
 
-    /// Returns the places where values of `left` are invalid. If `right` has no values, `never` is the reason.
-    fn place_or(&mut self, left: &Conjunction, sent: &Sent, right: SchemaId, never: Reason) -> Vec<Failure> {
+    /// Returns the places where values of `left` are invalid under `right`. If `right` is `false`, `never` is the reason.
+    fn place(&mut self, left: &Conjunction, sent: &Sent, right: SchemaId, never: Reason) -> Vec<Failure> {
         if self.right.node(right).never {
-            vec![Failure::new(never, self.sampler.values(left).to_vec())]
-        } else {
-            self.place(left, sent, right)
+            return vec![Failure::new(never, self.sampler.values(left).to_vec())];
         }
-    }
-
-    /// Returns the places where values of `left` are invalid under `right`.
-    fn place(&mut self, left: &Conjunction, sent: &Sent, right: SchemaId) -> Vec<Failure> {
         // Types refer to each other everywhere; a type that holds itself is one question.
         let right = if self.is_read { self.right.followed(right) } else { right };
         let asked = Question { left: left.clone(), kind: None, sent: sent.clone(), right };
@@ -121,11 +114,11 @@ impl<'v> Inclusion<'v> {
             return vec![Failure::new(Reason::Undecided, Vec::new())];
         }
         let is_part = asked.kind.is_some();
-        let opened = self.known.open(&asked, (!is_part).then(Rc::default));
+        self.known.open(&asked, (!is_part).then(Rc::default));
         self.depth += usize::from(is_part);
         let failures = find(self);
         self.depth -= usize::from(is_part);
-        self.known.close(opened, asked, Rc::new(failures.clone()), failures.is_empty());
+        self.known.close(asked, Rc::new(failures.clone()), failures.is_empty());
         failures
     }
 
@@ -229,11 +222,12 @@ impl<'v> Inclusion<'v> {
             if failures.is_empty() {
                 return Ok(*branch);
             }
-            tried.push(failures);
+            tried.push((*branch, failures));
         }
-        if self.covers(part, branches, &tried, once) {
+        if self.covers(part, &tried, once) {
             return Err(Vec::new());
         }
+        let mut tried: Vec<Vec<Failure>> = tried.into_iter().map(|(_, failures)| failures).collect();
         let candidates = failure::of_all(&tried);
         let is_kind = |failure: &Failure| failure.steps.is_empty() && matches!(failure.reason, Reason::Kind(_));
         tried.retain(|failures| !failures.iter().any(is_kind));
@@ -295,19 +289,17 @@ impl<'v> Inclusion<'v> {
         if states_it {
             return failures;
         }
-        if let Some(then) = condition.then.filter(|_| !self.is_disjoint(part, condition.test, 0)) {
-            let found = self.part(part, then);
-            if !found.is_empty() {
-                let also = self.failure_at(part, Reason::Keyword("then"), &[condition.test]);
-                add(&mut failures, with_candidates(found, &also.candidates));
+        let then = condition.then.filter(|_| !self.is_disjoint(part, condition.test, 0));
+        for (branch, keyword, examples) in
+            [(then, "then", &[condition.test][..]), (condition.otherwise, "else", &[][..])]
+        {
+            let mut found = branch.map(|branch| self.part(part, branch)).unwrap_or_default();
+            if found.is_empty() || (keyword == "else" && self.part(part, condition.test).is_empty()) {
+                continue;
             }
-        }
-        if let Some(otherwise) = condition.otherwise {
-            let found = self.part(part, otherwise);
-            if !found.is_empty() && !self.part(part, condition.test).is_empty() {
-                let also = self.keyword(part, "else", None);
-                add(&mut failures, with_candidates(found, &also.candidates));
-            }
+            let also = self.failure_at(part, Reason::Keyword(keyword), examples);
+            found.iter_mut().for_each(|failure| failure.candidates.extend_from_slice(&also.candidates));
+            add(&mut failures, found);
         }
         failures
     }
@@ -341,14 +333,9 @@ impl<'v> Inclusion<'v> {
     }
 
     /// Returns a failure of the part at a keyword, with candidates that are tried before all others.
-    fn keyword(
-        &mut self,
-        part: &Part<'_>,
-        keyword: &'static str,
-        candidates: impl IntoIterator<Item = Value>,
-    ) -> Failure {
+    fn keyword(&mut self, part: &Part<'_>, keyword: &'static str, first: impl IntoIterator<Item = Value>) -> Failure {
         let mut failure = self.failure(part, Reason::Keyword(keyword));
-        failure.candidates.splice(0..0, candidates);
+        failure.candidates.splice(0..0, first);
         failure
     }
 
@@ -361,10 +348,4 @@ impl<'v> Inclusion<'v> {
         };
         Some((asked?, part.sent.property(&self.left.document.shapes, key)?))
     }
-}
-
-/// Returns failures at this place with more values to try.
-fn with_candidates(mut failures: Vec<Failure>, candidates: &[Value]) -> Vec<Failure> {
-    failures.iter_mut().for_each(|failure| failure.candidates.extend_from_slice(candidates));
-    failures
 }

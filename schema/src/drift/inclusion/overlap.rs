@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 
 use super::super::failure::{Failure, Reason};
-use super::super::sent::Sent;
+use super::super::types::Sent;
 use super::super::validity::{is_valid, may_be_valid};
 use super::super::version::{Conjunction, Version};
 use super::{Inclusion, Part};
@@ -23,13 +23,7 @@ type Range = (i128, i128);
 impl Inclusion<'_> {
     /// Returns `true` if branches of which each fails at its bounds alone take every value between them; with `once`,
     /// whether each value is taken by one of them alone.
-    pub(super) fn covers(
-        &mut self,
-        part: &Part<'_>,
-        branches: &[SchemaId],
-        tried: &[Vec<Failure>],
-        once: bool,
-    ) -> bool {
+    pub(super) fn covers(&mut self, part: &Part<'_>, tried: &[(SchemaId, Vec<Failure>)], once: bool) -> bool {
         let keywords: &[&str] = match part.kind {
             Kinds::INTEGER | Kinds::FRACTION => &["minimum", "maximum"],
             Kinds::STRING => &["minLength", "maxLength"],
@@ -41,7 +35,7 @@ impl Inclusion<'_> {
                 && matches!(failure.reason, Reason::Keyword(keyword) if keywords.contains(&keyword))
         };
         let mut together = Vec::new();
-        for (branch, failures) in branches.iter().zip(tried) {
+        for (branch, failures) in tried {
             match all_bounds(self.right, *branch, part.kind).filter(|_| failures.iter().all(fails_at_bounds)) {
                 Some(bounds) => together.push(bounds),
                 None if once && !self.is_disjoint(part, *branch, 0) => return false,
@@ -51,8 +45,8 @@ impl Inclusion<'_> {
         if together.len() < 2 {
             return false;
         }
-        let own = part.case.schemas.iter().map(|id| own_bounds(self.left, *id, part.kind));
-        let (own, mut ranges) = on_one_line(part.kind, &own.reduce(both).unwrap_or_default(), &together);
+        let own = bounds(self.left, &part.case.schemas, part.kind);
+        let (own, mut ranges) = on_one_line(part.kind, &own, &together);
         ranges.sort_unstable();
         let mut next = own.0;
         for (first, last) in ranges {
@@ -110,11 +104,9 @@ impl Inclusion<'_> {
                 })
             })
         };
-        let (least, most) = own_bounds(self.right, right, part.kind);
-        part.case.schemas.iter().any(|id| {
-            let (low, high) = own_bounds(self.left, *id, part.kind);
-            are_apart(&low, &most) || are_apart(&least, &high)
-        })
+        let (low, high) = bounds(self.left, &part.case.schemas, part.kind);
+        let (least, most) = bounds(self.right, &[right], part.kind);
+        are_apart(&low, &most) || are_apart(&least, &high)
     }
 
     fn are_objects_apart(&mut self, part: &Part<'_>, right: SchemaId, depth: usize) -> bool {
@@ -143,36 +135,34 @@ impl Inclusion<'_> {
 
 /// Returns the bounds of everything that a branch requires, or `None` if they depend on a choice.
 fn all_bounds(version: &Version<'_>, branch: SchemaId, kind: Kinds) -> Option<Bounds> {
+    let schemas = version.document.schemas.holding(&[branch], usize::MAX);
+    let has_choice = schemas.iter().any(|id| {
+        let node = version.node(*id);
+        node.any_of.is_some() || node.one_of.is_some() || version.assertions(*id).condition.is_some()
+    });
+    (!has_choice).then(|| bounds(version, &schemas, kind))
+}
+
+/// Returns the bounds that schemas themselves have for values of a kind: numbers, or lengths.
+fn bounds(version: &Version<'_>, schemas: &[SchemaId], kind: Kinds) -> Bounds {
     let mut all = Bounds::default();
-    for id in version.document.schemas.holding(&[branch], usize::MAX) {
-        let node = version.node(id);
-        if node.any_of.is_some() || node.one_of.is_some() || version.assertions(id).condition.is_some() {
-            return None;
-        }
-        all = both(all, own_bounds(version, id, kind));
+    for id in schemas {
+        let (node, asserted) = (version.node(*id), version.assertions(*id));
+        let (least, most) = match kind {
+            Kinds::INTEGER | Kinds::FRACTION => {
+                all.0.extend_from_slice(&asserted.minimum);
+                all.1.extend_from_slice(&asserted.maximum);
+                continue;
+            }
+            Kinds::STRING => (asserted.min_length, asserted.max_length),
+            Kinds::ARRAY => (Some(node.min_items), node.max_items),
+            _ => continue,
+        };
+        let limit = |count: u64| Limit { value: count.into(), exclusive: false };
+        all.0.extend(least.map(limit));
+        all.1.extend(most.map(limit));
     }
-    Some(all)
-}
-
-/// Returns the bounds that a schema itself has for values of a kind: numbers, or lengths.
-fn own_bounds(version: &Version<'_>, id: SchemaId, kind: Kinds) -> Bounds {
-    let (node, asserted) = (version.node(id), version.assertions(id));
-    let count = |count: Option<u64>| {
-        let limit = count.map(|count| Limit { value: count.into(), exclusive: false });
-        limit.into_iter().collect()
-    };
-    match kind {
-        Kinds::INTEGER | Kinds::FRACTION => (asserted.minimum.clone(), asserted.maximum.clone()),
-        Kinds::STRING => (count(asserted.min_length), count(asserted.max_length)),
-        Kinds::ARRAY => (count(Some(node.min_items)), count(node.max_items)),
-        _ => Bounds::default(),
-    }
-}
-
-fn both(mut left: Bounds, mut right: Bounds) -> Bounds {
-    left.0.append(&mut right.0);
-    left.1.append(&mut right.1);
-    left
+    all
 }
 
 /// Converts bounds to ranges of points. Integers and lengths are points themselves. For other numbers, each bound is a
