@@ -226,8 +226,12 @@ impl ConfigValue for Acceptance {
     const FORM: Form = Form::Table(ACCEPTANCE);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        reader.known(node, what, ACCEPTANCE)?;
-        let get = |key: &str| node.get(key).map(|value| (value, format!("`{key}` in {what}")));
+        let members = reader.known(node, what, ACCEPTANCE)?;
+        // `null` does not count as absent: the change would then be accepted everywhere, or forever.
+        let get = |key: &str| {
+            let value = members.iter().find(|member| member.key == key);
+            value.map(|value| (value, format!("`{key}` in {what}")))
+        };
         let text = |key: &str| get(key).map(|(value, what)| String::read(reader, value, &what)).transpose();
         let missing = |key: &str, help: &str| reader.error(node.at, format!("{what} has no `{key}`")).with_help(help);
         let Some((rule, rule_name)) = get("rule") else {
@@ -236,12 +240,16 @@ impl ConfigValue for Acceptance {
         let Some(reason) = text("reason")?.filter(|reason| !reason.trim().is_empty()) else {
             return Err(missing("reason", "add the reason for reviewers: `reason = \"..\"`"));
         };
-        let date = ["a date", "\"2027-01-31\"", "write it as `\"2027-01-31\"`"];
+        let date = |(value, what): (&Node, String)| {
+            let no_date = || reader.error(value.at, format!("{what} is not a date"));
+            let date = reader.text(value, &what).and_then(|text| Date::parse(text).ok_or_else(no_date));
+            date.map_err(|error| error.with_help("write it as `\"2027-01-31\"`"))
+        };
         Ok(Self {
             rule: kind(reader, rule.at, reader.text(rule, &rule_name)?)?,
             tool: text("tool")?,
             at: get("at").map(|(value, what)| pointer(reader, value, &what)).transpose()?,
-            until: get("until").map(|(value, what)| reader.parsed(value, &what, date, Date::parse)).transpose()?,
+            until: get("until").map(date).transpose()?,
             reason,
             place: reader.place(node.at),
         })

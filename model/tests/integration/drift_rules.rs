@@ -79,6 +79,19 @@ fn acceptance_holds_through_its_last_day() {
 }
 
 #[test]
+fn null_in_an_accepted_change_is_refused() {
+    for key in ["rule", "tool", "at", "until", "reason"] {
+        let mut accepted = serde_json::json!({ "rule": "MCPD0012", "reason": "x" });
+        accepted[key] = serde_json::Value::Null;
+        let server = serde_json::json!({ "command": "hub", "drift": { "accept": [accepted] } });
+        let error = ServerConfig::from_json("hub", &server).map(|server| server.drift_rules).unwrap_err().to_string();
+        let expected =
+            format!("`{key}` in an element of `accept` in `drift` of server `hub` must be a string, not null");
+        assert!(error.starts_with(&expected), "{error}");
+    }
+}
+
+#[test]
 fn errors_are_reported_at_their_line() {
     let element = "an element of `accept` in `drift` of server `hub`";
     for (table, expected) in [
@@ -102,6 +115,10 @@ fn errors_are_reported_at_their_line() {
         (
             "accept = [{ rule = \"MCPD0012\", until = \"2027-02-30\", reason = \"x\" }]",
             format!("`until` in {element} is not a date\n --> mcp.toml:4:40\n  = help: write it as `\"2027-01-31\"`"),
+        ),
+        (
+            "accept = [{ rule = \"MCPD0012\", until = 2027-01-31, reason = \"x\" }]",
+            format!("`until` in {element} must be a string, not a date\n --> mcp.toml:4:40\n  = help: write it as `\"2027-01-31\"`"),
         ),
         (
             "accept = [{ rule = \"MCPD0012\", at = \"inputSchema\", reason = \"x\" }]",
