@@ -191,7 +191,9 @@ impl<'a> Reader<'a> {
     pub(crate) fn places(&self, node: &Node) -> ConfigPlaces {
         let mut places = ConfigPlaces::default();
         places.add("", self.place(node.at));
-        node.members().for_each(|member| self.add_places(member, &mut places));
+        if let Kind::Table(members) = &node.kind {
+            members.iter().for_each(|member| self.add_places(member, &mut places));
+        }
         places
     }
 
@@ -199,8 +201,9 @@ impl<'a> Reader<'a> {
     pub(crate) fn add_places(&self, node: &Node, places: &mut ConfigPlaces) {
         let key = &node.key;
         places.add(key, self.place(node.key_at));
-        for member in node.members() {
-            places.add(format!("{key}/{}", member.key), self.place(member.key_at));
+        // `null` is included, which is a value of an argument.
+        if let Kind::Table(members) = &node.kind {
+            members.iter().for_each(|member| places.add(format!("{key}/{}", member.key), self.place(member.key_at)));
         }
         for element in node.elements() {
             if let Kind::Text(text) = &element.kind {

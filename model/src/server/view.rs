@@ -40,11 +40,13 @@ table! {
         /// The hints (`readOnlyHint` and the like) that are stricter than the server's.
         pub hints: BTreeMap<Hint, bool> => "hints", "", "hints that are stricter than the server's";
         /// Arguments that every call has, with these values. They cannot be seen.
-        pub fixed: Map<String, Value> => "fixed", "{}", "arguments that every call has, with their values; nobody sees or changes them";
+        pub fixed: Map<String, Value> => "fixed", "{}",
+            "arguments that every call has, with their values; nobody sees or changes them";
         /// Values of arguments that a call does not have.
         pub default: Map<String, Value> => "default", "{}", "values of arguments that a call does not have";
         /// Arguments that cannot be seen or sent; one with a default always has that.
-        pub hide: Vec<String> => "hide", "[]", "arguments that nobody sees or sends; with a value in `default`, every call has that";
+        pub hide: Vec<String> => "hide", "[]",
+            "arguments that nobody sees or sends; with a value in `default`, every call has that";
     }
     with {
         /// The positions of its keys in the configuration, such as `fixed/owner`.
@@ -170,11 +172,15 @@ impl View {
 /// Omits the values, because they are arguments of calls.
 impl fmt::Debug for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = self.clone();
-        shown.fixed.values_mut().chain(shown.default.values_mut()).for_each(|value| *value = Value::Null);
-        let mut fields = f.debug_struct("View");
-        shown.show(&mut fields);
-        fields.finish_non_exhaustive()
+        f.debug_struct("View")
+            .field("name", &self.name)
+            .field("title", &self.title)
+            .field("description", &self.description)
+            .field("hints", &self.hints)
+            .field("fixed", &self.fixed.keys().collect::<Vec<_>>())
+            .field("default", &self.default.keys().collect::<Vec<_>>())
+            .field("hide", &self.hide)
+            .finish_non_exhaustive()
     }
 }
 
@@ -223,11 +229,11 @@ impl ConfigValue for BTreeMap<Hint, bool> {
     const FORM: Form = Form::Table(HINTS);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        reader.known(node, what, HINTS)?;
         let mut hints = Self::new();
-        for (hint, node) in Hint::ALL.into_iter().filter_map(|hint| Some((hint, node.get(hint.name())?))) {
+        for node in reader.known(node, what, HINTS)? {
             let what = format!("`{}` in {what}", node.key);
             let value = bool::read(reader, node, &what)?;
+            let Some(hint) = Hint::ALL.into_iter().find(|hint| hint.name() == node.key) else { continue };
             if value != hint.strict() {
                 let message = format!("{what} cannot be `{value}`: retries and caches rely on it");
                 let help = format!("a view only makes hints stricter: remove it, or write `{}`", hint.strict());

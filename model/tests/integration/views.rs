@@ -38,6 +38,7 @@ fn view_is_parsed_completely_and_round_trips() {
     assert_eq!(server.renamed_tools().collect::<Vec<_>>(), [("create_issue".to_owned(), "open_issue")]);
     let shown = format!("{server:?}");
     assert!(shown.contains("open_issue") && !shown.contains("rust-lang"), "values are arguments of calls: {shown}");
+    assert!(shown.contains(r#"default: ["state"], hide: ["milestone"]"#), "{shown}");
 }
 
 #[test]
@@ -63,6 +64,21 @@ fn invalid_view_is_refused_at_its_line() {
         assert!(said.contains(why) && said.contains(&format!("mcp.toml:{place}")), "{view}: {said}");
         assert!(!said.contains("8d0f2a4c6e80"), "{said}");
     }
+}
+
+#[test]
+fn null_is_a_value_of_arguments_but_not_of_hints() {
+    let said = |view: &str| {
+        let json =
+            format!("{{ \"mcpServers\": {{ \"hub\": {{ \"command\": \"x\",\n\"view\": {{ \"t\": {view} }} }} }} }}");
+        let config = Config::parse_mcp_json(&json, ".mcp.json".as_ref()).unwrap();
+        config.server("hub").map(|server| server.views["t"].clone()).map_err(|error| error.to_string())
+    };
+    let refused = said(r#"{ "hints": { "read_only": null } }"#).unwrap_err();
+    assert!(refused.contains("must be `true` or `false`, not null\n --> .mcp.json:2:42"), "{refused}");
+    assert_eq!(said(r#"{ "fixed": { "page": null } }"#).unwrap().fixed["page"], Value::Null);
+    let twice = said(r#"{ "fixed": { "page": 1 }, "default": { "page": null } }"#).unwrap_err();
+    assert!(twice.contains("in both `fixed` and `default`\n --> .mcp.json:2:55"), "{twice}");
 }
 
 #[test]
