@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use std::time::{Duration, Instant};
+
 use mcp_bindgen_model::{TemplateError, TemplateValue, UriTemplate};
 
 fn expand(template: &str, variables: &[(&str, &str)]) -> Result<String, TemplateError> {
@@ -235,6 +237,8 @@ fn malformed_template_is_refused() {
         ("{repo-name}", "invalid variable name"),
         ("{a..b}", "invalid variable name"),
         ("{a%2}", "invalid variable name"),
+        ("{%%41}", "invalid variable name"),
+        ("{a%4g.b}", "invalid variable name"),
         ("{{a}}", "invalid variable name"),
         ("{=a}", "reserved operator"),
         ("{|a}", "reserved operator"),
@@ -252,9 +256,16 @@ fn malformed_template_is_refused() {
         let error = UriTemplate::parse(text).expect_err(text);
         assert!(error.to_string().contains(said), "{text}: {error}");
     }
-    let fine = UriTemplate::parse("weather://größe/%25/{a.b_1}'").expect("it is a template");
+    let fine = UriTemplate::parse("weather://größe/%25/{a.b_1}'{%4a%20b.c}").expect("it is a template");
     let uri = fine.expand(|_| Some(TemplateValue::Text("v")));
-    assert_eq!(uri.as_deref(), Ok("weather://gr%C3%B6%C3%9Fe/%25/v'"));
+    assert_eq!(uri.as_deref(), Ok("weather://gr%C3%B6%C3%9Fe/%25/v'v"));
+}
+
+#[test]
+fn template_with_many_variables_is_parsed_fast() {
+    let start = Instant::now();
+    UriTemplate::parse(&format!("{{{}a}}", "a,".repeat(500_000))).expect("it is a template");
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
 
 #[test]
