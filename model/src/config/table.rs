@@ -188,7 +188,10 @@ impl<T: ConfigValue> ConfigValue for BTreeMap<String, T> {
     const FORM: Form = Form::Map(&T::FORM);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        by_name(reader, node, what)
+        match (&node.kind, T::FORM) {
+            (Kind::Table(_), _) | (_, Form::Table(_)) => by_name(reader, node, what),
+            _ => Err(reader.wrong_type(node, what, "a table of strings")),
+        }
     }
 
     fn to_json(&self) -> Value {

@@ -180,6 +180,10 @@ fn errors_in_mcp_toml_include_their_position() {
         "`PORT` in `env` of server `github` must be a string, not a number\n --> mcp.toml:5:8",
     );
     toml_error("servers = 1\n", "`servers` must be a table, not a number\n --> mcp.toml:1:11");
+    toml_error(
+        "[servers.a]\ncommand = \"x\"\nenv = [\"A=b\"]\n",
+        "`env` of server `a` must be a table of strings, not an array\n --> mcp.toml:3:7",
+    );
     toml_error("[servers]\ngithub = \"npx\"\n", "server `github` must be a table, not a string\n --> mcp.toml:2:10");
     toml_error(
         "[servers.github]\nnpm = \"x\"\ntimeout = \"30\"\n",
