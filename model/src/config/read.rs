@@ -144,6 +144,13 @@ impl fmt::Display for ConfigWarning {
     }
 }
 
+/// A form of texts, as errors describe it.
+pub(crate) struct TextForm {
+    pub(crate) name: &'static str,
+    pub(crate) example: &'static str,
+    pub(crate) help: &'static str,
+}
+
 /// Reads one file, and collects warnings.
 pub(crate) struct Reader<'a> {
     /// The text that nodes point into, if errors have positions.
@@ -262,12 +269,12 @@ impl<'a> Reader<'a> {
         if let Kind::Text(text) = &node.kind { Ok(text) } else { Err(self.wrong_type(node, what, "a string")) }
     }
 
-    /// Reads a text of a certain form: `name` is that of the form, and `example` is one.
+    /// Reads a text of a certain form.
     pub(crate) fn parsed<T>(
         &self,
         node: &Node,
         what: &str,
-        [name, example, help]: [&str; 3],
+        TextForm { name, example, help }: TextForm,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Result<T, FileError> {
         let error = match &node.kind {
@@ -275,7 +282,7 @@ impl<'a> Reader<'a> {
                 Some(value) => return Ok(value),
                 None => self.error(node.at, format!("{what} is not {name}")),
             },
-            _ => self.wrong_type(node, what, &format!("{name} such as {example}")),
+            _ => self.wrong_type(node, what, &format!("{name} such as \"{example}\"")),
         };
         Err(error.with_help(help))
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Map, Number, Value};
 
 use super::key::{Form, Key};
-use super::read::{Kind, Node, Reader};
+use super::read::{Kind, Node, Reader, TextForm};
 use crate::secrets::{ConfigField, quoted, without_secrets};
 use crate::{FileError, duration};
 
@@ -291,7 +291,8 @@ impl ConfigValue for Duration {
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
         let help = "write a whole number above zero with a unit: \"500ms\", \"30s\", \"2m\" or \"1h\"";
-        reader.parsed(node, what, ["a duration", "\"30s\"", help], duration::parse_duration)
+        let form = TextForm { name: "a duration", example: "30s", help };
+        reader.parsed(node, what, form, duration::parse_duration)
     }
 
     fn to_json(&self) -> Value {

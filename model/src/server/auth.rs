@@ -31,13 +31,16 @@ table! {
         /// The client id of a program that is registered there.
         pub client: Option<String> => "client", "registered on demand", "id of a client that is registered at `issuer`";
         /// Its secret, which requires `issuer` and `client`.
-        pub client_secret: Option<String> => "client_secret", "", "secret of `client` as a placeholder; requires `issuer`";
+        pub client_secret: Option<String> => "client_secret", "",
+            "secret of `client` as a placeholder; requires `issuer`";
         /// The scopes to ask for; by default those that the server names.
         pub scopes: Option<Vec<String>> => "scopes", "of the server", "scopes to ask for";
         /// The party that is authorized.
-        pub grant: GrantType => "grant", "\"authorization_code\"", "who is authorized: a user in a browser, or the program itself with `client_secret`";
+        pub grant: GrantType => "grant", "\"authorization_code\"",
+            "who is authorized: a user in a browser, or the program itself with `client_secret`";
         /// The port of this machine that the browser returns to, for clients that are registered for one port.
-        pub redirect_port: Option<u16> => "redirect_port", "any", "port of 127.0.0.1 that the browser returns to, at `/callback`";
+        pub redirect_port: Option<u16> => "redirect_port", "any",
+            "port of 127.0.0.1 that the browser returns to, at `/callback`";
     }
 }
 

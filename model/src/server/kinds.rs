@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::FileError;
 use crate::config::key::Form;
-use crate::config::read::{Kind, Node, Reader, suggestion};
+use crate::config::read::{Kind, Node, Reader, TextForm, suggestion};
 use crate::config::table::ConfigValue;
 use crate::words::words;
 
@@ -176,7 +176,7 @@ impl ConfigValue for Rate {
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
         let help = "write a whole number above zero with a time: \"10/s\", \"100/m\" or \"1000/h\"";
-        reader.parsed(node, what, ["a rate", "\"10/s\"", help], Self::parse)
+        reader.parsed(node, what, TextForm { name: "a rate", example: "10/s", help }, Self::parse)
     }
 
     fn to_json(&self) -> Value {

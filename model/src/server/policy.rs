@@ -35,7 +35,8 @@ table! {
         /// Globs of the tools.
         pub tools: Vec<String> => "tools", "", "globs of tools";
         /// Conditions on arguments, by name or JSON pointer; all of them must hold.
-        pub when: BTreeMap<String, Condition> => "when", "{}", "conditions on arguments, by name or JSON pointer; all must hold";
+        pub when: BTreeMap<String, Condition> => "when", "{}",
+            "conditions on arguments, by name or JSON pointer; all must hold";
         /// The effect.
         pub then: PolicyEffect => "then", "", "the effect on the calls";
         /// The reason to show to the caller.
@@ -43,7 +44,8 @@ table! {
         /// The number of calls in a time; further calls are denied.
         pub rate: Option<Rate> => "rate", "", "calls of a principal in a time; further calls are denied";
         /// The principals, or entries of `[access]`, that the rule is for; all if empty.
-        pub callers: Vec<String> => "for", "all", "principals, or names in `[access]`; calls without a known principal count too";
+        pub callers: Vec<String> => "for", "all",
+            "principals, or names in `[access]`; calls without a known principal count too";
     }
     with {
         /// The positions of its keys in the configuration, such as `when/base`.
