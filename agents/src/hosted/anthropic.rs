@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use mcp_bindgen_model::{ServerConfig, printable};
 use serde_json::{Map, Value, json};
 
+use super::HostedCall;
 use super::credentials::Credentials;
 use super::declarations::{HostedDeclarations, NotHosted, NotHostedReason};
 use super::plan::Plan;
@@ -65,15 +66,18 @@ pub(super) fn declare(
     Ok(())
 }
 
-/// Returns the calls in a message, blocks `mcp_tool_use` whose results are blocks `mcp_tool_result`: the server, the tool,
-/// and whether it failed.
-pub(super) fn calls(message: &Value) -> Vec<(String, String, bool)> {
+/// Returns the calls in a message: blocks `mcp_tool_use`, whose results are blocks `mcp_tool_result`.
+pub(super) fn calls(message: &Value) -> Vec<HostedCall> {
     let blocks = items(message, "content");
     let has_failed = |call: &Value| {
         let is_result =
             |block: &&Value| text(block, "type") == "mcp_tool_result" && block.get("tool_use_id") == call.get("id");
         blocks.iter().filter(is_result).any(|result| result.get("is_error") == Some(&Value::Bool(true)))
     };
-    let calls = blocks.iter().filter(|block| text(block, "type") == "mcp_tool_use");
-    calls.map(|call| (text(call, "server_name"), text(call, "name"), has_failed(call))).collect()
+    let calls = blocks.iter().filter(|block| text(block, "type") == "mcp_tool_use").map(|call| HostedCall {
+        server: text(call, "server_name"),
+        tool: text(call, "name"),
+        is_error: has_failed(call),
+    });
+    calls.collect()
 }

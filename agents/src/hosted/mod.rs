@@ -75,6 +75,13 @@ pub struct HostedServers {
     observer: HostedObserver,
 }
 
+/// A call that a provider made itself, as its response shows it.
+struct HostedCall {
+    server: String,
+    tool: String,
+    is_error: bool,
+}
+
 #[derive(Clone, Debug)]
 struct Server {
     config: ServerConfig,
@@ -237,7 +244,7 @@ impl HostedServers {
             // These call no servers.
             Provider::OpenAiChat | Provider::Gemini => return,
         };
-        for (server, tool, is_error) in calls {
+        for HostedCall { server, tool, is_error } in calls {
             self.observer.called(source, &server, &tool, is_error);
         }
     }

@@ -3,6 +3,7 @@
 use mcp_bindgen_model::ServerConfig;
 use serde_json::{Value, json};
 
+use super::HostedCall;
 use super::credentials::Credentials;
 use super::declarations::{HostedDeclarations, HostedNoteKind, NotHosted, NotHostedReason};
 use super::plan::Plan;
@@ -51,9 +52,13 @@ pub(super) fn declare(
     Ok(())
 }
 
-/// Returns the calls in a response, items `mcp_call`: the server, the tool, and whether it failed.
-pub(super) fn calls(response: &Value) -> Vec<(String, String, bool)> {
-    let calls = items(response, "output").iter().filter(|item| text(item, "type") == "mcp_call");
-    let is_error = |call: &Value| call.get("error").is_some_and(|error| !error.is_null());
-    calls.map(|call| (text(call, "server_label"), text(call, "name"), is_error(call))).collect()
+/// Returns the calls in a response: items `mcp_call`.
+pub(super) fn calls(response: &Value) -> Vec<HostedCall> {
+    let calls =
+        items(response, "output").iter().filter(|item| text(item, "type") == "mcp_call").map(|call| HostedCall {
+            server: text(call, "server_label"),
+            tool: text(call, "name"),
+            is_error: call.get("error").is_some_and(|error| !error.is_null()),
+        });
+    calls.collect()
 }
