@@ -297,9 +297,14 @@ fn say_that_null_is_absent(schema: &mut Schema) {
 
 fn may_be_null(schema: &Map<String, Value>) -> bool {
     let is_null = |kind: &Value| kind == "null";
-    let branches = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
-    let mut kinds = schema.get("type").into_iter().chain(branches.filter_map(|branch| branch.get("type")));
-    kinds.any(|kind| is_null(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(is_null)))
+    match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(is_null),
+        Some(kind) => is_null(kind),
+        None => {
+            let branches = schema.get("anyOf").and_then(Value::as_array);
+            branches.is_some_and(|branches| branches.iter().any(|branch| branch.get("type").is_some_and(is_null)))
+        }
+    }
 }
 
 /// Returns the function as one of arguments, which are read as its parameters.
@@ -324,7 +329,7 @@ where
 }
 
 /// Describes arguments that a function cannot read.
-pub(super) fn invalid_arguments(error: &serde_json::Error) -> String {
+fn invalid_arguments(error: &serde_json::Error) -> String {
     format!("invalid arguments: {}", line(&error.to_string()))
 }
 
@@ -421,6 +426,15 @@ mod tests {
         assert_eq!(schema.pointer("/$defs/Line/properties/gift/default"), Some(&Value::Null));
         let strict = mcp_bindgen_schema::provider::strict(&schema, mcp_bindgen_schema::provider::Dialect::OpenAi);
         assert!(strict.is_ok(), "{strict:?}");
+    }
+
+    #[test]
+    fn null_is_absence_by_the_type_or_by_branches_without_one() {
+        let is_null = |schema: Value| may_be_null(&object(schema));
+        assert!(is_null(json!({ "type": ["string", "null"] })) && is_null(json!({ "type": "null" })));
+        assert!(is_null(json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] })));
+        assert!(!is_null(json!({ "type": "string", "anyOf": [{ "type": "null" }] })));
+        assert!(!is_null(json!({ "anyOf": [{ "type": ["string", "null"] }] })));
     }
 
     #[test]

@@ -192,6 +192,10 @@ async fn contains_finds_items_members_and_lines() {
     assert_eq!(line, "line 4321");
     let there = read(&toolset, json!({ "result": 1, "from": at.parse::<u64>().unwrap() })).await;
     assert!(there.starts_with("line 4321\n"), "{there}");
+    let begin = read(&toolset, json!({ "result": 1 })).await;
+    for from in [json!(-1), json!(0.0)] {
+        assert_eq!(read(&toolset, json!({ "result": 1, "from": from })).await, begin);
+    }
 }
 
 #[tokio::test]
@@ -200,6 +204,7 @@ async fn invalid_read_is_explained() {
     toolset.dispatch("s_get", "{}").await;
     for (arguments, expected) in [
         (json!({ "result": 2 }), "no result 2 is kept: call its tool again"),
+        (json!({ "result": -1 }), "no result 0 is kept: call its tool again"),
         (json!({ "result": 1, "pointer": "/b" }), "there is nothing at this `pointer`"),
         (json!({ "result": "1" }), "result"),
     ] {

@@ -7,12 +7,10 @@ use std::future::ready;
 use std::sync::{Arc, Mutex};
 
 use mcp_bindgen_runtime::{Content, ToolReply};
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use self::outline::{Outline, beginning};
 use super::find::{free_name, reading};
-use super::functions::invalid_arguments;
 use super::{Entry, Function, Output, Toolset};
 use crate::json::bytes;
 use crate::lock::locked;
@@ -74,8 +72,7 @@ struct Whole {
 }
 
 /// The part that a model wants to read: the arguments of the tool.
-#[derive(Default, Deserialize)]
-#[serde(default)]
+#[derive(Default)]
 struct Asked {
     result: usize,
     pointer: String,
@@ -86,6 +83,22 @@ struct Asked {
 }
 
 impl Asked {
+    /// Reads the arguments. Numbers that count nothing, such as -1, are as good as missing.
+    fn of(arguments: &Map<String, Value>) -> Self {
+        let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
+        let number = |key: &str| {
+            let number = arguments.get(key).and_then(Value::as_u64)?;
+            Some(usize::try_from(number).unwrap_or(usize::MAX))
+        };
+        Self {
+            result: number("result").unwrap_or_default(),
+            pointer: text("pointer").to_owned(),
+            from: number("from").unwrap_or_default(),
+            contains: text("contains").to_lowercase(),
+            picture: number("picture"),
+        }
+    }
+
     fn takes(&self, text: &str) -> bool {
         self.contains.is_empty() || text.to_lowercase().contains(&self.contains)
     }
@@ -176,7 +189,7 @@ impl Toolset {
             },
         });
         let reading_results = results.clone();
-        let read: Function = Arc::new(move |_, arguments| Box::pin(ready(reading_results.read(arguments))));
+        let read: Function = Arc::new(move |_, arguments| Box::pin(ready(reading_results.read(&arguments))));
         let reader = Arc::new(reading(&name, description, schema, read));
         let entries = before.entries.iter().cloned().chain([reader]);
         Self { results: Some(results), ..before.with_entries(entries) }
@@ -256,9 +269,8 @@ impl Results {
         kept.results.get(number.checked_sub(kept.forgotten + 1)?).cloned()
     }
 
-    fn read(&self, arguments: Map<String, Value>) -> Result<Output, String> {
-        let mut asked: Asked = serde_json::from_value(arguments.into()).map_err(|error| invalid_arguments(&error))?;
-        asked.contains = asked.contains.to_lowercase();
+    fn read(&self, arguments: &Map<String, Value>) -> Result<Output, String> {
+        let asked = Asked::of(arguments);
         let whole = self.find(asked.result);
         let whole = whole.ok_or_else(|| format!("no result {} is kept: call its tool again", asked.result))?;
         let Some(picture) = asked.picture else {
