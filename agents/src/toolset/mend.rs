@@ -1,6 +1,7 @@
 //! Arguments as they go to a tool: needless nulls are removed, slips are repaired, and the rest is explained.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use mcp_bindgen_model::{nearest, pointer_key, pointer_segment, printable};
 use mcp_bindgen_runtime::validate::Violation;
@@ -28,13 +29,15 @@ const MOST_CANDIDATES: usize = 1000;
 pub(crate) struct Misfit {
     arguments: Value,
     violation: Violation,
-    places: Places,
+    /// The shapes of the schema, once they were needed.
+    places: OnceLock<Places>,
 }
 
 impl Misfit {
     /// Explains all faults to a model.
     pub(super) fn explained(&self, entry: &Entry) -> String {
-        explained(&self.places, &self.arguments, &entry.violations(&self.arguments, MOST_FAULTS))
+        let places = self.places.get_or_init(|| Places::of(&entry.input_schema));
+        explained(places, &self.arguments, &entry.violations(&self.arguments, MOST_FAULTS))
     }
 
     /// Describes the first fault, without values.
@@ -87,10 +90,11 @@ fn lacks_nulls_alone(whole: &Value, sent: &Value) -> bool {
 
 /// Corrects arguments, if only the case of letters was wrong.
 fn mended(entry: &Entry, arguments: Value, violation: Violation) -> Result<Value, Box<Misfit>> {
-    let places = Places::of(&entry.input_schema);
+    let known = OnceLock::new();
+    let places = || known.get_or_init(|| Places::of(&entry.input_schema));
     let (mut mended, mut next) = (arguments.clone(), violation.clone());
     for _ in 0..MOST_MENDED {
-        if !mend_case(&places, &mut mended, &next) {
+        if !mend_case(places, &mut mended, &next) {
             break;
         }
         match entry.check(&mended) {
@@ -98,18 +102,18 @@ fn mended(entry: &Entry, arguments: Value, violation: Violation) -> Result<Value
             Err(violation) => next = violation,
         }
     }
-    Err(Box::new(Misfit { arguments, violation, places }))
+    Err(Box::new(Misfit { arguments, violation, places: known }))
 }
 
 /// Corrects the case of a string that otherwise equals exactly one named value of the schema. Models in strict mode may
 /// still change the case, and the meaning is clear. A valid string is unchanged.
-fn mend_case(places: &Places, arguments: &mut Value, violation: &Violation) -> bool {
+fn mend_case<'p>(places: impl FnOnce() -> &'p Places, arguments: &mut Value, violation: &Violation) -> bool {
     let Some(Value::String(text)) = arguments.pointer_mut(&violation.pointer) else { return false };
     if text.len() > LONGEST {
         return false;
     }
     let folded = text.to_lowercase();
-    let named = places.values(&violation.pointer).into_iter();
+    let named = places().values(&violation.pointer).into_iter();
     match named.filter(|named| named.to_lowercase() == folded).collect::<Vec<&str>>().as_slice() {
         [only] if *only != text.as_str() => {
             (*only).clone_into(text);
@@ -276,6 +280,7 @@ mod tests {
     use mcp_bindgen_runtime::validate::Validator;
     use serde_json::json;
 
+    use super::super::testing::{Server, entry, on_server};
     use super::*;
 
     fn schema() -> Value {
@@ -351,7 +356,7 @@ mod tests {
         let mended = |mut arguments: Value| {
             let violation =
                 Validator::new(&schema()).expect("it compiles").check(&arguments).expect_err("it does not fit");
-            mend_case(&places, &mut arguments, &violation).then_some(arguments)
+            mend_case(|| &places, &mut arguments, &violation).then_some(arguments)
         };
         assert_eq!(mended(json!({"title": "t", "state": "OPEN"})), Some(json!({"title": "t", "state": "open"})));
         let label = mended(json!({"title": "t", "labels": ["BUG", "bug"]}));
@@ -365,6 +370,15 @@ mod tests {
         ] {
             assert_eq!(mended(kept.clone()), None, "{kept}");
         }
+    }
+
+    #[test]
+    fn schema_is_read_only_for_texts_and_explanations() {
+        let entry = entry("github", "create_issue", schema(), on_server(Server::saying("done")));
+        let misfit = |arguments: Value| fitted(&entry, arguments.as_object().cloned().unwrap()).unwrap_err();
+        let number = misfit(json!({"title": 5}));
+        assert!(number.places.get().is_none() && number.explained(&entry).contains("`/title`"));
+        assert!(misfit(json!({"title": "t", "state": "opne"})).places.get().is_some());
     }
 
     #[test]
