@@ -231,9 +231,10 @@ impl Reply {
 
 /// The tools of a [`Run`]: the same for each turn, or those of a prompt whose sections the model opens.
 pub struct RunTools {
-    /// The tools that the model sees in the current turn, and those that it can call.
+    /// The tools that the model sees in the current turn.
     listed: Toolset,
-    callable: Toolset,
+    /// The toolset by which it finds and calls others.
+    deferred: Option<Deferred>,
     prompt: Option<Box<Turning>>,
 }
 
@@ -271,8 +272,7 @@ impl RunTools {
         let mut text = None;
         if let Some(turning) = &mut self.prompt {
             let rendered = turning.prompt.render(&turning.params, &turning.state)?;
-            (self.callable, _) = rendered.toolset_on(&turning.base).await?;
-            self.listed = self.callable.clone();
+            (self.listed, _) = rendered.toolset_on(&turning.base).await?;
             text = Some(rendered.text().to_owned());
             turning.rendered = Some(rendered);
         }
@@ -280,7 +280,10 @@ impl RunTools {
     }
 
     async fn turn(&mut self, calls: Vec<ModelCall>) -> Answers {
-        let answers = self.callable.turn(calls).await;
+        let answers = match &self.deferred {
+            Some(deferred) => deferred.turn(calls).await,
+            None => self.listed.turn(calls).await,
+        };
         if let Some(turning) = &mut self.prompt
             && let Some(rendered) = &turning.rendered
         {
@@ -292,7 +295,7 @@ impl RunTools {
 
 impl From<Toolset> for RunTools {
     fn from(toolset: Toolset) -> Self {
-        Self { listed: toolset.clone(), callable: toolset, prompt: None }
+        Self { listed: toolset, deferred: None, prompt: None }
     }
 }
 
@@ -304,7 +307,7 @@ impl From<&Toolset> for RunTools {
 
 impl From<Deferred> for RunTools {
     fn from(deferred: Deferred) -> Self {
-        Self { listed: deferred.listed().clone(), callable: deferred.callable, prompt: None }
+        Self { listed: deferred.listed().clone(), deferred: Some(deferred), prompt: None }
     }
 }
 

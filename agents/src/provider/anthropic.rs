@@ -22,7 +22,7 @@ impl Format for Anthropic {
             dialect: Dialect::Anthropic,
             // More are refused as too complex (the documentation of structured outputs).
             strict_at_most: StrictRoom { tools: 20, optional: 24, unions: 16 },
-            search: Some(json!({"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"})),
+            search: Some(|| json!({"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"})),
             ..Facts::USUAL
         }
     }

@@ -106,7 +106,7 @@ pub(crate) struct Facts {
     /// The mode to set in a request if all its tools are strict.
     pub(crate) strict_mode: Option<&'static str>,
     /// The provider's tool for searching deferred ones.
-    pub(crate) search: Option<Value>,
+    pub(crate) search: Option<fn() -> Value>,
 }
 
 impl Facts {

@@ -15,7 +15,7 @@ impl Format for Responses {
             takes: Takes { marks_errors: false, ..Facts::USUAL.takes },
             instructions_key: Some("instructions"),
             messages_key: "input",
-            search: Some(json!({"type": "tool_search"})),
+            search: Some(|| json!({"type": "tool_search"})),
             ..Facts::USUAL
         }
     }

@@ -101,6 +101,11 @@ impl Toolset {
     /// }
     /// ```
     pub async fn turn(&self, calls: Vec<ModelCall>) -> Answers {
+        Self::turn_by(calls, |_| self).await
+    }
+
+    /// Makes the calls of one turn like [`turn`](Self::turn), each by the toolset for its tool's name.
+    pub(super) async fn turn_by<'t>(calls: Vec<ModelCall>, set_of: impl Fn(&str) -> &'t Self) -> Answers {
         // The first of the calls that each is the same as.
         let first = |(place, call): (usize, &ModelCall)| {
             let same = |other: &ModelCall| !call.id.is_empty() && other == call;
@@ -110,15 +115,16 @@ impl Toolset {
         // Calls of one lane are made one after another.
         let mut lanes: BTreeMap<Lane, Vec<BoxFuture<'_, (usize, ToolReply)>>> = BTreeMap::new();
         for (place, call) in calls.iter().enumerate().filter(|(place, _)| first.get(*place) == Some(place)) {
+            let set = set_of(&call.name);
             let lane = match call.is_unfinished {
                 true => Lane::Own(place),
-                false => self.lane(place, &call.name, &call.arguments),
+                false => set.lane(place, &call.name, &call.arguments),
             };
             lanes.entry(lane).or_default().push(Box::pin(async move {
                 if call.is_unfinished {
                     return (place, ToolReply::failure(unfinished(&call.name)));
                 }
-                (place, self.dispatch(&call.name, call.arguments.clone()).await)
+                (place, set.dispatch(&call.name, call.arguments.clone()).await)
             }));
         }
         let ordered = lanes.remove(&Lane::OfAll).unwrap_or_default();

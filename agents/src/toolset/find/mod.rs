@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use mcp_bindgen_model::{matches_glob, nearest, printable};
 use mcp_bindgen_runtime::ToolReply;
-use mcp_bindgen_schema::{listed, visible_texts};
+use mcp_bindgen_schema::visible_texts;
 use serde_json::{Map, Value, json};
 
 use self::rank::Index;
 use super::entry::TOOLS;
 use super::error::{ToolsetError, ToolsetFault};
-use super::{Entry, Function, Functions, Handler, Running, Toolset};
+use super::{Entry, Function, Functions, Handler, NameStyle, Running, Toolset};
 use crate::json::bytes;
 use crate::provider::{Answers, Arguments, ModelCall, Provider};
 use crate::text::{head, label};
@@ -39,8 +39,6 @@ const MOST_SERVERS: usize = 20;
 pub struct Deferred {
     all: Toolset,
     listed: Toolset,
-    /// The two tools and all others.
-    pub(crate) callable: Toolset,
 }
 
 impl Toolset {
@@ -67,7 +65,8 @@ impl Toolset {
         // The prompt, or a shortened result, asks the model to call them by name.
         let ours = self.entries.iter().filter(|entry| entry.opens_sections() || self.reads_results(entry));
         let listed = self.with_entries(meta.iter().chain(ours).cloned());
-        Deferred { all: self.clone(), listed, callable: self.with_entries(meta.iter().chain(&*self.entries).cloned()) }
+        let listed = Toolset { style: NameStyle::default(), left_out: Arc::default(), ..listed };
+        Deferred { all: self.clone(), listed }
     }
 }
 
@@ -86,16 +85,16 @@ impl Deferred {
             }
             pinned.extend(fitting);
         }
-        let listed = self.callable.filtered(|entry| pinned.contains(&*entry.public));
+        let meta = self.listed.entries.iter().filter(|entry| self.all.entry(&entry.public).is_none());
+        let kept = self.all.entries.iter().filter(|entry| pinned.contains(&*entry.public));
+        let listed = self.listed.with_entries(meta.chain(kept).cloned());
         Ok(Self { listed, ..self })
     }
 
     /// Returns the toolset with a value that all its calls carry; see [`Toolset::with_extension`].
     #[must_use]
     pub fn with_extension<T: Any + Clone + Send + Sync>(&self, value: T) -> Self {
-        let [all, listed, callable] =
-            [&self.all, &self.listed, &self.callable].map(|toolset| toolset.with_extension(value.clone()));
-        Self { all, listed, callable }
+        Self { all: self.all.with_extension(value.clone()), listed: self.listed.with_extension(value) }
     }
 
     /// Returns the tools that the model sees: the two, the pinned ones, and those that open and read sections of its
@@ -120,26 +119,33 @@ impl Deferred {
     #[must_use]
     pub fn searched_by(&self, provider: Provider, mut definitions: Vec<Value>) -> Option<Vec<Value>> {
         let search = provider.format().facts().search?;
+        let listed: BTreeSet<&str> = self.listed.names().collect();
         for definition in definitions.iter_mut().filter_map(Value::as_object_mut) {
-            if definition.get("name").and_then(Value::as_str).is_some_and(|name| self.listed.entry(name).is_none()) {
+            if definition.get("name").and_then(Value::as_str).is_some_and(|name| !listed.contains(name)) {
                 definition.insert("defer_loading".to_owned(), true.into());
                 // Anthropic refuses both at once.
                 definition.remove("cache_control");
             }
         }
-        definitions.insert(0, search);
+        definitions.insert(0, search());
         Some(definitions)
     }
 
     /// Dispatches a call like [`Toolset::dispatch`], for the two tools and all others. A tool can be called by its name
     /// without being found first: the model may know it from an earlier conversation.
     pub fn dispatch(&self, name: &str, arguments: impl Into<Arguments>) -> impl Future<Output = ToolReply> + Send {
-        self.callable.dispatch(name, arguments)
+        self.set_of(name).dispatch(name, arguments)
     }
 
     /// Makes calls like [`Toolset::turn`]. Calls through `call_tool` are ordered like calls of the tool itself.
     pub async fn turn(&self, calls: Vec<ModelCall>) -> Answers {
-        self.callable.turn(calls).await
+        Toolset::turn_by(calls, |name| self.set_of(name)).await
+    }
+
+    /// Returns the toolset by which a tool is called. Functions see all tools in it, and not the two.
+    fn set_of(&self, name: &str) -> &Toolset {
+        let is_of_the_two = self.all.entry(name).is_none() && self.listed.entry(name).is_some();
+        if is_of_the_two { &self.listed } else { &self.all }
     }
 }
 
@@ -198,7 +204,12 @@ fn servers(all: &Toolset) -> String {
     for entry in &*all.entries {
         *counts.entry(&entry.server).or_default() += 1;
     }
-    listed(counts.iter().map(|(server, count)| format!("{} ({count})", label(server))), MOST_SERVERS)
+    let shown = counts.iter().take(MOST_SERVERS).map(|(server, count)| format!("{} ({count})", label(server)));
+    let mut shown: Vec<String> = shown.collect();
+    if counts.len() > MOST_SERVERS {
+        shown.push(format!("{} more servers", counts.len() - MOST_SERVERS));
+    }
+    shown.join(", ")
 }
 
 /// Returns the tools that fit a query, with their parameters.
@@ -256,7 +267,8 @@ pub(super) fn asked(arguments: Arguments) -> Result<(String, Arguments), String>
     match fields.keys().next() {
         None => Ok((name, arguments)),
         Some(stray) => {
-            let stray = printable(head(stray, LONGEST_NAME));
+            let stray = printable(stray);
+            let stray = head(&stray, LONGEST_NAME);
             Err(format!("only `name` and `arguments` are accepted; move `{stray}` into `arguments`"))
         }
     }

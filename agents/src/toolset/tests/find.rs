@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::provider::{ModelCall, Provider};
 use crate::toolset::testing::{Server, entry, on_server, toolset};
-use crate::toolset::{Deferred, Entry, Functions, Running, Toolset};
+use crate::toolset::{Deferred, Entry, FunctionContext, Functions, NameStyle, Running, Toolset};
 
 fn described(server: &str, tool: &str, description: &str, caller: &Server) -> Entry {
     let schema = json!({"type": "object", "properties": {"path": {"type": "string", "description": "where"}}});
@@ -71,9 +71,11 @@ async fn found_tool_is_callable_through_call_tool_and_directly() {
         (json!({"arguments": {}}), "`name` is required"),
         (json!({"name": 5}), "`/name`"),
         (json!({"name": "fs_read_file", "path": "/x"}), "`path` into `arguments`"),
+        (json!({"name": "fs_read_file", "\u{202e}".repeat(100): "/x"}), "` into `arguments`"),
     ] {
         let reply = deferred.dispatch("call_tool", wrong).await;
         assert!(!reply.success && reply.message.contains(part), "{part}: {}", reply.message);
+        assert!(reply.message.len() < 300, "{}", reply.message.len());
     }
     assert_eq!(server.calls().len(), 4);
 }
@@ -169,6 +171,43 @@ async fn existing_tool_names_are_not_replaced() {
     assert_eq!(deferred.listed().names().collect::<Vec<_>>(), ["find_tools", "call_tool_"]);
     assert_eq!(deferred.dispatch("call_tool", json!({})).await.message, "own");
     assert_eq!(deferred.dispatch("call_tool_", json!({"name": "call_tool", "arguments": {}})).await.message, "own");
+}
+
+#[test]
+fn servers_beyond_twenty_are_counted() {
+    let server = Server::saying("done");
+    let many = (0..21).map(|n| described(&format!("s{n}"), "read", "Reads.", &server));
+    let deferred = toolset(many).deferred();
+    let description = deferred.listed().entry("find_tools").expect("it is listed").description.clone();
+    let description = description.expect("it has one");
+    assert!(description.contains("There are 21 tools, of s0 (1), s1 (1), s10 (1), "), "{description}");
+    assert!(description.ends_with(", s8 (1), 1 more servers."), "{description}");
+}
+
+#[tokio::test]
+async fn functions_see_the_tools_without_the_two() {
+    let names = |context: FunctionContext, _| -> Running {
+        let names: Vec<String> = context.toolset().iter().flat_map(|set| set.names()).map(str::to_owned).collect();
+        Box::pin(async { Ok(Value::from(names).into()) })
+    };
+    let names = Functions::alone("program", "names", Arc::new(names));
+    let listed = [json!({"name": "read"}), json!({"name": "read"})];
+    let all = Toolset::builder()
+        .names(NameStyle::ToolOnly)
+        .server("fs", &listed, Server::saying("done"))
+        .runs("program".into(), "names", "Names.", json!({"type": "object"}), names)
+        .build()
+        .expect("it is built");
+    let deferred = all.deferred().pinned(["names"]).expect("it is there");
+    let call = ModelCall::new("1", "names", json!({}));
+    let answers = deferred.turn(vec![call, ModelCall::new("2", "nams", json!({}))]).await;
+    let through = deferred.dispatch("call_tool", json!({"name": "names", "arguments": {}})).await;
+    for reply in [&deferred.dispatch("names", json!({})).await, &through, &answers[0].reply] {
+        assert_eq!(reply.value["structuredContent"], json!(["read", "names"]), "{}", reply.message);
+    }
+    assert!(!answers[1].reply.message.contains("call_tool"), "{}", answers[1].reply.message);
+    assert_eq!((all.left_out().len(), deferred.listed().left_out().len()), (1, 0));
+    assert_eq!(deferred.listed().style, NameStyle::default());
 }
 
 #[tokio::test]

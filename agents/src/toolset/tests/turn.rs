@@ -205,4 +205,7 @@ async fn turns_can_be_spawned() {
     let set = set(&Slow::default());
     let turned = tokio::spawn(async move { set.turn(vec![call("1", "a_read", 1)]).await }).await;
     assert_eq!(turned.map(|answers| answers.len()).ok(), Some(1));
+    let deferred = self::set(&Slow::default()).deferred();
+    let turned = tokio::spawn(async move { deferred.turn(vec![call("1", "a_read", 1)]).await }).await;
+    assert_eq!(turned.map(|answers| answers.len()).ok(), Some(1));
 }
