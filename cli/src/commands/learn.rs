@@ -49,8 +49,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Learn, output: &mu
     let tool = lesson.find()?;
     lesson.known(bound.overrides.as_ref(), tool)?;
     let mut results = lesson.recorded()?;
-    let of = ["learn", &wanted.server, &wanted.tool];
-    let calls = wanted.args.iter().map(|text| arguments::object(text, of)).collect::<Result<Vec<_>, _>>()?;
+    let calls = wanted.args.iter().map(|text| arguments::object(text)).collect::<Result<Vec<_>, _>>()?;
     let is_it = |tool: &&Value| name_of(tool) == Some(&wanted.tool);
     let mended = bound.snapshot.tools.iter().find(is_it).unwrap_or(tool);
     calls.iter().try_for_each(|call| arguments::check(input_schema(mended), call, output))?;

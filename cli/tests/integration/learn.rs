@@ -282,6 +282,13 @@ fn arguments_are_validated_before_the_server_starts() {
         let run = project.run(&[&learn[..], &[wrong]].concat()).exits_with(2);
         run.says("invalid arguments");
     }
+    for (wrong, said) in [
+        (r#"{ "token": sk-12345 }"#, "error: `--args` is not JSON: expected value at line 1 column 12\n"),
+        ("@gone.json", "error: `--args`: failed to read `gone.json`: file not found\n"),
+    ] {
+        let run = project.run(&[&learn[..], &[wrong]].concat()).exits_with(2);
+        assert_eq!(run.stderr, said);
+    }
     assert!(!project.path(OVERRIDES).exists());
 }
 

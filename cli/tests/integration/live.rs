@@ -169,7 +169,7 @@ fn call_exit_code_depends_on_the_failure() {
     project.run(&["call", "unset", "x"]).exits_with(1).says("`CERTAINLY_NOT_SET` is not set; server `unset`");
     project.run(&["call", "fixtur", "x"]).exits_with(1).says("did you mean `fixture`?");
     for (arguments, said) in [
-        ("{", "`{` of `--args` is not JSON: EOF while parsing"),
+        ("{", "`--args` is not JSON: EOF while parsing"),
         ("[1]", "expected a JSON object for the arguments"),
         ("@none.json", "`--args`: failed to read `none.json`: file not found"),
     ] {

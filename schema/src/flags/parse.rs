@@ -269,6 +269,11 @@ impl Parser<'_> {
         };
         match exact(read.as_deref().map_or(text, without_mark)) {
             Ok(value) => Some(value),
+            // All arguments in one text may contain a secret, which is not repeated.
+            Err(error) if flag == "--args" && read.is_none() => {
+                self.fault(FlagFaultKind::Json, flag, format!("`{flag}` is not JSON: {error}"), None);
+                None
+            }
             Err(error) => {
                 let message = format!("`{}` of `{flag}` is not JSON: {error}", shortened(text));
                 let is_word = !text.is_empty() && text.chars().all(|character| character.is_alphanumeric());

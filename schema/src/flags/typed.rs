@@ -101,19 +101,23 @@ fn is_spelled_exactly(text: &str) -> bool {
     text.trim() == text && !text.starts_with('"')
 }
 
-/// Reads JSON, unless a number of it would be another as it is sent.
+/// Reads JSON, unless a number of it would be another as it is sent. Errors contain places, and no values.
 pub(super) fn exact(text: &str) -> Result<Value, String> {
     let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     match inexact_number(text) {
-        Some(number) => {
-            Err(format!("`{number}` has more digits than can be sent: use a string if the tool accepts one"))
+        Some(position) => {
+            let before = text.get(..position).unwrap_or(text);
+            let line = 1 + before.matches('\n').count();
+            let column = 1 + before.rsplit('\n').next().unwrap_or_default().len();
+            let place = format!("the number at line {line} column {column}");
+            Err(format!("{place} has more digits than can be sent: use a string if the tool accepts one"))
         }
         None => Ok(value),
     }
 }
 
-/// Returns an integer of JSON text that 64 bits do not hold, and no double exactly.
-fn inexact_number(text: &str) -> Option<&str> {
+/// Returns the place of an integer of JSON text that 64 bits do not hold, and no double exactly.
+fn inexact_number(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut position = 0;
     let mut in_string = false;
@@ -126,7 +130,7 @@ fn inexact_number(text: &str) -> Option<&str> {
                 let end = rest.find(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c))).unwrap_or(rest.len());
                 let number = rest.get(..end)?;
                 if is_inexact(number) {
-                    return Some(number);
+                    return Some(position);
                 }
                 position += end - 1;
             }

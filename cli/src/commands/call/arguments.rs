@@ -28,9 +28,10 @@ pub(in crate::commands) async fn read(
 }
 
 /// Returns the JSON object of `--args`: as text, in a file, or from stdin.
-pub(in crate::commands) fn object(text: &str, of: [&str; 3]) -> Result<Map<String, Value>> {
+pub(in crate::commands) fn object(text: &str) -> Result<Map<String, Value>> {
     let words = [format!("--args={text}")];
-    Flags::new(&Value::Null, []).parse(&words, &mut file).map_err(|faults| usage(&faults, of))
+    let fault = |faults: Vec<FlagFault>| Failure::usage(faults.first().map(FlagFault::to_string).unwrap_or_default());
+    Flags::new(&Value::Null, []).parse(&words, &mut file).map_err(fault)
 }
 
 /// Returns all that is wrong, at once.
