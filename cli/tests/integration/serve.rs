@@ -347,6 +347,18 @@ fn invalid_serve_options_are_refused_before_any_start() {
 }
 
 #[test]
+fn keyring_entry_does_not_hide_a_variable_that_is_not_set() {
+    let config = "[servers.gh]\nurl = \"https://${CERTAINLY_NOT_SET}/mcp\"\nheaders = { Authorization = \"Bearer ${keyring:gh}\" }\n";
+    let said = "server `gh` is not served: environment variable `CERTAINLY_NOT_SET` is not set";
+    Project::new(config).run(&["serve"]).exits_with(1).says(said).says("no servers to serve");
+    // A keyring is read when a connection is opened.
+    for config in [config.replace("CERTAINLY_NOT_SET", "HOME"), format!("{config}secrets = [\"keyring\"]\n")] {
+        let run = Project::new(&config).run(&["serve"]).exits_with(0);
+        assert!(!run.stderr.contains("is not served"), "{}", run.stderr);
+    }
+}
+
+#[test]
 fn printed_host_configuration_starts_or_reaches_the_proxy() {
     let config = "[servers.desk]\ncommand = \"SERVER\"\ninherit_env = [\"LOCALE\"]\n\
                   env = { KEY = \"${DESK_KEY}\", LEVEL = \"${LEVEL:-info}\" }\n[servers.other]\ncommand = \"SERVER\"\n";

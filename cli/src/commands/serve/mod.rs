@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
-use mcp_bindgen_model::{Config, SecretRef, SecretStore, ServerConfig, Snapshot};
+use mcp_bindgen_model::{Config, SecretRef, ServerConfig, Snapshot};
 use mcp_bindgen_proxy::{CallLog, Proxy, ProxyBuilder, ProxyEvents};
 use mcp_bindgen_runtime::events::{CallOutcome, Event, ServerStateChanged};
-use mcp_bindgen_runtime::{ConnectionState, LocalSecrets, with_secrets};
+use mcp_bindgen_runtime::{ConnectionState, LocalSecrets, SecretError, SecretSource, with_secrets};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -28,9 +28,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs until stdin ends, or, over HTTP, until the program receives a signal.
 pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut Output) -> Result<Exit> {
-    let wanted = (config, arguments.servers.servers.as_slice());
+    let wanted = Wanted { config, names: &arguments.servers.servers };
     if let Some(host) = arguments.print_config {
-        let (config, servers) = project::load_servers(wanted.0, wanted.1, output)?;
+        let (config, servers) = project::load_servers(wanted.config, wanted.names, output)?;
         output.data_json(&host_config(host, &config, &servers, arguments)?)?;
         return Ok(Exit::Done);
     }
@@ -48,29 +48,33 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
         let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
         let shown = names.join(", ");
         let reloads = reloads(arguments.watch.then_some(&loaded))?;
-        let outcome = match options {
-            None => {
-                output.status("Serving", &format!("{shown} on stdin and stdout"));
-                tokio::select! {
-                    served = proxy.serve_stdio() => served.map(|()| Exit::Done).map_err(failure),
-                    exit = signals.received() => Ok(exit),
-                    () = tell(&proxy, events, reloads, wanted, output) => Ok(Exit::Done),
+        // However it ends, the proxy is closed.
+        let outcome = async {
+            match options {
+                None => {
+                    output.status("Serving", &format!("{shown} on stdin and stdout"));
+                    tokio::select! {
+                        served = proxy.serve_stdio() => served.map(|()| Exit::Done).map_err(failure),
+                        exit = signals.received() => Ok(exit),
+                        () = tell(&proxy, events, reloads, wanted, output) => Ok(Exit::Done),
+                    }
+                }
+                Some(options) => {
+                    let server = proxy.serve_http(options).await.map_err(failure)?;
+                    output.status("Serving", &format!("{shown} on {}", server.url()));
+                    output.report(&json!({ "format": 1, "url": server.url(), "servers": names }))?;
+                    output.data(&server.url())?;
+                    let exit = tokio::select! {
+                        exit = signals.received() => exit,
+                        () = tell(&proxy, events, reloads, wanted, output) => Exit::Done,
+                    };
+                    output.status("Closing", &format!("pending requests, for at most {} seconds", DRAIN.as_secs()));
+                    server.close().await;
+                    Ok(exit)
                 }
             }
-            Some(options) => {
-                let server = proxy.serve_http(options).await.map_err(failure)?;
-                output.status("Serving", &format!("{shown} on {}", server.url()));
-                output.report(&json!({ "format": 1, "url": server.url(), "servers": names }))?;
-                output.data(&server.url())?;
-                let exit = tokio::select! {
-                    exit = signals.received() => exit,
-                    () = tell(&proxy, events, reloads, wanted, output) => Exit::Done,
-                };
-                output.status("Closing", &format!("pending requests, for at most {} seconds", DRAIN.as_secs()));
-                server.close().await;
-                Ok(exit)
-            }
-        };
+        }
+        .await;
         let hurry = async {
             signals.received().await;
             tokio::time::sleep(TIME_TO_CLOSE.saturating_sub(2 * LAST)).await;
@@ -95,15 +99,31 @@ pub(crate) fn verify_log(command: &LogCommand, output: &mut Output) -> Result<Ex
 }
 
 /// The configuration, and the names of the servers that are wanted of it.
-type Wanted<'a> = (Option<&'a Path>, &'a [String]);
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    config: Option<&'a Path>,
+    names: &'a [String],
+}
 
 /// Reads the configuration, and leaves out servers that cannot be reached.
-async fn load((config, names): Wanted<'_>, output: &mut Output) -> Result<(Config, Vec<ServerConfig>)> {
-    let (config, servers) = project::load_servers(config, names, output)?;
+async fn load(wanted: Wanted<'_>, output: &mut Output) -> Result<(Config, Vec<ServerConfig>)> {
+    let (config, servers) = project::load_servers(wanted.config, wanted.names, output)?;
     for server in &servers {
         source::check_patterns(&config, &server.name)?;
     }
     Ok((config, complete(servers, output).await?))
+}
+
+/// The environment. A keyring may have to ask the user: it has any entry until a connection is opened.
+struct WithoutKeyring;
+
+impl SecretSource for WithoutKeyring {
+    async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
+        match secret {
+            SecretRef::Keyring(_) => Ok(Some(String::new())),
+            _ => LocalSecrets.secret(secret).await,
+        }
+    }
 }
 
 /// Warns of servers that need a variable which is not set, and leaves them out: connecting to them cannot succeed.
@@ -113,12 +133,9 @@ async fn load((config, names): Wanted<'_>, output: &mut Output) -> Result<(Confi
 async fn complete(servers: Vec<ServerConfig>, output: &mut Output) -> Result<Vec<ServerConfig>> {
     let mut complete = Vec::new();
     for server in servers {
-        // A keyring may have to ask the user: it is read when a connection is opened.
-        let may_ask = server.secret_stores.contains(&SecretStore::Keyring)
-            || server.placeholders().iter().any(|secret| matches!(secret, SecretRef::Keyring(_)));
-        match if may_ask { None } else { with_secrets(&server, &LocalSecrets).await.err() } {
-            None => complete.push(server),
-            Some(error) => output.warning(&format!("server `{}` is not served: {}", server.name, error.message)),
+        match with_secrets(&server, &WithoutKeyring).await {
+            Ok(_) => complete.push(server),
+            Err(error) => output.warning(&format!("server `{}` is not served: {}", server.name, error.message)),
         }
     }
     if complete.is_empty() {

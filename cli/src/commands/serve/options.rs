@@ -74,7 +74,9 @@ pub(super) async fn shared(mut builder: ProxyBuilder, arguments: &args::Serve) -
     // Placeholders are expanded as in the configuration, so that passwords stay out of process lists.
     let expanded = ServerConfig::http("state", url).expand(|name| env::var(name).ok());
     let expanded = expanded.map_err(|error| Failure::usage(format!("`--state`: {}", error.message)))?;
-    let (Transport::Http { url, .. } | Transport::Sse { url, .. }) = &expanded.transport else { return Ok(builder) };
+    let (Transport::Http { url, .. } | Transport::Sse { url, .. }) = &expanded.transport else {
+        return Err(Failure::usage("`--state` is not a URL"));
+    };
     let state = RedisState::connect(url).await.map_err(|error| Failure::new(format!("`--state`: {error}")))?;
     Ok(builder.state(state))
 }
