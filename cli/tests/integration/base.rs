@@ -240,6 +240,18 @@ fn symbolic_links_are_followed_in_git_as_on_disk() {
     // A link that leads nowhere is not a snapshot that is missing: one would be written in its place.
     fs::remove_file(project.path("shared/s.json")).unwrap();
     project.run(&["check", "--offline"]).exits_with(1).says("broken symbolic link");
+    for (target, said) in [
+        ("../gone.json", "it is a broken symbolic link"),
+        ("../../there.json", "it is a link to ../there.json, which is outside the repository"),
+        ("s.json", "its symbolic links form a cycle"),
+    ] {
+        let project = Project::new("[servers.s]\ncommand = \"x\"\n");
+        git(&project, &["init", "-q"]);
+        fs::create_dir(project.path("mcp")).unwrap();
+        std::os::unix::fs::symlink(target, project.path("mcp/s.json")).unwrap();
+        commit(&project, "then");
+        project.run(&["diff", "s@main", "s@main"]).exits_with(1).says(said);
+    }
 }
 
 #[test]
