@@ -4,7 +4,8 @@ use std::path::Path;
 
 use mcp_bindgen_model::printable;
 use mcp_bindgen_runtime::{
-    CallError, Client, ClientOptions, Content, GetPrompt, PromptRequest, ReadResource, ResourceRequest,
+    CallError, Client, ClientOptions, Content, GetPrompt, PromptRequest, ReadResource, ResourceContents,
+    ResourceRequest,
 };
 use mcp_bindgen_schema::flags::Flags;
 use serde_json::{Value, json};
@@ -126,7 +127,10 @@ async fn read_resource(client: &Client, read: &args::ReadResource, output: &mut 
         Err(error) => return Err(not_read(client, &read.uri, error, patience).await),
     };
     output.report(&joined(json!({ "server": client.name(), "uri": read.uri }), result.to_json()))?;
-    let block = |contents| Content::from_json(json!({ "type": "resource", "resource": contents }));
+    let block = |contents: &ResourceContents| match contents {
+        ResourceContents::Other(json) => Content::Other(json.clone()),
+        known => Content::from_json(json!({ "type": "resource", "resource": known })),
+    };
     let blocks: Vec<Content> = result.contents.iter().map(block).collect();
     blocks.iter().try_for_each(|block| folder.print(block, output))?;
     let name = read.uri.trim_end_matches('/').rsplit('/').next().unwrap_or_default();

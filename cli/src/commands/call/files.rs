@@ -149,9 +149,22 @@ fn described(content: &Content) -> String {
         Content::Text { text, .. } => text.clone(),
         Content::Resource { resource, .. } => match resource.get("text").and_then(Value::as_str) {
             Some(text) => text.to_owned(),
-            None => resource.to_string(),
+            None => format!("[resource {}]", resource.get("uri").and_then(Value::as_str).unwrap_or_default()),
         },
         Content::ResourceLink { uri, .. } => format!("[link {uri}]"),
         other => serde_json::to_string(other).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn resource_without_text_or_data_is_shown_by_its_uri() {
+        let block = json!({ "type": "resource", "resource": { "uri": "note:///x", "mimeType": "text/plain" } });
+        assert_eq!(described(&Content::from_json(block)), "[resource note:///x]");
     }
 }
