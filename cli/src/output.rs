@@ -24,7 +24,7 @@ pub(crate) struct Output {
     pub(crate) format: Format,
     data_on_terminal: bool,
     colours: bool,
-    is_quiet: bool,
+    pub(crate) is_quiet: bool,
     is_verbose: bool,
     /// `true` if a result was printed, or if stdout carries the protocol of a server.
     has_data: bool,

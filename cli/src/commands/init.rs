@@ -1,7 +1,7 @@
 //! `init`: sets up a crate or a workspace.
 
 use std::path::{Component, Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use mcp_bindgen_model::{Config, FileError, config_schema, printable, write_if_changed};
@@ -170,15 +170,26 @@ async fn add_dependency(here: &Path, wanted: &args::Init, output: &mut Output) -
     if let Some(path) = &wanted.path {
         add.arg("--path").arg(here.join(path));
     }
-    // A signal ends it with this program.
-    let added = tokio::process::Command::from(add).kill_on_drop(true).output().await;
-    let added = added.map_err(|error| cargo_failed(wanted, &error.to_string()))?;
-    let said = String::from_utf8_lossy(&added.stderr);
-    if !added.status.success() {
-        return Err(cargo_failed(wanted, said.trim()));
+    if output.is_quiet {
+        add.arg("--quiet");
     }
-    said.lines().for_each(|line| output.status("", line.trim()));
-    Ok(())
+    add.stdout(Stdio::null());
+    // Its stderr is shown as it comes: it may wait for another cargo. A signal ends it with this program.
+    let why = match tokio::process::Command::from(add).kill_on_drop(true).status().await {
+        Ok(status) if status.success() => return Ok(()),
+        Ok(_) => "its error is shown above".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let help = match &wanted.path {
+        Some(_) => "`--path PATH` must be the folder of the crate `mcp-bindgen`",
+        None => "if no registry has it, use `--path PATH` with a clone of its repository",
+    };
+    let written = match fs::read_to_string(&manifest) {
+        Ok(now) if now == text => "nothing was written",
+        _ => "cargo changed Cargo.toml; nothing else was written",
+    };
+    let help = format!("{help}; `--no-dependency` does not change Cargo.toml\n  = note: {written}");
+    Err(Failure::new(format!("cargo failed to add `mcp-bindgen`: {why}")).with_help(help))
 }
 
 /// Warns that `--path` changed nothing.
@@ -206,13 +217,4 @@ fn cargo(folder: &Path) -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(folder);
     cargo
-}
-
-fn cargo_failed(wanted: &args::Init, said: &str) -> Failure {
-    let help = match &wanted.path {
-        Some(_) => "`--path PATH` must be the folder of the crate `mcp-bindgen`",
-        None => "if no registry has it, use `--path PATH` with a clone of its repository",
-    };
-    let help = format!("{help}; `--no-dependency` does not change Cargo.toml\n  = note: nothing was written");
-    Failure::new(format!("cargo failed to add `mcp-bindgen`: {said}")).with_help(help)
 }

@@ -115,7 +115,7 @@ fn signal_to_init_also_ends_cargo() {
     let manifest = "[package]\nname = \"app\"\nedition = \"2024\"\n\n[workspace]\n";
     project.write("app/Cargo.toml", manifest);
     let waits = "touch ../started\nsleep 1\necho '# added' >> Cargo.toml";
-    project.write_program("cargo", &format!("case \"$*\" in *--dry-run*) ;; add*)\n{waits};; esac\n"));
+    project.write_program("cargo", &format!("case \"$*\" in add*)\n{waits};; esac\n"));
     let mut command = project.command();
     command.current_dir(project.path("app")).env("CARGO", project.path("cargo")).arg("init").stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
@@ -131,25 +131,27 @@ fn signal_to_init_also_ends_cargo() {
     assert!(!project.path("app/mcp.toml").exists());
 }
 
-/// A cargo that cannot add anything, at the first try or at the second.
 #[test]
 #[cfg(unix)]
-fn failed_cargo_add_suggests_a_path_and_writes_nothing() {
-    for says in ["exit 101", "case \"$*\" in *--dry-run*) exit 0;; *) exit 101;; esac"] {
+fn failed_cargo_add_suggests_a_path_and_says_what_was_written() {
+    let said = "error: the crate `mcp-bindgen` could not be found in registry index.";
+    for (changes, note) in [
+        ("", "= note: nothing was written\n"),
+        ("echo '# added' >> Cargo.toml\n", "= note: cargo changed Cargo.toml; nothing else was written\n"),
+    ] {
         let project = Project::empty();
-        let manifest = "[package]\nname = \"app\"\nedition = \"2024\"\n\n[workspace]\n";
-        project.write("app/Cargo.toml", manifest);
-        let said = "error: the crate `mcp-bindgen` could not be found in registry index.";
-        project.write_program("cargo", &format!("echo '{said}' >&2\n{says}\n"));
+        project.write("app/Cargo.toml", "[package]\nname = \"app\"\nedition = \"2024\"\n\n[workspace]\n");
+        let added = format!("echo \"$*\" >> ../added\necho \"{}\" >&2\n{changes}exit 101", said.replace('`', "\\`"));
+        project.write_program("cargo", &format!("case \"$*\" in add*)\n{added};; esac\n"));
         let mut command = project.command();
         command.current_dir(project.path("app")).env("CARGO", project.path("cargo")).arg("init");
         let run = Run::of(&command.output().unwrap()).exits_with(1);
-        let run = run.says(said).says("= help: if no registry has it, use `--path PATH`");
-        run.says("= note: nothing was written\n");
+        let run = run.says(said).says("cargo failed to add `mcp-bindgen`: its error is shown above");
+        run.says("= help: if no registry has it, use `--path PATH`").says(note);
+        assert_eq!(project.read("added"), "add mcp-bindgen\n");
         let names: Vec<_> =
             fs::read_dir(project.path("app")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["Cargo.toml"], "{names:?}");
-        assert_eq!(project.read("app/Cargo.toml"), manifest);
     }
     let help = Project::empty().run(&["init", "--help"]).exits_with(0).stdout;
     assert!(help.contains("--path <PATH>") && help.contains("such as a clone of its repository"), "{help}");
