@@ -16,21 +16,26 @@ const WIDTH: usize = 100;
 const BEFORE: usize = 40;
 
 /// The file of a diagnostic, with its text and the line and column.
-type Place<'a> = (&'a Path, &'a str, Option<(usize, usize)>);
+struct Place<'a> {
+    path: &'a Path,
+    text: &'a str,
+    position: Option<(usize, usize)>,
+}
 
 fn place<'a>(diagnostic: &Diagnostic, bound: &'a Bound) -> Place<'a> {
     let overrides = bound.overrides.as_ref().filter(|_| diagnostic.listed == Listed::Tool);
     let overridden = overrides.and_then(|overrides| {
         let position = overrides.position(&diagnostic.tool, &diagnostic.pointer)?;
-        Some((overrides.path()?, overrides.source(), Some(position)))
+        Some(Place { path: overrides.path()?, text: overrides.source(), position: Some(position) })
     });
-    overridden.unwrap_or_else(|| (&bound.path, &bound.text, diagnostic.position(&bound.text)))
+    let (path, text) = (&*bound.path, &*bound.text);
+    overridden.unwrap_or_else(|| Place { path, text, position: diagnostic.position(text) })
 }
 
 /// Returns the file and the line of a diagnostic.
 pub(crate) fn line<'a>(diagnostic: &Diagnostic, bound: &'a Bound) -> (&'a Path, Option<usize>) {
-    let (path, _, position) = place(diagnostic, bound);
-    (path, position.map(|(line, _)| line))
+    let place = place(diagnostic, bound);
+    (place.path, place.position.map(|(line, _)| line))
 }
 
 /// Returns `true` if the configuration does not want to hear of it.
@@ -51,21 +56,27 @@ pub(crate) fn show<'a>(
     let mut denied = false;
     for diagnostic in diagnostics {
         denied |= is_denied(diagnostic, &bound.levels);
-        if let Some((severity, text)) = shown(diagnostic, bound) {
-            output.diagnostic(&severity, &text);
+        if let Some(shown) = shown(diagnostic, bound) {
+            output.diagnostic(&shown.severity, &shown.text);
         }
     }
     denied
 }
 
-/// Returns the severity and the text to show, or `None` if the level of a diagnostic hides it.
-pub(crate) fn shown(diagnostic: &Diagnostic, bound: &Bound) -> Option<(String, String)> {
+/// A diagnostic as it is shown.
+pub(crate) struct Shown {
+    pub(crate) severity: String,
+    pub(crate) text: String,
+}
+
+/// Returns a diagnostic as it is shown, or `None` if its level hides it.
+pub(crate) fn shown(diagnostic: &Diagnostic, bound: &Bound) -> Option<Shown> {
     let is_denied = is_denied(diagnostic, &bound.levels);
     if !is_denied && (is_allowed(diagnostic, &bound.levels) || diagnostic.code.severity == Severity::Note) {
         return None;
     }
     let severity = if is_denied { Severity::Error } else { diagnostic.code.severity };
-    Some((format!("{severity}[{}]", diagnostic.code.id), rendered(diagnostic, bound)))
+    Some(Shown { severity: format!("{severity}[{}]", diagnostic.code.id), text: rendered(diagnostic, bound) })
 }
 
 fn rendered(diagnostic: &Diagnostic, bound: &Bound) -> String {
@@ -73,7 +84,7 @@ fn rendered(diagnostic: &Diagnostic, bound: &Bound) -> String {
     if !diagnostic.message.is_empty() {
         let _ = write!(shown, ": {}", printable(&diagnostic.message));
     }
-    let (path, text, position) = place(diagnostic, bound);
+    let Place { path, text, position } = place(diagnostic, bound);
     let (tool, pointer) = (printable(&diagnostic.tool), printable(&diagnostic.pointer));
     let listed = diagnostic.listed;
     let inside = if pointer.is_empty() { format!("{listed} {tool}") } else { format!("{listed} {tool}, {pointer}") };
@@ -106,8 +117,7 @@ fn excerpt(text: &str, line: usize, column: usize) -> Option<(String, String)> {
 
 /// Returns a diagnostic for machines.
 pub(crate) fn to_json(diagnostic: &Diagnostic, bound: &Bound) -> Value {
-    let (_, _, position) = place(diagnostic, bound);
-    let (line, column) = position.unzip();
+    let (line, column) = place(diagnostic, bound).position.unzip();
     json!({
         "code": diagnostic.code.id,
         "severity": diagnostic.code.severity.to_string(),

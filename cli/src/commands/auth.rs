@@ -128,12 +128,14 @@ async fn ready(config: &Config, server: &ServerConfig) -> Result<ServerConfig> {
 
 fn shown(stored: &StoredAuthorization) -> String {
     let scopes = if stored.scopes.is_empty() { String::new() } else { format!(" for {}", stored.scopes.join(" ")) };
-    let is = |renewed: &'static str| if stored.is_renewable { renewed } else { "" };
+    let if_renewable = |text: &'static str| if stored.is_renewable { text } else { "" };
     let left = stored.expires.map(|end| end.duration_since(SystemTime::now()).unwrap_or_default().as_secs());
     let state = match left {
         None => String::new(),
-        Some(0) => format!("; the token has expired{}", is(", and is renewed with the next request")),
-        Some(left) => format!("; the token is valid for another {}{}", time(left), is(", and is then renewed")),
+        Some(0) => format!("; the token has expired{}", if_renewable(", and is renewed with the next request")),
+        Some(left) => {
+            format!("; the token is valid for another {}{}", time(left), if_renewable(", and is then renewed"))
+        }
     };
     format!("authorized by {}{scopes}{state}", stored.issuer)
 }

@@ -7,34 +7,38 @@ use mcp_bindgen_model::{Config, FileError, ServerConfig, Snapshot, printable, si
 use mcp_bindgen_schema::JoinedTools;
 use serde_json::Value;
 
+use crate::diagnostics::{self, Shown};
 use crate::flags::name_of;
 use crate::output::Output;
+use crate::project;
 use crate::report::Fault;
 use crate::source::{self, Bound};
-use crate::{diagnostics, project};
 
 /// Tells the faults of each server, and gives them by its name.
 pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Output) -> BTreeMap<String, Vec<Fault>> {
     let is_looked_at = |name: &str| servers.iter().any(|server| server.name == name);
-    let shared = shared_modules(config, is_looked_at);
-    let shared = shared.map(|([_, server], error)| (server.to_owned(), (None, Fault::from(error))));
+    let mut faults: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
+    for ([_, server], error) in shared_modules(config, is_looked_at) {
+        let fault = Fault::from(error);
+        output.error(&fault.text);
+        faults.entry(server.to_owned()).or_default().push(fault);
+    }
     let bindings = side_by_side(servers, 1, |server| {
         // An unreadable snapshot is reported by the comparison.
         let read = source::load(&config.snapshot_path(&server.name));
         read.map(|read| of_snapshot(config, &server.name, read)).unwrap_or_default()
     });
-    let of_server = |(server, faults): (&ServerConfig, Vec<OfBindings>)| {
-        let name = server.name.clone();
-        faults.into_iter().map(move |fault| (name.clone(), fault))
-    };
-    let of_bindings = servers.iter().zip(bindings).flat_map(of_server);
-    let unjoined = unjoined(config, is_looked_at).into_iter().map(|(server, fault)| (server, (None, fault)));
-    let mut faults: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
-    for (server, (shown, fault)) in shared.chain(of_bindings).chain(unjoined) {
-        match shown {
-            Some((severity, text)) => output.diagnostic(&severity, &text),
-            None => output.error(&fault.text),
+    for (server, of_bindings) in servers.iter().zip(bindings) {
+        for (shown, fault) in of_bindings {
+            match shown {
+                Some(shown) => output.diagnostic(&shown.severity, &shown.text),
+                None => output.error(&fault.text),
+            }
+            faults.entry(server.name.clone()).or_default().push(fault);
         }
+    }
+    for (server, fault) in unjoined(config, is_looked_at) {
+        output.error(&fault.text);
         faults.entry(server).or_default().push(fault);
     }
     faults
@@ -101,7 +105,7 @@ pub(super) fn of_live(config: &Config, server: &str, live: &Snapshot) -> Vec<Fau
 }
 
 /// A fault that would stop the bindings of a server; for diagnostics that the configuration denies also as it is shown.
-type OfBindings = (Option<(String, String)>, Fault);
+type OfBindings = (Option<Shown>, Fault);
 
 /// Returns the faults with a snapshot that says this.
 fn of_snapshot(config: &Config, server: &str, read: (String, Snapshot)) -> Vec<OfBindings> {
