@@ -4,6 +4,8 @@
 
 use crate::common;
 
+use std::fs;
+
 use common::{Project, Run};
 use mcp_bindgen_schema::names::PrefixedNames;
 use serde_json::json;
@@ -162,6 +164,10 @@ fn run_applies_the_rules_of_the_configuration() {
     let project = self::project("[servers.hub]\ncommand = \"SERVER\"\ndrift = \"deny\"\npin = \"all\"\n", SUM);
     project.run(&["sync"]).exits_with(0);
     project.run(&["run", "prompts/sum.md", "--set", "a:=1"]).exits_with(0);
+    // Without a snapshot nothing can be compared.
+    fs::remove_file(project.path("mcp/hub.json")).unwrap();
+    let denied = project.run(&["run", "prompts/sum.md", "--set", "a:=1"]).exits_with(1);
+    denied.says("`drift = \"deny\"` refuses tools that are in neither the bindings nor the snapshot");
     let empty = Project::empty();
     empty.write("a.md", "Hello, {{ name }}");
     assert_eq!(empty.run(&["run", "a.md", "--set", "name=you"]).exits_with(0).stdout, "Hello, you\n");
