@@ -148,7 +148,7 @@ impl Reading<'_, '_> {
                 _ => is_beyond_doubles(value),
             };
             if is_lossy {
-                self.reporter.say(LIMIT, &below(self.pointer, keyword), "no double holds a number of the value");
+                self.reporter.say(LIMIT, &below(self.pointer, keyword), "a number is beyond the range of doubles");
             } else if keyword == "$comment" && value.as_str() == Some(TOO_DEEP) {
                 self.reporter.say(LIMIT, self.pointer, TOO_DEEP);
             }

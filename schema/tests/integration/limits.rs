@@ -275,6 +275,42 @@ fn long_lists_are_read_in_bounded_time() {
 }
 
 #[test]
+fn null_and_no_value_are_known_beyond_the_limit_of_alternatives() {
+    let object =
+        |index: usize| format!(r#"{{"type":"object","properties":{{"a{index}":{{}}}},"required":["a{index}"]}}"#);
+    let many = format!(r#""many":{{"anyOf":[{},{{"type":"null"}}]}}"#, each(301, object));
+    let narrowed = |kind: &str| format!(r#"{{"allOf":[{},{{"type":"{kind}"}}]}}"#, to("many"));
+    let properties = format!(r#""properties":{{"null":{},"never":{}}}"#, narrowed("null"), narrowed("string"));
+    let schema: Value = serde_json::from_str(&with_definitions(&properties, &many)).unwrap();
+    let mut reporter = Reporter::new("t", 0, "/inputSchema");
+    let document = Document::read(&schema, Role::Input, &mut reporter);
+    let diagnostics = reporter.finish();
+    assert!(diagnostics.iter().any(|said| said.message == "too many alternatives to tell apart"), "{diagnostics:?}");
+    let never: Vec<_> = diagnostics.iter().filter(|said| said.code.id == "MCP0011").map(|said| &said.pointer).collect();
+    assert_eq!(never, ["/inputSchema/properties/never"]);
+    let Shape::Struct(object) = document.shapes.get(document.root) else { panic!("arguments are an object") };
+    let shapes: Vec<_> =
+        object.fields.iter().map(|field| (field.wire.as_str(), document.shapes.get(field.slot.shape))).collect();
+    assert_eq!(shapes, [("null", &Shape::Null)]);
+}
+
+#[test]
+fn numbers_beyond_doubles_are_reported_in_lists_too() {
+    let text = r#"{"type":"object","properties":{
+        "a":{"const":[1e400]},"b":{"default":[1e400]},"c":{"enum":[1,1e400]},"d":{"maximum":1e400}
+    }}"#;
+    let schema = mcp_bindgen_model::parse_leniently(text).unwrap().value;
+    let mut reporter = Reporter::new("t", 0, "/inputSchema");
+    let _ = Document::read(&schema, Role::Input, &mut reporter);
+    let said: Vec<_> = reporter.finish().into_iter().map(|said| (said.code.id, said.pointer, said.message)).collect();
+    let expected = ["a/const", "b/default", "c/enum", "d/maximum"].map(|place| {
+        let message = "a number is beyond the range of doubles".to_owned();
+        ("MCP0010", format!("/inputSchema/properties/{place}"), message)
+    });
+    assert_eq!(said, expected);
+}
+
+#[test]
 fn long_names_are_limited() {
     let key = "k".repeat(4000);
     let fan = each(20_000, |index| format!(r#""p{index}":{{}}"#));
