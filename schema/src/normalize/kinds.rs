@@ -18,7 +18,7 @@ impl Kinds {
     /// Integral numbers.
     pub const INTEGER: Self = Self(4);
     /// Numbers that are not integral.
-    pub const FRACTION: Self = Self(8);
+    pub(crate) const FRACTION: Self = Self(8);
     /// Every number, integers too.
     pub const NUMBER: Self = Self(4 | 8);
     /// Strings.
@@ -46,25 +46,26 @@ impl Kinds {
     }
 
     /// Returns each kind separately.
-    pub fn each(self) -> impl Iterator<Item = Self> {
+    #[cfg(feature = "drift")]
+    pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         (0..7).map(|bit| Self(1 << bit)).filter(move |kind| self.has(*kind))
     }
 
     /// Returns `true` if both have a kind in common.
-    #[must_use]
-    pub fn intersects(self, other: Self) -> bool {
+    #[cfg(any(feature = "drift", feature = "flags"))]
+    pub(crate) fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
     /// Returns the kinds that are in both sets.
-    #[must_use]
-    pub fn intersection(self, other: Self) -> Self {
+    #[cfg(feature = "drift")]
+    pub(crate) fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
     /// Returns the kinds of this set that are not in the other.
-    #[must_use]
-    pub fn without(self, other: Self) -> Self {
+    #[cfg(feature = "drift")]
+    pub(crate) fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
