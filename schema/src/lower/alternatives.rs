@@ -108,8 +108,11 @@ impl Alternatives {
         } else if self.strings.is_none() {
             self.strings.clone_from(&other.strings);
         }
-        self.arrays = pairs(&self.arrays, &other.arrays, ArrayAlternative::intersection);
-        self.objects = pairs(&self.objects, &other.objects, ObjectAlternative::intersection);
+        self.arrays = pairs(&self.arrays, &other.arrays, |left| |right| left.intersection(right));
+        self.objects = pairs(&self.objects, &other.objects, |left| {
+            let index = left.index();
+            move |right| left.intersection(&index, right)
+        });
         self.overflowed |= other.overflowed;
         self.bound();
     }
@@ -244,9 +247,11 @@ fn add_new<T: Clone + PartialEq>(all: &mut Vec<T>, more: &[T]) {
     }
 }
 
-fn pairs<T>(left: &[T], right: &[T], intersect: fn(&T, &T) -> Option<T>) -> Vec<T> {
-    left.iter()
-        .flat_map(|left| right.iter().filter_map(move |right| intersect(left, right)))
-        .take(MOST_ALTERNATIVES + 1)
-        .collect()
+/// Intersects each with each; `intersect_with` is called once for each on the left.
+fn pairs<'p, T, F: FnMut(&'p T) -> Option<T>>(
+    left: &'p [T],
+    right: &'p [T],
+    intersect_with: impl Fn(&'p T) -> F,
+) -> Vec<T> {
+    left.iter().flat_map(|left| right.iter().filter_map(intersect_with(left))).take(MOST_ALTERNATIVES + 1).collect()
 }

@@ -66,11 +66,11 @@ impl ObjectAlternative {
         }
     }
 
-    /// Returns the intersection, or `None` if it is empty.
-    pub(super) fn intersection(&self, other: &Self) -> Option<Self> {
+    /// Returns the intersection, or `None` if it is empty; `left` is the index of this object.
+    pub(super) fn intersection(&self, left: &HashMap<&str, &Conjunction>, other: &Self) -> Option<Self> {
         let mut required = self.required.clone();
         extend(&mut required, &other.required);
-        let (left, right) = (self.index(), other.index());
+        let right = other.index();
         let asked = |key: &str| Some(both(self.asked_of(left.get(key))?, other.asked_of(right.get(key))?));
         if required.iter().any(|key| asked(key).is_none()) {
             return None;
