@@ -18,6 +18,7 @@ impl Shapes {
         let mut stack: Vec<(ShapeId, bool)> = self.ids().map(|id| (id, false)).collect();
         while let Some((id, done)) = stack.pop() {
             if done {
+                // The second id is the group: a shape that is not in one yet begins its own.
                 order.push((id, id));
             } else if seen.insert(id) {
                 stack.push((id, true));

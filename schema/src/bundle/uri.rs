@@ -60,8 +60,10 @@ fn without_dots(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for step in path.split('/') {
         match step {
-            "." => {}
-            ".." => kept.truncate(kept.len().saturating_sub(1).max(root.min(kept.len()))),
+            ".." if kept.len() > root => {
+                kept.pop();
+            }
+            "." | ".." => {}
             step => kept.push(step),
         }
     }

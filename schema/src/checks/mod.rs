@@ -92,7 +92,7 @@ impl Document<'_> {
     }
 }
 
-/// Returns `true` if every value of a type keeps to a keyword, or if no value can.
+/// Returns `true` if every value of a type keeps to a keyword. A `multipleOf` of 0 or less is invalid and asks for nothing.
 fn is_said_by_type(shape: &Shape, keyword: &str, value: &Number) -> bool {
     let step = value.as_f64().filter(|_| keyword == "multipleOf");
     if step.is_some_and(|step| step <= 0.0) {

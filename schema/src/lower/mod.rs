@@ -71,8 +71,8 @@ pub(crate) fn lower(
         pending: VecDeque::new(),
     };
     let root = lowering.root(root, role);
-    while let Some((id, depth, work)) = lowering.pending.pop_front() {
-        lowering.finish(id, depth, work);
+    while let Some(job) = lowering.pending.pop_front() {
+        lowering.finish(job);
     }
     let mut shapes = lowering.shapes;
     unions::try_untyped_branches_last(&mut shapes);
@@ -105,8 +105,14 @@ struct Lowering<'l, 'a> {
     untyped: Option<ShapeId>,
     /// The definitions that are not looked into.
     opaque: HashSet<SchemaId>,
-    /// The shapes that are yet to be made, with their depths.
-    pending: VecDeque<(ShapeId, usize, Work)>,
+    pending: VecDeque<Job>,
+}
+
+/// A shape that has its place, and is yet to be made.
+struct Job {
+    id: ShapeId,
+    depth: usize,
+    work: Work,
 }
 
 /// The values of a shape that is yet to be made.
@@ -204,7 +210,7 @@ impl Lowering<'_, '_> {
     /// Returns a shape that is made later.
     fn later(&mut self, work: Work, origin: Conjunction, depth: usize) -> ShapeId {
         let id = self.shapes.add(Shape::Anything, origin);
-        self.pending.push_back((id, depth, work));
+        self.pending.push_back(Job { id, depth, work });
         id
     }
 
@@ -240,10 +246,12 @@ impl Lowering<'_, '_> {
             }
             followed.push(id);
         }
-        (both(&followed, &[]), or_null)
+        followed.sort_unstable();
+        followed.dedup();
+        (followed, or_null)
     }
 
-    fn finish(&mut self, id: ShapeId, depth: usize, work: Work) {
+    fn finish(&mut self, Job { id, depth, work }: Job) {
         let origin = self.shapes.origin(id).to_vec();
         if depth > DEEPEST {
             self.say(LIMIT, &origin, "too many levels of types");

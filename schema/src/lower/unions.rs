@@ -19,6 +19,13 @@ use crate::texts::text_or_json;
 /// the values of others. Equal branches are sorted by their position in the document.
 type Specificity = (bool, Reverse<usize>, Reverse<usize>, u8, Reverse<usize>, Reverse<usize>, String);
 
+/// The property that distinguishes the branches of a union.
+struct Tag {
+    key: TagKey,
+    /// The value of each branch, in their order.
+    values: Vec<Value>,
+}
+
 /// Moves untyped branches to the end, or they would take the values of others.
 pub(super) fn try_untyped_branches_last(shapes: &mut Shapes) {
     for id in shapes.ids() {
@@ -107,33 +114,46 @@ impl Lowering<'_, '_> {
         let has_opaque = objects.iter().any(|object| self.opaque_branch(object).is_some());
         // An opaque branch cannot be distinguished by a tag.
         let tag = if has_opaque { None } else { self.tag(&objects) };
-        let (mode, names, tags): (_, Vec<Option<String>>, Vec<Option<String>>);
-        if let Some((key, values)) = &tag {
-            share_names(&mut objects);
-            mode = StructMode::Tagged(key.name.clone());
-            let branches = objects.iter().zip(values);
-            names = branches.map(|(object, value)| self.name_by_constant(object, &key.name, value)).collect();
-            tags = values.iter().map(|value| Some(text_or_json(value))).collect();
-        } else {
+        let Some(Tag { key, values }) = tag else {
             objects.sort_by_cached_key(|object| self.specificity(object));
-            mode = StructMode::Untagged;
-            names = self.named_by_constants(&objects);
-            tags = vec![None; objects.len()];
+            let names = self.named_by_constants(&objects);
+            let branches = self.branches(objects, names, &StructMode::Untagged, place, depth);
+            return UnionShape { tag: None, branches };
+        };
+        share_names(&mut objects);
+        let tagged = objects.iter().zip(&values);
+        let names = tagged.map(|(object, value)| self.name_by_constant(object, &key.name, value)).collect();
+        let mode = StructMode::Tagged(key.name.clone());
+        let mut branches = self.branches(objects, names, &mode, place, depth);
+        for (branch, value) in branches.iter_mut().zip(&values) {
+            branch.tag = Some(text_or_json(value));
         }
+        UnionShape { tag: Some(key), branches }
+    }
+
+    /// Returns a branch for each object. An object without a name gets one from its schema or its keys.
+    fn branches(
+        &mut self,
+        objects: Vec<ObjectAlternative>,
+        names: Vec<Option<String>>,
+        mode: &StructMode,
+        place: &Conjunction,
+        depth: usize,
+    ) -> Vec<Branch> {
         let own = own_keys(&objects);
         let mut branches = Vec::new();
-        for ((object, name), tag) in objects.into_iter().zip(names).zip(tags) {
+        for (object, name) in objects.into_iter().zip(names) {
             let name = name.unwrap_or_else(|| self.name_of_object(&object, &own));
             let origin = object.origin.map_or_else(|| place.clone(), |id| vec![id]);
             let shape = self.opaque_branch(&object);
             let shape = shape.unwrap_or_else(|| self.structure(object, mode.clone(), depth + LAYER, origin));
-            branches.push(Branch { tag, name, shape });
+            branches.push(Branch { tag: None, name, shape });
         }
-        UnionShape { tag: tag.map(|(key, _)| key), branches }
+        branches
     }
 
-    /// Returns the first property that every branch requires and gives a constant of its own, with these constants.
-    fn tag(&mut self, branches: &[ObjectAlternative]) -> Option<(TagKey, Vec<Value>)> {
+    /// Returns the first property that every branch requires and gives a constant of its own.
+    fn tag(&mut self, branches: &[ObjectAlternative]) -> Option<Tag> {
         let properties: Vec<_> = branches.iter().map(ObjectAlternative::index).collect();
         let required: Vec<HashSet<&String>> = branches.iter().map(|branch| branch.required.iter().collect()).collect();
         for key in &branches.first()?.required {
@@ -147,7 +167,7 @@ impl Lowering<'_, '_> {
             let is_text = constants.iter().all(Value::is_string);
             let are_alike = is_text || !constants.iter().any(Value::is_string);
             if are_alike && constants.iter().map(ByValue).collect::<HashSet<_>>().len() == constants.len() {
-                return Some((TagKey { name: key.clone(), is_text }, constants));
+                return Some(Tag { key: TagKey { name: key.clone(), is_text }, values: constants });
             }
         }
         None

@@ -129,7 +129,10 @@ impl Narrowing<'_> {
             branches.retain_mut(|branch| {
                 let outcome = branch.as_object_mut().map_or(Ok(()), |branch| self.take_out_of(branch, depth));
                 let is_possible = outcome.is_ok();
-                reason = std::mem::replace(&mut reason, Ok(())).and(outcome);
+                // The first error is kept.
+                if reason.is_ok() {
+                    reason = outcome;
+                }
                 is_possible
             });
             if branches.is_empty() {
