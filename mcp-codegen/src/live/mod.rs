@@ -38,8 +38,10 @@ pub(crate) enum Door {
 /// The live servers of a build.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
-    /// The servers that the variable names; `1` alone means all.
+    /// The servers that the variable names.
     wanted: Vec<String>,
+    /// `true` if it is `1`.
+    wants_all: bool,
     /// `true` if the build of this crate may ask, here or in another process.
     allowed: bool,
     #[cfg(feature = "live")]
@@ -77,16 +79,13 @@ impl Live {
             #[cfg(feature = "live")]
             asking: if wanted.is_empty() { None } else { ask::Asking::of(door) },
             wanted,
+            wants_all: asked.trim() == "1",
             allowed,
         }
     }
 
-    fn wants_all(&self) -> bool {
-        self.wanted == ["1"]
-    }
-
     fn wants(&self, server: &str) -> bool {
-        self.wants_all() || self.wanted.iter().any(|name| name == server)
+        self.wants_all || self.wanted.iter().any(|name| name == server)
     }
 
     /// Returns `true` if another value of the variable would give other bindings.
@@ -110,7 +109,7 @@ impl Live {
             return ours.then(without_feature).into_iter().collect();
         }
         let known = || config.servers.keys().chain(config.rejected.keys()).map(String::as_str);
-        let is_unknown = |name: &&String| !self.wants_all() && !known().any(|known| known == name.as_str());
+        let is_unknown = |name: &&String| !self.wants_all && !known().any(|known| known == name.as_str());
         let unknown = self.wanted.iter().filter(is_unknown);
         let unknown = unknown.filter(|name| self.is_first_to_say(config, name));
         unknown.map(|name| no_such_server(config, name, known())).collect()
@@ -188,6 +187,7 @@ mod tests {
             ("0", false, false),
             ("1", true, true),
             (" 1 ", true, true),
+            ("1,", false, false),
             ("git", false, true),
             ("git, github", true, true),
             (",github,", true, false),
