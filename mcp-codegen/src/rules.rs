@@ -76,17 +76,21 @@ impl Rule {
 
     /// Returns an error about the key.
     pub(crate) fn fault_of_key(&self, message: impl AsRef<str>, help: impl Into<String>) -> RuleFault {
-        self.fault(format!("in `{}`: {}", self.table(), message.as_ref()), help, self.spans.map(|[key, _]| key))
+        self.fault(format!("in `{}`: {}", self.config_key(), message.as_ref()), help, self.spans.map(|[key, _]| key))
     }
 
     /// Returns an error about the value.
     pub(crate) fn fault_of_value(&self, message: impl AsRef<str>, help: impl Into<String>) -> RuleFault {
-        self.fault(format!("in `{}`: {}", self.table(), message.as_ref()), help, self.spans.map(|[_, value]| value))
+        self.fault(
+            format!("in `{}`: {}", self.config_key(), message.as_ref()),
+            help,
+            self.spans.map(|[_, value]| value),
+        )
     }
 
     /// Returns the error of a rule that the backend of the types ignores.
     pub(crate) fn without_effect(&self) -> RuleFault {
-        let message = format!("`{}` has no effect with `types = \"typify\"`", self.table());
+        let message = format!("`{}` has no effect with `types = \"typify\"`", self.config_key());
         self.fault(message, "remove one of the two", self.spans.map(|[key, _]| key))
     }
 
@@ -96,7 +100,7 @@ impl Rule {
     }
 
     /// Returns the key of the configuration that such rules are in.
-    fn table(&self) -> &str {
+    fn config_key(&self) -> &str {
         match self.kind {
             Kind::Derive => "derive",
             Kind::Rename if self.is_view => "view",

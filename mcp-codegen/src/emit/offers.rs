@@ -45,7 +45,7 @@ impl Offer<'_> {
     /// Emits the type of the parameters, and the handler.
     fn items(&self, plan: &Plan<'_>, options: &Options, tokens: &mut TokenStream) {
         let (krate, private) = (&options.crate_path, &options.private_path());
-        let ([capability, argument, result], about) = self.words();
+        let ([capability, argument, result], about) = (self.words(), self.about());
         let params = ident(&self.idents.params);
         let (lead, call) = match &self.kind {
             OfferKind::Prompt(_) => {
@@ -82,15 +82,21 @@ impl Offer<'_> {
         });
     }
 
-    /// Returns the trait, the argument and the result of its handler, and its description as code.
-    fn words(&self) -> ([Ident; 3], String) {
-        let (words, about) = match &self.kind {
-            OfferKind::Prompt(_) => (["GetPrompt", "arguments", "PromptResult"], self.wire),
-            OfferKind::Template { uri_template, .. } => {
-                (["ReadResource", "variables", "ResourceResult"], *uri_template)
-            }
+    /// Returns the trait, the argument and the result of its handler.
+    fn words(&self) -> [Ident; 3] {
+        let words = match &self.kind {
+            OfferKind::Prompt(_) => ["GetPrompt", "arguments", "PromptResult"],
+            OfferKind::Template { .. } => ["ReadResource", "variables", "ResourceResult"],
         };
-        (words.map(ident), docs::code(about))
+        words.map(ident)
+    }
+
+    /// Returns its name or URI template for documentation.
+    fn about(&self) -> String {
+        match &self.kind {
+            OfferKind::Prompt(_) => docs::code(self.wire),
+            OfferKind::Template { uri_template, .. } => docs::code(uri_template),
+        }
     }
 
     /// Emits the type of the parameters.
@@ -110,7 +116,7 @@ impl Offer<'_> {
             OfferKind::Prompt(_) => "Gets the prompt",
             OfferKind::Template { .. } => "Reads the resource",
         };
-        docs::lines(self.summary.clone()).and([format!("{does} {}.", self.words().1)])
+        docs::lines(self.summary.clone()).and([format!("{does} {}.", self.about())])
     }
 
     fn spec(&self, krate: &TokenStream) -> TokenStream {
@@ -133,7 +139,7 @@ impl Offer<'_> {
 
     /// Returns the method of the client type.
     fn method(&self, krate: &TokenStream) -> TokenStream {
-        let ([_, argument, result], _) = self.words();
+        let [_, argument, result] = self.words();
         let OfferIdents { method, handler, params, .. } = &self.idents;
         let [method, handler, params] = [method, handler, params].map(|name| ident(name));
         let doc = self.doc();

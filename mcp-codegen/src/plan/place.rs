@@ -56,6 +56,15 @@ pub(crate) struct Located {
     pub(crate) found: Vec<Found>,
 }
 
+/// The end of a place that leads nowhere.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Lost {
+    /// How many steps lead somewhere.
+    followed: usize,
+    /// The steps that there are instead of the next one, as they are written.
+    known: Vec<String>,
+}
+
 /// Why a place leads nowhere, and what to do about it.
 pub(crate) struct Nowhere {
     pub(crate) message: String,
@@ -123,9 +132,8 @@ impl Place {
         self.role == Role::Input && self.steps.is_empty()
     }
 
-    /// Returns the shapes at the place in the document of its tool and role: in a union, those of every branch. For a
-    /// place that leads nowhere, returns how many steps lead somewhere, and the steps that there are instead of the next.
-    pub(crate) fn find(&self, document: &Document<'_>) -> Result<Vec<Found>, (usize, Vec<String>)> {
+    /// Returns the shapes at the place in the document of its tool and role: in a union, those of every branch.
+    pub(crate) fn find(&self, document: &Document<'_>) -> Result<Vec<Found>, Lost> {
         let mut here = vec![Found { field: None, slot: Slot { shape: document.root, nullable: false } }];
         for (followed, step) in self.steps.iter().enumerate() {
             let holders: Vec<ShapeId> = document.shapes.leaves(here.iter().map(|found| found.slot.shape)).collect();
@@ -140,7 +148,7 @@ impl Place {
                 let mut known: Vec<String> = known.map(|step| step.to_string()).collect();
                 known.sort();
                 known.dedup();
-                return Err((followed, known));
+                return Err(Lost { followed, known });
             }
             here = next;
         }
@@ -194,7 +202,7 @@ pub(crate) fn locate(tools: &[ToolPlan<'_>], every: &[&str], text: &str) -> Resu
     };
     match place.find(&schema.document) {
         Ok(found) => Ok(Located { place, tool: index, found }),
-        Err((followed, known)) => Err(no_place(&place, followed, &known)),
+        Err(lost) => Err(no_place(&place, &lost)),
     }
 }
 
@@ -217,9 +225,9 @@ fn no_tool(place: &Place, text: &str, every: &[&str]) -> Nowhere {
     Nowhere { message: format!("`{shown}` not found: unknown tool `{tool}`"), help }
 }
 
-fn no_place(place: &Place, followed: usize, known: &[String]) -> Nowhere {
-    let step = place.steps.get(followed).map(ToString::to_string).unwrap_or_default();
-    let before = Place { steps: place.steps.iter().take(followed).cloned().collect(), ..place.clone() };
+fn no_place(place: &Place, Lost { followed, known }: &Lost) -> Nowhere {
+    let step = place.steps.get(*followed).map(ToString::to_string).unwrap_or_default();
+    let before = Place { steps: place.steps.iter().take(*followed).cloned().collect(), ..place.clone() };
     let [place, before] = [place, &before].map(|place| printable(&place.to_string()));
     let near = nearest(&step, known.iter().map(String::as_str));
     let help = match (near.is_empty(), known.is_empty()) {
@@ -273,7 +281,7 @@ mod tests {
         }
     }
 
-    fn found(schema: &Value, place: &str) -> Result<Vec<Option<(String, bool)>>, (usize, Vec<String>)> {
+    fn found(schema: &Value, place: &str) -> Result<Vec<Option<(String, bool)>>, Lost> {
         let document = Document::read(schema, Role::Input, &mut Reporter::new("t", 0, "/inputSchema"));
         let wire = |(holder, index): (ShapeId, usize)| match document.shapes.get(holder) {
             Shape::Struct(object) => (object.fields[index].wire.clone(), object.tag.is_some()),
@@ -307,7 +315,9 @@ mod tests {
         assert_eq!(found(&schema, "t/entities/*/name"), Ok(vec![field("name", false)]));
         assert_eq!(found(&schema, "t/by_name/*/parent/parent/name"), Ok(vec![field("name", false)]));
         assert_eq!(found(&schema, "t/shape/size"), Ok(vec![field("size", true); 2]));
-        let lost = |followed, known: &[&str]| Err((followed, known.iter().map(|step| (*step).to_owned()).collect()));
+        let lost = |followed, known: &[&str]| {
+            Err(Lost { followed, known: known.iter().map(|step| (*step).to_owned()).collect() })
+        };
         assert_eq!(found(&schema, "t/entities/name"), lost(1, &["*"]));
         assert_eq!(found(&schema, "t/entity"), lost(0, &["by_name", "entities", "shape"]));
         assert_eq!(found(&schema, "t/entities/*/name/x"), lost(3, &[]));

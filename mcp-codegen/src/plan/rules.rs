@@ -13,7 +13,9 @@ use crate::options::Options;
 use crate::rules::{Kind, Rule, RuleFault};
 
 /// The next step for a name that something else has.
-const RENAME: &str = "choose another name";
+const OTHER_NAME: &str = "choose another name";
+/// The next step for a name that is no identifier, and resembles none.
+const SNAKE_CASE: &str = "use a name in snake case: letters, digits and `_`";
 
 /// Returns the names that `rename` gives to tools, by their place in the list of keys.
 pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<RuleFault>) -> Vec<Option<String>> {
@@ -23,7 +25,7 @@ pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<Rule
         let Some(index) = tool_of(rule).and_then(|tool| keys.iter().position(|key| *key == tool)) else { continue };
         match identifier(&rule.value) {
             Ok(name) if METHODS.contains(&name) => {
-                faults.push(rule.fault_of_value(format!("`{name}` is a method that every client has"), RENAME));
+                faults.push(rule.fault_of_value(format!("`{name}` is a method that every client has"), OTHER_NAME));
             }
             Ok(name) => {
                 if let Some(slot) = names.get_mut(index) {
@@ -46,7 +48,7 @@ pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<Rule
             others.map(|(_, other)| other).find(|((renamed, own), _)| renamed.as_ref().or(Some(own)) == name.as_ref());
         if let Some((_, key)) = taken {
             let (name, tool) = (printable(&rule.value), printable(key));
-            faults.push(rule.fault_of_value(format!("`{name}` is already the name of tool `{tool}`"), RENAME));
+            faults.push(rule.fault_of_value(format!("`{name}` is already the name of tool `{tool}`"), OTHER_NAME));
             if let Some(slot) = names.get_mut(index) {
                 *slot = None;
             }
@@ -126,7 +128,7 @@ fn rename_fields<'r>(
         let taken = |(at, index): &(TypeAt, usize)| beside(at.schema(tools)?, (at.shape, *index), name);
         if let Some(wire) = fields.iter().find_map(taken) {
             let message = format!("`{name}` is already the field of property `{}`", printable(&wire));
-            faults.push(rule.fault_of_value(message, RENAME));
+            faults.push(rule.fault_of_value(message, OTHER_NAME));
             for (at, index) in fields {
                 at.schema_mut(tools).map(|schema| schema.renamed.remove(&(at.shape, *index)));
             }
@@ -178,8 +180,7 @@ fn identifier(text: &str) -> Result<&str, Nowhere> {
     let (snake, shown) = (Style::Snake.apply(text), printable(text));
     let Some(name) = module_name(text) else {
         let can_be_read = module_name(&snake).is_some() && text.chars().any(char::is_alphanumeric);
-        let or_else = || "use a name in snake case: letters, digits and `_`".to_owned();
-        let help = if can_be_read { format!("write `{snake}`") } else { or_else() };
+        let help = if can_be_read { format!("write `{snake}`") } else { SNAKE_CASE.to_owned() };
         return Err(Nowhere { message: format!("invalid identifier `{shown}`"), help });
     };
     let is_plain = !name.contains(char::is_uppercase) && !name.trim_matches('_').contains("__");

@@ -67,7 +67,7 @@ impl Sharing {
         let alike = AlikeTypes::new(tools);
         let mut named: Vec<Named<'_>> = Vec::new();
         for rule in rules {
-            match named_by(rule, tools, &alike, (every, own), &named) {
+            match named_by(rule, tools, &alike, every, own, &named) {
                 Ok(found) => named.push(found),
                 Err(fault) => faults.push(*fault),
             }
@@ -89,7 +89,7 @@ impl Sharing {
             }
             groups.push(Group { kept: named.at, members: alike.members(named.class).to_vec(), is_named: true });
         }
-        for (class, (_, at, nested)) in nested {
+        for (class, (at, nested)) in nested {
             if let Some(schema) = at.schema_mut(tools) {
                 schema.types.insert(at.shape, nested);
             }
@@ -150,7 +150,8 @@ fn named_by<'w>(
     rule: &'w Rule,
     tools: &[ToolPlan<'_>],
     alike: &AlikeTypes,
-    (every, own): (&[&str], &OwnNames),
+    every: &[&str],
+    own: &OwnNames,
     earlier: &[Named<'_>],
 ) -> Result<Named<'w>, Box<RuleFault>> {
     let fault = |message: String, help: &str| Err(Box::new(rule.fault_of_key(message, help)));
@@ -277,7 +278,7 @@ fn nested_types(
     tools: &[ToolPlan<'_>],
     alike: &AlikeTypes,
     named: &[Named<'_>],
-) -> HashMap<Class, (usize, TypeAt, NamedType)> {
+) -> HashMap<Class, (TypeAt, NamedType)> {
     let mut best: HashMap<Class, (usize, TypeAt, NamedType)> = HashMap::new();
     for outer in named {
         let Some(schema) = outer.at.schema(tools) else { continue };
@@ -303,7 +304,7 @@ fn nested_types(
             }
         }
     }
-    best
+    best.into_iter().map(|(class, (_, at, nested))| (class, (at, nested))).collect()
 }
 
 /// Returns the shapes that a shared type must box: those that contain an equal type.

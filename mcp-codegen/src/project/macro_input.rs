@@ -136,7 +136,7 @@ impl MacroInput {
     }
 
     fn rules(&mut self, kind: Kind, input: ParseStream<'_>, example: &str) -> syn::Result<()> {
-        for (key, span, value) in table(input, example)? {
+        for Entry { key, span, value } in table(input, example)? {
             self.overlay.rules.add(Rule::new(kind, key, value.value()).at(span, value.span()));
         }
         Ok(())
@@ -183,14 +183,22 @@ fn list(input: ParseStream<'_>, expected: &str) -> syn::Result<Vec<LitStr>> {
     Ok(Punctuated::<LitStr, Token![,]>::parse_terminated(&list)?.into_iter().collect())
 }
 
-/// Returns a table as in `mcp.toml`, with the places of its keys, which are strings or words.
-pub(super) fn table(input: ParseStream<'_>, example: &str) -> syn::Result<Vec<(String, Span, LitStr)>> {
+/// An entry of a table.
+pub(super) struct Entry {
+    pub(super) key: String,
+    /// The span of the key, which is a string or a word.
+    span: Span,
+    pub(super) value: LitStr,
+}
+
+/// Returns a table as in `mcp.toml`.
+pub(super) fn table(input: ParseStream<'_>, example: &str) -> syn::Result<Vec<Entry>> {
     if !input.peek(syn::token::Brace) {
         return Err(input.error(format!("expected a table: `{example}`")));
     }
     let table;
     braced!(table in input);
-    let mut entries: Vec<(String, Span, LitStr)> = Vec::new();
+    let mut entries: Vec<Entry> = Vec::new();
     while !table.is_empty() {
         let (key, span) = if table.peek(LitStr) {
             let key: LitStr = table.parse()?;
@@ -199,11 +207,11 @@ pub(super) fn table(input: ParseStream<'_>, example: &str) -> syn::Result<Vec<(S
             let key = table.call(Ident::parse_any)?;
             (key.to_string(), key.span())
         };
-        if entries.iter().any(|(known, ..)| *known == key) {
+        if entries.iter().any(|known| known.key == key) {
             return Err(syn::Error::new(span, format!("duplicate `{}`", printable(&key))));
         }
         table.parse::<Token![=]>()?;
-        entries.push((key, span, table.parse()?));
+        entries.push(Entry { key, span, value: table.parse()? });
         if !table.is_empty() {
             table.parse::<Token![,]>()?;
         }

@@ -37,7 +37,7 @@ impl Parse for TemplateInput {
                 "mod" => parsed.module = Some(module(input)?),
                 "snapshots" => {
                     let entries = table(input, "snapshots = { github = \"schemas/github.json\" }")?;
-                    parsed.snapshots = entries.into_iter().map(|(server, _, path)| (server, path)).collect();
+                    parsed.snapshots = entries.into_iter().map(|entry| (entry.key, entry.value)).collect();
                 }
                 _ => parsed.crate_path = Some(module_path(input)?),
             }
