@@ -210,7 +210,7 @@ impl Builder {
             faults.extend(self.check_patterns(&sources).err().map(BuildError::from));
         }
         for (name, overlay, source) in &mut sources {
-            source.select(overlay);
+            source.select(overlay.tools.as_ref().or(self.every.tools.as_ref()));
             match generate(&project, source) {
                 Ok((text, warnings)) => {
                     for warning in warnings {
@@ -298,10 +298,16 @@ fn as_warning(text: &str) -> String {
 
 /// Returns the source text, and the warnings.
 fn generate(project: &Project, source: &Source) -> Result<(String, Vec<String>), BuildError> {
-    let bindings = source.bindings(project);
-    let (tokens, diagnostics) = bindings.map_err(|faults| all(faults.into_iter().map(|fault| fault.error)))?;
-    let text =
-        format(tokens).map_err(|error| BuildError(format!("generated code is not Rust, please report it: {error}")))?;
+    let (planned, faults) = source.plan(project);
+    if !faults.is_empty() {
+        return Err(all(faults.into_iter().map(|fault| fault.error)));
+    }
+    let diagnostics = planned.diagnostics();
+    if let Some(denied) = source.denied(project, diagnostics) {
+        return Err(denied.into());
+    }
+    let text = format(planned.module())
+        .map_err(|error| BuildError(format!("generated code is not Rust, please report it: {error}")))?;
     let worth = |said: &&crate::Diagnostic| said.code.severity >= Severity::Warning && !project.allows(said);
     Ok((text, diagnostics.iter().filter(worth).map(|said| source.located(said)).collect()))
 }

@@ -283,12 +283,14 @@ fn configuration_rules_apply_equally_to_macro_and_builder() {
     assert!(project.binds(quote!("hub")).contains("pub async fn hub_issues"));
     // A macro that binds less is no fault of the configuration; what it says itself holds.
     assert!(!project.binds(quote!("hub", tools = ["merge_*"])).contains("issues ("));
+    assert!(!project.binds(quote!("hub", exclude = ["list_*"])).contains("issues ("));
     let both = project.binds(quote!("hub", rename = { list_issues = "all", merge_request = "merge" }));
     assert!(both.contains("pub async fn hub_all") && both.contains("pub async fn hub_merge"), "{both}");
 
     let project = Project::new("[servers.hub]\nnpm = \"x\"\nrust.rename = { list_issue = \"issues\" }\n");
     let said = "in `rename`: `list_issue` not found: unknown tool `list_issue`\n --> mcp.toml:3:17";
     project.refuses(quote!("hub"), &said.replace('\n', "\\n"));
+    project.refuses(quote!("hub", exclude = ["merge_*"]), &said.replace('\n', "\\n"));
     project.build_refuses(Builder::new().server("hub"), said);
 }
 

@@ -94,15 +94,15 @@ fn stand_in(
     project.stand_in(input.overlay.path.as_deref(), &options, &fault)
 }
 
-/// Applies the option `tools`, and checks the patterns of the macro. A pattern without a match is a fault of every server, unless one
-/// server is unreadable: the pattern may be for that one.
+/// Checks the patterns of the macro, then applies `tools`. A pattern without a match is a fault of every server, unless
+/// one server is unreadable: the pattern may be for that one.
 fn narrow(sources: &mut [syn::Result<Source>], input: &MacroInput) {
     if sources.iter().all(Result::is_ok)
         && let Err(error) = check_patterns(sources, input)
     {
         sources.fill_with(|| Err(error.clone()));
     }
-    sources.iter_mut().flatten().for_each(|source| source.select(&input.overlay));
+    sources.iter_mut().flatten().for_each(|source| source.select(input.overlay.tools.as_ref()));
 }
 
 fn check_patterns(sources: &[syn::Result<Source>], input: &MacroInput) -> syn::Result<()> {
@@ -162,9 +162,11 @@ fn clashes(servers: &[LitStr]) -> Vec<Option<syn::Error>> {
 
 fn module(project: &Project, server: &LitStr, source: &Source) -> syn::Result<TokenStream> {
     let error = |fault: &RuleFault| syn::Error::new(fault.span.unwrap_or(server.span()), &fault.error);
-    match source.bindings(project) {
-        Ok((tokens, _)) => Ok(tokens),
-        Err(faults) => check_each(&faults, |fault| Err(error(fault))).map(|()| TokenStream::new()),
+    let (planned, faults) = source.plan(project);
+    check_each(&faults, |fault| Err(error(fault)))?;
+    match source.denied(project, planned.diagnostics()) {
+        Some(denied) => Err(syn::Error::new(server.span(), denied)),
+        None => Ok(planned.module()),
     }
 }
 

@@ -17,11 +17,10 @@ use mcp_bindgen_model::{
     Config, ConfigWarning, FileError, Overrides, Prefix, Snapshot, Types, is_server_name, printable, read_text,
 };
 use mcp_bindgen_schema::diagnostics::{CODES, Diagnostic, Diagnostics, Listed, Severity};
-use proc_macro2::TokenStream;
 #[cfg(feature = "templates")]
 pub use template_door::expand_template;
 
-use crate::bindings::Bindings;
+use crate::bindings::{Bindings, PlannedBindings};
 use crate::live::{Door, Live};
 use crate::options::Options;
 use crate::overlay::Overlay;
@@ -49,6 +48,8 @@ pub struct Source {
     pub snapshot: Snapshot,
     /// The options of the configuration.
     pub options: Options,
+    /// The options of the configuration alone, once [`overlay`](Self::overlay) has changed `options`.
+    configured: Option<Options>,
     /// The snapshot's file.
     pub path: PathBuf,
     /// Its overrides, if there is a file with them.
@@ -224,6 +225,7 @@ impl Project {
         Ok(Source {
             snapshot,
             options,
+            configured: None,
             overrides,
             text,
             shown: relative(&self.manifest_dir, captured.unwrap_or(&path)),
@@ -281,47 +283,55 @@ impl Source {
     /// # Errors
     /// Fails if there is one.
     pub fn check_configured(&self, project: &Project) -> Result<(), FileError> {
+        self.check_patterns(project)?;
+        self.configured_fault(project).map_or(Ok(()), |fault| Err(fault.error))
+    }
+
+    fn check_patterns(&self, project: &Project) -> Result<(), FileError> {
         if let Some(idle) = self.options.idle_patterns(&self.snapshot).into_iter().next() {
             let message =
                 format!("in `{}` of server `{}` in the configuration: {idle}", idle.key, self.options.server.name);
             return Err(project.shown(idle.error(message, &self.shown)));
         }
-        let faults = Bindings::faults(&self.snapshot, &self.options);
-        faults.into_iter().find(|fault| fault.is_configured).map_or(Ok(()), |fault| Err(project.shown(fault.error)))
+        Ok(())
     }
 
-    /// Sets the options of a macro or build script, except `tools`, after checking those of the configuration.
+    /// Returns the first rule of the configuration that does not fit, whatever a macro or build script sets.
+    fn configured_fault(&self, project: &Project) -> Option<RuleFault> {
+        let options = self.configured.as_ref().unwrap_or(&self.options);
+        let fault = Bindings::faults(&self.snapshot, options).into_iter().find(|fault| fault.is_configured)?;
+        Some(RuleFault { error: project.shown(fault.error), ..fault })
+    }
+
+    /// Sets the options of a macro or build script, except `tools`, after checking the patterns of the configuration.
     ///
     /// # Errors
-    /// Fails like [`check_configured`](Self::check_configured).
+    /// Fails if one of them has no effect.
     pub(crate) fn overlay(&mut self, project: &Project, overlay: &Overlay) -> Result<(), FileError> {
-        self.check_configured(project)?;
-        self.options = overlay.apply(self.options.clone());
+        self.check_patterns(project)?;
+        let options = overlay.apply(self.options.clone());
+        self.configured = Some(std::mem::replace(&mut self.options, options));
         Ok(())
     }
 
     /// Sets the option `tools`, once its patterns were checked against the others.
-    pub(crate) fn select(&mut self, overlay: &Overlay) {
-        self.options.tools.extend(overlay.tools.clone());
+    pub(crate) fn select(&mut self, tools: Option<&Vec<String>>) {
+        self.options.tools.extend(tools.cloned());
     }
 
-    /// Generates the bindings.
-    ///
-    /// # Errors
-    /// Fails with the rules of the macro or build script that do not fit, or else with the diagnostics that the project
-    /// denies. The rules of the configuration were checked before.
-    pub(crate) fn bindings(&self, project: &Project) -> Result<(TokenStream, Diagnostics), Vec<RuleFault>> {
+    /// Plans the bindings. Returns the first rule of the configuration that does not fit, or else those of the macro or
+    /// build script.
+    pub(crate) fn plan(&self, project: &Project) -> (PlannedBindings<'_>, Vec<RuleFault>) {
         let planned = Bindings::plan(&self.snapshot, &self.options);
-        let mut faults: Vec<_> = planned.faults().iter().filter(|fault| !fault.is_configured).cloned().collect();
-        if faults.is_empty() {
-            let denied = self.denied(project, planned.diagnostics());
-            faults.extend(denied.map(|error| RuleFault { error, span: None, is_configured: true }));
-        }
-        if faults.is_empty() { Ok((planned.module(), planned.diagnostics().clone())) } else { Err(faults) }
+        let (configured, others): (Vec<_>, Vec<_>) =
+            planned.faults().iter().cloned().partition(|fault| fault.is_configured);
+        // Options of the macro may take away the tool of a rule that fits. A second plan is only for this case.
+        let fault = if configured.is_empty() { None } else { self.configured_fault(project) };
+        (planned, fault.map_or(others, |fault| vec![fault]))
     }
 
     /// Returns an error with each diagnostic that the project denies, if there are any.
-    fn denied(&self, project: &Project, diagnostics: &Diagnostics) -> Option<FileError> {
+    pub(crate) fn denied(&self, project: &Project, diagnostics: &Diagnostics) -> Option<FileError> {
         let denies = |said: &&Diagnostic| {
             project.config.iter().flat_map(|config| &config.diagnostics.deny).any(|code| code == said.code.id)
         };
