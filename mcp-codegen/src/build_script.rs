@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::{FileError, Overrides, Prefix, Types, UnknownKeys, printable, write_if_changed};
 use mcp_bindgen_schema::diagnostics::Severity;
+use quote::ToTokens;
 use syn::parse::Parser;
 
 use crate::format;
@@ -16,7 +17,6 @@ use crate::options::{Options, is_module_name};
 use crate::overlay::Overlay;
 use crate::project::{Project, Source, check_backend, check_pattern};
 use crate::rules::{Kind, rule_methods};
-use crate::rust_path::module_path;
 
 /// Generates bindings in `OUT_DIR`, for `mcp_bindgen::include_bindings!`.
 ///
@@ -37,7 +37,7 @@ use crate::rust_path::module_path;
 pub struct Builder {
     /// The options before the first server.
     every: Overlay,
-    /// Each with all that is set for it.
+    /// Each with all that is set for it, except `tools` of `every`.
     servers: Vec<(String, Overlay)>,
     /// The first setting that is not valid.
     fault: Option<BuildError>,
@@ -77,7 +77,7 @@ impl Builder {
 
     /// Adds a server. Options before the first server apply to all, later ones to the last added server.
     pub fn server(mut self, name: impl Into<String>) -> Self {
-        self.servers.push((name.into(), self.every.clone()));
+        self.servers.push((name.into(), Overlay { tools: None, ..self.every.clone() }));
         self
     }
 
@@ -109,8 +109,8 @@ impl Builder {
     /// Sets the path of this library in generated code; `"::mcp_bindgen"` by default.
     pub fn crate_path(mut self, path: impl Into<String>) -> Self {
         let path = path.into();
-        match module_path.parse_str(&path) {
-            Ok(parsed) => self.overlay().crate_path = Some(parsed),
+        match syn::Path::parse_mod_style.parse_str(&path) {
+            Ok(parsed) => self.overlay().crate_path = Some(parsed.into_token_stream()),
             Err(_) => {
                 let path = printable(&path);
                 let message = format!("invalid module path `{path}`: expected a path such as `\"::mcp_bindgen\"`");
@@ -228,7 +228,8 @@ impl Builder {
     fn resolved(&self, project: &Project) -> Result<Vec<(String, Overlay)>, BuildError> {
         let mut servers = self.servers.clone();
         if servers.is_empty() {
-            servers.extend(project.servers().map(|name| (name.to_owned(), self.every.clone())));
+            let overlay = Overlay { tools: None, ..self.every.clone() };
+            servers.extend(project.servers().map(|name| (name.to_owned(), overlay.clone())));
         }
         if servers.is_empty() {
             let message = "no server is bound: add one with `.server(\"..\")`, or add `[servers.NAME]` to mcp.toml";
@@ -262,16 +263,15 @@ impl Builder {
     /// Checks patterns. A pattern for every server must match in one of them; a pattern for one server must match
     /// there.
     fn check_patterns(&self, sources: &[(&String, &Overlay, Source)]) -> Result<(), FileError> {
-        let of_every = |overlay: &Overlay| overlay.tools == self.every.tools;
         for pattern in self.every.tools.iter().flatten() {
-            let sharing = sources.iter().filter(|(_, overlay, _)| of_every(overlay));
+            let sharing = sources.iter().filter(|(_, overlay, _)| overlay.tools.is_none());
             check_pattern(Options::idle_pattern, pattern, sharing.map(|(.., source)| source))?;
         }
         for pattern in &self.every.exclude {
             check_pattern(Options::idle_exclude, pattern, sources.iter().map(|(.., source)| source))?;
         }
         for (_, overlay, source) in sources {
-            for pattern in overlay.tools.iter().filter(|_| !of_every(overlay)).flatten() {
+            for pattern in overlay.tools.iter().flatten() {
                 check_pattern(Options::idle_pattern, pattern, [source])?;
             }
             for pattern in overlay.exclude.iter().skip(self.every.exclude.len()) {

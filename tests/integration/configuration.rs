@@ -153,6 +153,8 @@ fn shared_pattern_must_match_in_at_least_one_server() {
     project.build_refuses(Builder::new().tools(["comit"]), "no tool matches `comit`");
     let own = Builder::new().server("hub").tools(["commit"]).server("git");
     project.build_refuses(own, "no tool matches `commit`");
+    let equal = Builder::new().tools(["commit"]).server("hub").tools(["commit"]).server("git");
+    project.build_refuses(equal, "no tool matches `commit`");
 }
 
 #[test]
@@ -268,6 +270,7 @@ fn invalid_builder_rules_are_refused() {
     project.build_refuses(hub().exclude(["x_*"]), "no tool matches `x_*`");
     project.build_refuses(hub().exclude(["*"]), "no tools to bind: `*` excludes every tool");
     project.build_refuses(hub().crate_path("my crate"), "invalid module path `my crate`");
+    project.build_refuses(hub().crate_path("::fn"), "invalid module path `::fn`");
     let every = Builder::new().rename("list_issues", "issues").server("hub").server("git");
     project.build_refuses(every, "`rename` applies to one server");
     // A pattern for all servers must match a tool of at least one. It adds to the exclusions of each server.
