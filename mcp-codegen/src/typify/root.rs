@@ -15,7 +15,7 @@ const MOST_ARGUMENTS: usize = 7;
 /// Names that typify's code, or a derive in it, takes from the prelude, beside those that our code takes too.
 const MORE_STANDARD: &str = "AsRef Iterator ToString TryFrom TryInto";
 
-/// What typify's code declares.
+/// The declarations in the code of typify.
 pub(super) struct Facts {
     /// The fields of the root type, if it is a struct.
     fields: Option<Vec<Member>>,
