@@ -135,7 +135,7 @@ pub(super) fn read_joined(
     node: &Node,
     servers: &Servers,
 ) -> Result<BTreeMap<String, JoinedTool>, FileError> {
-    let mut joined = BTreeMap::new();
+    let mut joined: BTreeMap<String, JoinedTool> = BTreeMap::new();
     for node in reader.table(node, "`tools`")? {
         let (name, at) = (&node.key, node.key_at);
         reader.check_snake_case(at, name, format!("invalid tool name `{}`", quoted(name)))?;
@@ -150,7 +150,12 @@ pub(super) fn read_joined(
                     let error = place.error(format!("{what} has two tools of server `{server}`"));
                     return Err(error.with_help("keep one: the server's name says which tool is meant"));
                 }
-                of.push((server.to_owned(), tool.to_owned()));
+                let tool = (server.to_owned(), tool.to_owned());
+                if let Some((other, _)) = joined.iter().find(|(_, joined)| joined.of.contains(&tool)) {
+                    let message = format!("{what} contains `{}`, which is in tool `{other}` too", quoted(text));
+                    return Err(place.error(message).with_help("keep it in one of them"));
+                }
+                of.push(tool);
             }
         }
         if of.len() < 2 {

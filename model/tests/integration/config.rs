@@ -634,6 +634,16 @@ fn file_name_selects_the_format() {
 }
 
 #[test]
+fn tool_of_two_joined_tools_is_refused() {
+    let text = "[servers.eu]\ncommand = \"x\"\n[servers.us]\ncommand = \"x\"\n[tools.find]\nof = [\"eu/find\", \"us/find\"]\n\
+                [tools.search]\nof = [\"eu/search\", \"us/find\"]\n";
+    assert_eq!(
+        Config::parse_toml(text, "mcp.toml".as_ref()).unwrap_err().to_string(),
+        "`of` in tool `search` contains `us/find`, which is in tool `find` too\n --> mcp.toml:8:20\n  = help: keep it in one of them"
+    );
+}
+
+#[test]
 fn policy_fault_is_reported_at_its_key() {
     let server = "[servers.git]\ncommand = \"x\"\n[[policy]]\n";
     for (lines, expected) in [
