@@ -78,6 +78,11 @@ fn words(public: &str, error: &CallError) -> String {
             "the connection to server `{server}` was lost during `{public}`: it may have taken effect, so check \
              before you repeat it"
         ),
+        // The reason may have the last lines that the server wrote to stderr.
+        CallError::InvalidResponse { .. } => format!(
+            "the response of server `{server}` to `{public}` cannot be read: it may have taken effect, so check before \
+             you repeat it"
+        ),
         error => message_for_model(public, error),
     }
 }

@@ -176,6 +176,26 @@ async fn events_of_all_servers_arrive_in_one_stream() {
 }
 
 #[tokio::test]
+async fn unreadable_response_is_reported_without_the_reason() {
+    let server = Server::new("s", &["t"], |_, request, out| match request["method"].as_str() {
+        Some("prompts/list") => out.result(request, json!({ "prompts": [{ "name": "p" }] })),
+        _ => out.result(request, json!("no object")),
+    });
+    let proxy = proxy(&[&server.offering(json!({ "tools": {}, "prompts": {} }))]);
+    let client = legacy(&proxy);
+    let told = |name: &str| {
+        format!(
+            "the response of server `s` to `{name}` cannot be read: it may have taken effect, so check before you repeat it"
+        )
+    };
+    let result = call(&client, "s_t", json!({})).await.expect("a result");
+    assert_eq!((result.is_error, result.text()), (true, told("s_t").into()));
+    let asked = client.request("prompts/get", object(json!({ "name": "s_p" })), CallOptions::new());
+    let CallError::Rpc { message, .. } = soon(asked).await.expect_err("no prompt") else { panic!("another error") };
+    assert_eq!(message, told("s_p"));
+}
+
+#[tokio::test]
 async fn sessions_share_the_rate_limit_of_a_server() {
     let limited = |options: ClientOptions| {
         let rate = mcp_bindgen_model::Rate::parse("3/h").expect("a rate");
