@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::{join_all, pending};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mcp_bindgen_runtime::__private::rpc::MethodCall;
-use mcp_bindgen_runtime::{CallError, ResourceUpdates};
+use mcp_bindgen_runtime::{CallError, Client, ResourceUpdates};
 use rmcp::model::{ErrorData, SubscribeRequestParams, SubscriptionFilter};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -29,22 +29,27 @@ const UPDATED: &str = "notifications/resources/updated";
 /// More resources are not watched for one client at once.
 pub(super) const MOST_WATCHED: usize = 1000;
 
-/// Waits for a possible change of a resource, which a new connection to its server is too; returns `false` if the server
-/// reports no more. The caller keeps the pause before the next attempt to connect, which grows until there is a change.
-async fn changed(updates: &mut ResourceUpdates, pause: &mut Duration) -> bool {
-    loop {
-        match updates.changed().await {
-            Ok(()) => {
-                *pause = FIRST_PAUSE;
-                return true;
-            }
-            Err(error) if is_for_now(&error) => tokio::time::sleep(*pause).await,
-            Err(error) => {
-                tracing::debug!("stopped watching a resource: {error}");
-                return false;
-            }
+/// Waits for a possible change of a resource, over all connections to its server; returns `false` if the server reports no
+/// more. The caller keeps the pause before the next connection, which grows until there is a real change.
+async fn changed(client: &Client, updates: &mut ResourceUpdates, pause: &mut Duration) -> bool {
+    match updates.changed().await {
+        Ok(()) => {
+            *pause = FIRST_PAUSE;
+            return true;
         }
+        Err(error) if is_for_now(&error) => {}
+        Err(error) => {
+            tracing::debug!("stopped watching a resource: {error}");
+            return false;
+        }
+    }
+    // Changes may be missed until the server is connected again, and as long as it does not take the subscription.
+    loop {
+        tokio::time::sleep(*pause).await;
         *pause = (*pause * 2).min(LONGEST_PAUSE);
+        if client.connect().await.is_ok() {
+            return true;
+        }
     }
 }
 
@@ -121,7 +126,7 @@ async fn watch(context: &Context, uri: &str) -> Result<(), ErrorData> {
         pause = (pause * 2).min(LONGEST_PAUSE);
     };
     pause = FIRST_PAUSE;
-    while changed(&mut updates, &mut pause).await {
+    while changed(&attached.client, &mut updates, &mut pause).await {
         tell(context, UPDATED, named(uri)).await?;
     }
     Ok(())
@@ -142,8 +147,8 @@ pub(super) async fn subscribe(
 ) -> Result<Value, ErrorData> {
     let uri = params.uri;
     may_subscribe(&lock(&client.subscriptions), &uri)?;
-    let updates = context.owner(&uri).await?.client.subscribe(uri.clone()).await;
-    let mut updates = updates.map_err(|error| of_request("resource", &uri, error))?;
+    let server = context.owner(&uri).await?.client.clone();
+    let mut updates = server.subscribe(uri.clone()).await.map_err(|error| of_request("resource", &uri, error))?;
     let mut subscriptions = lock(&client.subscriptions);
     // Others may have come meanwhile.
     may_subscribe(&subscriptions, &uri)?;
@@ -151,7 +156,7 @@ pub(super) async fn subscribe(
     let mut telling = JoinSet::new();
     telling.spawn(async move {
         let mut pause = FIRST_PAUSE;
-        while changed(&mut updates, &mut pause).await {
+        while changed(&server, &mut updates, &mut pause).await {
             if session.notify(MethodCall::new(UPDATED, params.clone())).await.is_err() {
                 return;
             }

@@ -162,6 +162,34 @@ async fn resource_subscription_receives_updates() {
 }
 
 #[tokio::test]
+async fn client_is_told_while_a_subscription_is_not_renewed() {
+    let asked = AtomicUsize::new(0);
+    let server = Server::new("s", &["t"], move |_, request, out| match request["method"].as_str() {
+        Some("resources/list") => out.result(request, json!({ "resources": [{ "uri": "a://b", "name": "b" }] })),
+        // Over the second connection it does not answer.
+        Some("resources/subscribe") if asked.fetch_add(1, Ordering::SeqCst) > 0 => {}
+        _ => out.result(request, json!({ "resourceTemplates": [] })),
+    });
+    let server = server.offering(json!({ "tools": {}, "resources": { "subscribe": true } }));
+    let own = server.clone();
+    let connect = move |options: ClientOptions| {
+        let own = own.clone();
+        let options = options.timeout(Duration::from_secs(1)).connector(move || {
+            let (near, far) = duplex(64 * 1024);
+            tokio::spawn(own.clone().serve(far));
+            async { Ok(split(near)) }
+        });
+        Client::with_options(mcp_bindgen_model::ServerConfig::stdio("s", ""), options)
+    };
+    let proxy = Proxy::builder().connecting("s", connect, |client| client).build().expect("it is sound");
+    let client = legacy(&proxy);
+    let mut updates = soon(client.subscribe("a://b")).await.expect("it is told");
+    server.end.notify_waiters();
+    soon(updates.changed()).await.expect("it is told");
+    assert_eq!(server.heard("resources/subscribe").len(), 2);
+}
+
+#[tokio::test]
 async fn acknowledged_subscriptions_are_watched_or_reported() {
     let (one, two) = (offering("one"), offering("two"));
     let proxy = proxy(&[&one, &two]);
