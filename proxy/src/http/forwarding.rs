@@ -13,6 +13,7 @@ use hyper::body::{Bytes, Frame as BodyFrame};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, Response, StatusCode};
 use lru::LruCache;
+use mcp_bindgen_model::printable;
 use mcp_bindgen_runtime::Caller;
 use rmcp::model::{ErrorCode, RequestId};
 use serde_json::{Value, json};
@@ -91,7 +92,7 @@ impl Handler {
                     Method::POST => read(std::mem::take(body), &self.options.limits).await?,
                     _ => Bytes::new(),
                 };
-                // One that was never taken may go on elsewhere.
+                // The body is needed again if the holder never took the request.
                 *body = payload(bytes.clone());
                 let request = Forwarded {
                     from: state.id().to_owned(),
@@ -156,8 +157,8 @@ struct Awaited {
     number: u64,
     /// Closed once nothing more comes.
     frames: mpsc::Receiver<Frame>,
-    /// The id of the unanswered request and whether it is a call, for the error if the holder ends.
-    request: Option<(Value, bool)>,
+    /// The id of the unanswered request and the tool that it calls, for the error if the holder ends.
+    request: Option<(Value, Option<String>)>,
 }
 
 impl Awaited {
@@ -197,8 +198,10 @@ impl Awaited {
 
 impl Drop for Awaited {
     fn drop(&mut self) {
+        // Looked at first: without the sender the channel is closed.
+        let is_over = self.frames.is_closed() && self.frames.is_empty();
         self.state.awaited().remove(&self.number);
-        if self.frames.is_closed() && self.frames.is_empty() {
+        if is_over {
             return;
         }
         let (state, holder, number) = (self.state.clone(), std::mem::take(&mut self.holder), self.number);
@@ -246,20 +249,23 @@ async fn forward(state: &RedisState, holder: &str, request: Forwarded) -> Result
     Ok(Some(answer))
 }
 
-/// Returns the id of a request, and whether it is a call of a tool.
-fn about(body: &str) -> Option<(Value, bool)> {
+/// Returns the id of a request, and the tool that it calls.
+fn about(body: &str) -> Option<(Value, Option<String>)> {
     let request: Value = serde_json::from_str(body).ok()?;
     request.get("method")?;
-    Some((request.get("id")?.clone(), headers::called_tool(&request).is_some()))
+    Some((request.get("id")?.clone(), headers::called_tool(&request).map(str::to_owned)))
 }
 
 /// Returns the last event of an answer whose holder died.
-fn lost((id, is_call): &(Value, bool)) -> String {
-    let text = "the instance of the proxy that works on this request was lost: the outcome is unknown; it may have taken \
-                effect, so check before you repeat it";
-    let (key, outcome) = match is_call {
-        true => ("result", json!({ "content": [{ "type": "text", "text": text }], "isError": true })),
-        false => ("error", json!({ "code": -32603, "message": text })),
+fn lost((id, tool): &(Value, Option<String>)) -> String {
+    let work = tool.as_ref().map_or("this request".to_owned(), |tool| format!("the call of `{}`", printable(tool)));
+    let text = format!(
+        "the instance of the proxy that works on {work} was lost: the outcome is unknown; it may have taken effect, so \
+         check before you repeat it"
+    );
+    let (key, outcome) = match tool {
+        Some(_) => ("result", json!({ "content": [{ "type": "text", "text": text }], "isError": true })),
+        None => ("error", json!({ "code": -32603, "message": text })),
     };
     format!("event: message\ndata: {}\n\n", json!({ "jsonrpc": "2.0", "id": id, key: outcome }))
 }

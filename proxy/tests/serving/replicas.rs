@@ -264,6 +264,29 @@ async fn progress_and_resumed_streams_come_from_the_instance_of_the_call() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server or valkey-server"]
+async fn disconnected_client_of_another_instance_is_dropped_by_the_holder() {
+    let (store, desk) = (Store::start().await, Desk::default());
+    let (first, second) = (store.instance(desk.builder()).await, store.instance(desk.builder()).await);
+    let session = begin(&first).await;
+    let has_requests = async |count: usize| {
+        let since = Instant::now();
+        loop {
+            let metrics = Asking::new("").by("GET").at("/metrics").of(&first).await;
+            if metrics.body.lines().any(|line| line == format!("mcp_proxy_requests {count}")) {
+                return;
+            }
+            assert!(since.elapsed() < Duration::from_secs(20), "not {count}: {metrics:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let told = Asking::new("").by("GET").with("Mcp-Session-Id", &session).begin(second.address()).await;
+    has_requests(1).await;
+    drop(told);
+    has_requests(0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server or valkey-server"]
 async fn instances_share_a_cluster_like_a_single_store() {
     let folder = tempfile::tempdir().unwrap();
     let (store, desk) = (Store::start_cluster(&folder).await, Desk::default());
@@ -320,7 +343,7 @@ async fn session_survives_its_instance_only_with_shared_servers() {
         let mut text = String::new();
         let told = tokio::time::timeout(Duration::from_secs(20), held.read_to_string(&mut text)).await;
         told.expect("the stream ends").unwrap();
-        assert!(text.contains("the outcome is unknown"), "{text}");
+        assert!(text.contains("the call of `desk_hold` was lost: the outcome is unknown"), "{text}");
         let listed = request(&session, 2, "tools/list", json!({})).of(&second).await;
         if can_move {
             assert_eq!(listed.json()["result"]["tools"].as_array().map(Vec::len), Some(6), "{listed:?}");
