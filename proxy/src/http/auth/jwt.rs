@@ -252,7 +252,12 @@ fn verifies(key: &Value, algorithm: &str, message: &[u8], signature: &[u8]) -> O
     }
 }
 
-/// Fetches the keys that the metadata of an issuer names.
+/// Returns `true` if a key can verify signatures of any algorithm. Other keys count as unknown.
+fn is_usable(key: &Value) -> bool {
+    ["RS256", "ES256", "ES384", "EdDSA"].iter().any(|algorithm| verifies(key, algorithm, &[], &[]).is_some())
+}
+
+/// Fetches the usable keys that the metadata of an issuer names.
 async fn fetch(issuer: &str) -> Result<Arc<[Value]>, String> {
     let mut reason = String::new();
     for place in places(issuer) {
@@ -273,7 +278,7 @@ async fn fetch(issuer: &str) -> Result<Arc<[Value]>, String> {
         }
         let set = fetch_json(keys, LONGEST_DOCUMENT, PATIENCE).await.map_err(|error| format!("{keys}: {error}"))?;
         let set = set.get("keys").and_then(Value::as_array).ok_or_else(|| format!("{keys} has no `keys`"))?;
-        return Ok(set.iter().cloned().collect());
+        return Ok(set.iter().filter(|key| is_usable(key)).cloned().collect());
     }
     Err(reason)
 }
@@ -303,7 +308,27 @@ fn is_safe(url: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn incomplete_and_foreign_keys_are_unusable() {
+        for (key, expected) in [
+            (json!({ "kty": "RSA", "n": "AQAB", "e": "AQAB" }), true),
+            (json!({ "kty": "EC", "crv": "P-256", "x": "AQAB", "y": "AQAB" }), true),
+            (json!({ "kty": "EC", "crv": "P-384", "x": "AQAB", "y": "AQAB" }), true),
+            (json!({ "kty": "OKP", "crv": "Ed25519", "x": "AQAB" }), true),
+            (json!({ "kty": "RSA", "n": "AQAB" }), false),
+            (json!({ "kty": "EC", "crv": "P-521", "x": "AQAB", "y": "AQAB" }), false),
+            (json!({ "kty": "EC", "crv": "P-256", "x": "AQAB" }), false),
+            (json!({ "kty": "OKP", "crv": "X25519", "x": "AQAB" }), false),
+            (json!({ "kty": "oct", "k": "AQAB" }), false),
+            (json!({ "kid": "1" }), false),
+        ] {
+            assert_eq!(is_usable(&key), expected, "{key}");
+        }
+    }
 
     #[test]
     fn metadata_urls_follow_both_standards() {
