@@ -322,9 +322,10 @@ fn alive(instance: &str) -> String {
     key("instance", instance)
 }
 
-/// Returns the key of a session, without its id, which is a secret of the client.
+/// Returns the key of a session, without its id, which is a secret of the client. The number is that of the form of records and
+/// messages: instances of versions with another form do not know the session.
 fn session_key(session: &str) -> String {
-    key("session", &hex_digest(session.as_bytes()))
+    key("session-2", &hex_digest(session.as_bytes()))
 }
 
 fn json(value: &impl Serialize) -> Result<String, RedisStateError> {
