@@ -34,11 +34,10 @@ pub(crate) fn has_capabilities(meta: &Map<String, Value>) -> bool {
 
 /// Checks that a request without a session carries the required context.
 pub(crate) fn complete(meta: &Map<String, Value>) -> Result<(), ErrorData> {
-    if meta.get(VERSION).is_some_and(Value::is_string) && has_capabilities(meta) {
-        return Ok(());
-    }
+    let required = [(VERSION, meta.get(VERSION).is_some_and(Value::is_string)), (CAPABILITIES, has_capabilities(meta))];
+    let Some((missing, _)) = required.iter().find(|(_, is_there)| !is_there) else { return Ok(()) };
     let message = format!(
-        "`_meta` of a request without a session must have {VERSION} and {CAPABILITIES}; a session begins with `initialize`"
+        "`_meta` has no {missing}, which a request without a session must have; a session begins with `initialize`"
     );
     Err(ErrorData::invalid_params(message, None))
 }
