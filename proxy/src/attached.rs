@@ -73,12 +73,18 @@ pub(super) struct List {
 
 impl List {
     fn pending(&self) -> Option<Flight> {
-        self.flight.clone().filter(|(_, done)| done.has_changed().is_ok())
+        self.flight.clone().filter(|flight| flight.done.has_changed().is_ok())
     }
 }
 
-/// A pending listing: the deadline for waiting callers, and a channel that is closed at the end.
-pub(super) type Flight = (tokio::time::Instant, watch::Receiver<()>);
+/// A pending listing.
+#[derive(Clone)]
+pub(super) struct Flight {
+    /// The deadline for waiting callers.
+    pub(super) until: tokio::time::Instant,
+    /// Closed at the end.
+    pub(super) done: watch::Receiver<()>,
+}
 
 pub(super) struct Attached {
     pub(super) name: Arc<str>,
@@ -156,7 +162,7 @@ impl Attached {
         let is_slow = list.failed.as_ref().is_some_and(|(_, error)| error.kind == ConnectErrorKind::Timeout);
         let patience = if is_slow { Duration::ZERO } else { PATIENCE_FOR_LISTS };
         let (pending, done) = watch::channel(());
-        let flight = (tokio::time::Instant::now() + patience, done);
+        let flight = Flight { until: tokio::time::Instant::now() + patience, done };
         list.flight = Some(flight.clone());
         let is_announced = std::mem::take(&mut list.is_stale);
         let follows = kind == Kind::Tools && !std::mem::replace(&mut list.is_followed, true);

@@ -42,6 +42,17 @@ fn capabilities(meta: &Map<String, Value>) -> Value {
     meta.get(CAPABILITIES).map(passed_on).unwrap_or_else(|| json!({}))
 }
 
+/// What a client answered.
+#[derive(Default)]
+struct Settled {
+    /// The answers for the server.
+    input: PassedInput,
+    /// The calls that were approved, by digests.
+    approved: Vec<String>,
+    /// The call that was declined, by its digest.
+    declined: Option<String>,
+}
+
 impl ClientState {
     /// Calls a tool. Dropping the future cancels the call.
     pub(super) async fn call(&self, params: CallToolRequestParams, context: &Context) -> Result<Value, ErrorData> {
@@ -61,7 +72,7 @@ impl ClientState {
             None => {
                 let responses = input_responses.map(|responses| responses.into_iter().collect::<Map<_, _>>());
                 let given = PassedInput::new().responses(responses).state(request_state);
-                let (input, approved, declined) = self.settled(given).await?;
+                let Settled { input, approved, declined } = self.settled(given).await?;
                 let can_be_asked = takes_forms(&capabilities(&context.meta));
                 (Who::Stateless { can_be_asked, approved, declined }, input)
             }
@@ -98,16 +109,15 @@ impl ClientState {
         Ok(result)
     }
 
-    /// Settles the questions that a client answered. Returns the answers for the server, and the calls that were approved
-    /// and declined, by digests.
-    async fn settled(&self, given: PassedInput) -> Result<(PassedInput, Vec<String>, Option<String>), ErrorData> {
+    /// Settles the questions that a client answered.
+    async fn settled(&self, given: PassedInput) -> Result<Settled, ErrorData> {
         let invalid = |why: &'static str| ErrorData::invalid_params(why, None);
-        let Some(state) = given.state.as_deref() else { return Ok((given, Vec::new(), None)) };
+        let Some(state) = given.state.as_deref() else { return Ok(Settled { input: given, ..Settled::default() }) };
         let claims = self.proxy.signer.read(state).map_err(|_| invalid("invalid `requestState`; call again"))?;
-        let Some(claims) = claims else { return Ok((given, Vec::new(), None)) };
+        let Some(claims) = claims else { return Ok(Settled { input: given, ..Settled::default() }) };
         if claims.approve_nothing() {
             // The server decides how often and how long its own state is valid.
-            return Ok((given.state(claims.upstream), Vec::new(), None));
+            return Ok(Settled { input: given.state(claims.upstream), ..Settled::default() });
         }
         if claims.expires() <= SystemTime::now() {
             return Err(invalid("`requestState` has expired; call again"));
@@ -121,7 +131,7 @@ impl ClientState {
         }
         let Claims { asked, mut approved, upstream, responses, .. } = claims;
         if asked.is_none() {
-            return Ok((given.state(upstream), approved, None));
+            return Ok(Settled { input: given.state(upstream), approved, declined: None });
         }
         let mut answers = given.responses.unwrap_or_default();
         let is_approved = answers.shift_remove(APPROVAL).is_some_and(|answer| is_yes(&answer));
@@ -133,7 +143,7 @@ impl ClientState {
             all.extend(answers);
             all
         });
-        Ok((PassedInput::new().responses(responses).state(upstream), approved, declined))
+        Ok(Settled { input: PassedInput::new().responses(responses).state(upstream), approved, declined })
     }
 
     /// Makes a call, records it, and remembers the resources in its result.

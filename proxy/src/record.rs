@@ -88,6 +88,7 @@ impl Drop for Record<'_> {
         }
     }
 }
+
 /// The metrics of calls: their counts and durations. `None` means that the library rejected a name, which a test
 /// excludes.
 pub(crate) struct Metrics(Option<(IntCounterVec, HistogramVec)>);

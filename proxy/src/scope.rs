@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::attached::{Attached, Kind, News, news, notification_and_key};
+use super::attached::{Attached, Flight, Kind, News, news, notification_and_key};
 use super::catalog::Catalog;
 use super::context::VisibleTools;
 use super::downstream::Downstream;
@@ -100,7 +100,7 @@ impl Scope {
         let is_seen = |attached: &&Arc<Attached>| sees.any_of(&attached.name) && whom(attached);
         let served = self.served();
         let asked = served.upstreams.iter().filter(is_seen).filter_map(|attached| {
-            let (until, mut done) = attached.flight(kind)?;
+            let Flight { until, mut done } = attached.flight(kind)?;
             Some(async move {
                 if tokio::time::timeout_at(until, done.changed()).await.is_err() {
                     tracing::debug!(server = &*attached.name, "listing it takes too long; serving without it");

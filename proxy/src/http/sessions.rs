@@ -175,7 +175,7 @@ impl Sessions {
         self.limits.idle + MARGIN
     }
 
-    /// Records that this instance holds a session, in place of an earlier holder. Without that it ends.
+    /// Records that this instance holds a session, in place of an earlier holder. The session ends if that fails.
     pub(super) async fn hold(
         &self,
         state: &RedisState,
