@@ -189,7 +189,7 @@ async fn unreadable_response_is_reported_without_the_reason() {
         )
     };
     let result = call(&client, "s_t", json!({})).await.expect("a result");
-    assert_eq!((result.is_error, result.text()), (true, told("s_t").into()));
+    assert_eq!((result.is_error, result.text()), (true, told("s_t")));
     let asked = client.request("prompts/get", object(json!({ "name": "s_p" })), CallOptions::new());
     let CallError::Rpc { message, .. } = soon(asked).await.expect_err("no prompt") else { panic!("another error") };
     assert_eq!(message, told("s_p"));
