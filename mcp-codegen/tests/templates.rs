@@ -163,6 +163,7 @@ fn faults_are_reported_with_their_position() {
         ("{% if a %}\n{{ b }}", "1:1", "endif"),
         ("a {{ b(", "1:3", ""),
         ("a {{ c }}\n[[@read:c|path=\"x\"]]", "1:3", "`c` is used here, before the slot that gives it"),
+        ("[[@read:c|path=c]]", "1:11", "`c` is used here, before the slot that gives it"),
         ("[[@read:c|path=\"{{ a b }}\"]]", "1:11", ""),
     ] {
         let said_of = refuse(template);

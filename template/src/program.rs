@@ -116,11 +116,15 @@ impl Program {
     fn slot(&mut self, piece: &Piece) {
         let (place, name) = (piece.place, piece.variable().unwrap_or(VALUE));
         self.code.push_str("{%");
-        self.push(place, &format!("set {name} = {}.{}({}, [", Self::PASS, Self::SLOT, self.slots.len()));
+        self.push(place, &format!("set {VALUE} = {}.{}({}, [", Self::PASS, Self::SLOT, self.slots.len()));
         for (place, code) in piece.codes() {
             self.push(place, &format!("({code} ),"));
         }
         self.push(place, "]) %}");
+        if name != VALUE {
+            // minijinja takes a name for assigned in its own statement, so that its use in the slot would not be found.
+            self.statement(place, &format!("set {name} = {VALUE}"));
+        }
         if !matches!(piece.kind.slot(), Some(SlotKind::Action(action)) if action.variable.is_some()) {
             self.print(place, name);
         }
@@ -183,14 +187,16 @@ impl Template {
             });
             codes.collect::<Vec<_>>()
         };
-        let is_open = |piece: &&Piece| match piece.kind {
+        let needs_check = |piece: &&Piece| match piece.kind {
             PieceKind::Statement(_) => false,
             PieceKind::Expression(_) => compiled.is_err(),
             _ => true,
         };
         let pieces = self.segments.iter().flat_map(|segment| &segment.pieces);
-        let faults: Vec<Fault> = pieces.filter(is_open).flat_map(invalid).take(MOST_FAULTS).collect();
+        let mut faults: Vec<Fault> = pieces.filter(needs_check).flat_map(invalid).take(MOST_FAULTS).collect();
         if !faults.is_empty() {
+            faults.sort_by_key(|fault| fault.place);
+            faults.dedup();
             return Err(faults);
         }
         let code = compiled.map_err(|error| vec![Fault::new(program.place(error.line()), in_words(&error))])?;

@@ -33,7 +33,7 @@ fn action<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Action, Fa
     let at = *cursor;
     let called = cursor.take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/'));
     if called.is_empty() {
-        return Err(expected(cursor, opened, "the name of a tool, or `mcp`,"));
+        return Err(expected(cursor, opened, "the name of a tool or `mcp`"));
     }
     cursor.skip_space();
     let variable = if cursor.eat(":") { Some(variable(cursor, opened)?) } else { None };

@@ -88,6 +88,10 @@ fn number(cursor: &mut Cursor<'_>) -> Result<Term, Fault> {
                     "beyond 64 bits, and would not be sent as it is written: write it as a text, or with an exponent",
                 );
             }
+            // With serde_json's feature `arbitrary_precision`.
+            if number.as_f64().is_none_or(f64::is_infinite) {
+                return fault("larger than any number of 64 bits");
+            }
             Ok(Term::Literal(Value::Number(number)))
         }
         _ => fault("no number of JSON: `-1`, `0.5`, `1e9` are; a text stands between double quotes"),

@@ -25,6 +25,8 @@ async fn name_used_before_its_slot_is_an_error() {
         "\n{% if b is defined %}[[@fs_write:d|path=\"2\"]]{% endif %}<checkpoint>[[@fs_read:b|path=\"1\"]]",
         "\n{% if b is defined %}a{% else %}[[@fs_write:d|path=\"2\"]]{% endif %}[[@fs_read:b|path=\"1\"]]",
         "\n{{ b|default(1) }}[[b]]",
+        "\n[[@fs_read:b|path=b]]",
+        "\n[[@fs_list:a]]{% for p in a %}[[@fs_take:b|any=b|default(0)]]{% endfor %}",
         "\n{{ b }}{% for p in [1] %}[[b]]{% endfor %}",
     ] {
         let (calls, outcome) = called(source).await;
