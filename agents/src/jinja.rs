@@ -8,7 +8,7 @@ use crate::text::line;
 
 /// The work limit of one text, in instructions, or in pieces of 64 bytes of output. Real templates stay far below it,
 /// and 64 MiB of text fit.
-pub(crate) const FUEL: u64 = 2_000_000;
+const FUEL: u64 = 2_000_000;
 
 /// Creates an environment in which templates read only their inputs: no files and no other templates.
 pub(crate) fn environment() -> Environment<'static> {

@@ -159,6 +159,18 @@ fn json_within(value: &Value, wanted: Wanted, depth: usize) -> Result<Json, NoJs
     }
 }
 
+/// Returns `true` if something in it may be both data and a text.
+pub(super) fn has_two_forms(value: &Value) -> bool {
+    match value.downcast_object_ref::<Data>() {
+        Some(Data { text: Some(_), .. }) => true,
+        Some(Data { form: Form::List(items), .. }) => items.iter().any(has_two_forms),
+        Some(Data { form: Form::Object { members, .. }, .. }) => {
+            members.iter().any(|(_, member)| has_two_forms(member))
+        }
+        None => matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable | ValueKind::Map),
+    }
+}
+
 /// Prints a value: strings unquoted, all others as JSON.
 ///
 /// # Errors

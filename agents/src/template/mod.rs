@@ -63,7 +63,6 @@ pub use run::TemplateRun;
 use slot::Slot;
 
 use crate::Toolset;
-use crate::jinja;
 use calls::Callable;
 
 /// A parsed template; see the [module](self). Cheap to clone.
@@ -159,7 +158,6 @@ impl Template {
         let parsed = Parsed::parse(text).map_err(of_syntax)?;
         let mut program = Program::new(&parsed);
         let mut environment = render::environment();
-        environment.set_fuel(Some(jinja::FUEL.saturating_mul(parsed.segments.len() as u64)));
         let added = environment.add_template_owned(CODE, program.code.clone());
         let compiled = added.and_then(|()| environment.get_template(CODE));
         let undeclared = parsed.undeclared(&program, &environment, compiled).map_err(of_syntax)?;

@@ -16,13 +16,11 @@ use tokio::sync::{mpsc, oneshot};
 use super::data::{self, NoJson};
 use super::error::{TemplateErrorKind, TemplateProblem};
 use super::rendered::RenderedSegment;
-use super::slot::{Filled, Slot, Unfilled};
+use super::slot::{Filled, MOST_TEXT, Slot, Unfilled};
 use super::{CODE, Template};
 use crate::jinja;
 use crate::lock::locked;
 
-/// The bytes of all segments.
-const MOST_TEXT: usize = 64 * 1024 * 1024;
 const OUTPUT_LIMIT: &str = "the template exceeds its output limit of 64 MiB";
 const STEP_LIMIT: &str = "the template exceeds its step limit: check for an endless loop";
 
@@ -114,7 +112,7 @@ struct Pass {
     taken: BTreeSet<String>,
     asks: mpsc::Sender<Ask>,
     seen: Mutex<Seen>,
-    /// The number of bytes that may still be printed.
+    /// The number of bytes that this segment may still print, in arguments and blocks of `{% set %}` too.
     room: AtomicUsize,
 }
 
@@ -124,6 +122,10 @@ struct Seen {
     text: Vec<u8>,
     /// The texts of those before it.
     segments: Vec<String>,
+    /// The bytes of those.
+    bytes: usize,
+    /// The number of results in those.
+    earlier: usize,
     /// The values of slots by their variables, in the order of the text.
     results: Vec<(String, Value)>,
     /// The position of a missing value, and the message.
@@ -138,6 +140,8 @@ impl Seen {
     fn end_segment(&mut self) {
         let text = self.text();
         self.text.clear();
+        self.bytes += text.len();
+        self.earlier = self.results.len();
         self.segments.push(text);
     }
 
@@ -162,7 +166,7 @@ impl Pass {
     }
 
     /// Requests the value of a slot, and waits for it.
-    fn value(&self, arguments: &[Value]) -> Result<Value, Error> {
+    fn value(&self, state: &State<'_, '_>, arguments: &[Value]) -> Result<Value, Error> {
         let number = arguments.first().and_then(Value::as_usize);
         let slot = number.and_then(|number| Some((number, self.template.inner.slots.get(number)?)));
         let (number, slot) = slot.ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "unknown slot"))?;
@@ -170,7 +174,7 @@ impl Pass {
         let filled = slot
             .filled(&values, &|bytes| self.prints(bytes).is_ok())
             .map_err(|unfilled| self.unfilled(slot, unfilled))?;
-        if let Some(message) = self.misnamed(slot, &filled.variable) {
+        if let Some(message) = self.misnamed(slot, &filled.variable, state) {
             return Err(self.fails(Some(slot.piece.place), ErrorKind::InvalidOperation, message.to_owned()));
         }
         let prompt = if slot.is_completion() { self.seen().text() } else { String::new() };
@@ -184,14 +188,19 @@ impl Pass {
     }
 
     /// Returns the problem of a name with expressions, which may come from untrusted values.
-    fn misnamed(&self, slot: &Slot, name: &str) -> Option<&'static str> {
+    fn misnamed(&self, slot: &Slot, name: &str, state: &State<'_, '_>) -> Option<&'static str> {
         if slot.piece.variable().is_some() {
             return None;
         }
         if !is_variable(name) || name.starts_with(RESERVED) {
             return Some("the name of this result is invalid: use letters, digits and `_`");
         }
-        self.taken.contains(name).then_some("the name of this result is already used: start it with another word")
+        let value = state.lookup(name).filter(|value| !value.is_undefined());
+        let seen = self.seen();
+        // Loops of a segment may repeat a name; those of statements and of earlier segments would be lost.
+        let is_repeated = seen.last(name, seen.earlier).is_some();
+        let is_taken = self.taken.contains(name) || (value.is_some() && !is_repeated);
+        is_taken.then_some("the name of this result is already used: start it with another word")
     }
 
     fn unfilled(&self, slot: &Slot, unfilled: Unfilled) -> Error {
@@ -238,9 +247,11 @@ impl Object for Pass {
         arguments: &[Value],
     ) -> Result<Value, Error> {
         match method {
-            Program::SLOT => self.value(arguments),
+            Program::SLOT => self.value(state, arguments),
             Program::CHECKPOINT => {
-                self.seen().end_segment();
+                let mut seen = self.seen();
+                seen.end_segment();
+                self.room.store(MOST_TEXT.saturating_sub(seen.bytes), Ordering::Relaxed);
                 Ok(Value::UNDEFINED)
             }
             Program::COUNT => Ok(Value::from(self.seen().results.len())),

@@ -120,7 +120,7 @@ impl TemplateRun {
     }
 
     /// Sets a timeout for the whole run; none by default. Endless loops and unbounded texts end without it: a template
-    /// has 2,000,000 steps for each segment, and 64 MiB of text.
+    /// has 2,000,000 steps, and 64 MiB of text.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }

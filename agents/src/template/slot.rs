@@ -1,5 +1,6 @@
 //! Slots at run time: their constant parts, and those to evaluate.
 
+use std::cell::Cell;
 use std::iter::Enumerate;
 use std::slice::Iter;
 
@@ -10,6 +11,9 @@ use serde_json::{Map, Value as Json};
 use super::data::{self, NoJson, Wanted};
 use super::error::{TemplateErrorKind, TemplateProblem};
 use crate::json::bytes;
+
+/// The bytes of all segments, and of the values of a slot.
+pub(super) const MOST_TEXT: usize = 64 * 1024 * 1024;
 
 /// A slot of a template.
 #[derive(Debug)]
@@ -81,7 +85,10 @@ impl Slot {
             Ok((variable, arguments, default))
         };
         let (variable, arguments, default) = fill(Wanted::First, room)?;
-        let walked = fill(Wanted::Other, &|_| true).ok().map(|(_, walked, _)| walked);
+        let left = Cell::new(MOST_TEXT);
+        let fits = |bytes| left.get().checked_sub(bytes).map(|less| left.set(less)).is_some();
+        let has_other = values.iter().any(data::has_two_forms);
+        let walked = has_other.then(|| fill(Wanted::Other, &fits).ok()).flatten().map(|(_, walked, _)| walked);
         Ok(Filled { walked: walked.filter(|walked| *walked != arguments), variable, values: arguments, default })
     }
 }
@@ -130,5 +137,27 @@ impl Values<'_> {
             }
         }
         Ok(whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_bindgen_template::Template;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn other_form_of_arguments_is_limited_too() {
+        let text = "x".repeat(4 * 1024 * 1024);
+        let value = data::of_result(json!({ "a": 1 }), text.clone()).unwrap();
+        for (repeated, other) in [(2, Some(json!([text, text]))), (40, None)] {
+            let source = format!("[[@t:r|list=[{}]]]", vec!["x"; repeated].join(", "));
+            let template = Template::parse(&source).unwrap();
+            let slot = Slot { piece: template.segments[0].pieces[0].clone() };
+            let filled = slot.filled(&vec![value.clone(); repeated], &|_| true).unwrap();
+            assert_eq!(filled.values["list"], json!(vec![json!({ "a": 1 }); repeated]));
+            assert!(filled.walked.map(|walked| walked["list"].clone()) == other, "{repeated}");
+        }
     }
 }

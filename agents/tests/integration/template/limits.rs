@@ -127,7 +127,9 @@ async fn small_templates_cannot_create_large_values() {
     );
     let folded = format!("{{{{ {} }}}}", ["(\"x\"*99999999)"; 8].join("~"));
     let texts = format!("{{% for i in range(9) %}}[[@fs_take:x|any=\"{}\"]]{{% endfor %}}", "{{ big }}".repeat(9));
-    for source in [grows, folded, texts] {
+    // Each segment has no steps of its own, which one value could take.
+    let segments = format!("{grows}{}", "<checkpoint>".repeat(1000));
+    for source in [grows, segments, folded, texts] {
         let begun = Instant::now();
         let template = Template::remote("test.md", &source).unwrap();
         let read = begun.elapsed();
@@ -143,4 +145,9 @@ async fn small_templates_cannot_create_large_values() {
     let segments = "{{ big }}<checkpoint>".repeat(70);
     let run = template(&segments).run(&set(&Files::default())).with("big", "x".repeat(1_000_000));
     assert!(run.await.unwrap_err().to_string().contains("exceeds its output limit"));
+    for source in ["[[@fs_stat:x|path=big]]", "{% set hidden %}{{ big }}{% endset %}"] {
+        let run = template(&[source; 2].join("<checkpoint>")).run(&set(&Files::default()));
+        let rendered = run.with("big", "x".repeat(40 * 1024 * 1024)).await;
+        assert_eq!(rendered.unwrap_or_else(|error| panic!("{error}")).text().len(), 0, "only text spans segments");
+    }
 }

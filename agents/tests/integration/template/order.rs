@@ -142,6 +142,11 @@ async fn computed_names_must_be_valid_and_unused() {
         let error = run.await.unwrap_err().to_string();
         assert!(error.starts_with("test.md:2:16:") && error.contains(why), "{begins}{ends}: {error}");
     }
+    let slot = "{% for k in [1] %}[[@fs_read:v_{{k}}|path=\"1\"]]{% endfor %}";
+    for before in ["{% set v_1 = 0 %}", "{% set v_1 = 0 %}<checkpoint>", &format!("{slot}<checkpoint>")] {
+        let error = run(&format!("{before}{slot}")).await.unwrap_err().to_string();
+        assert!(error.contains("already used"), "{before}: {error}");
+    }
 }
 
 #[tokio::test]
