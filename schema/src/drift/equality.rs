@@ -27,17 +27,12 @@ impl<'v> Equality<'v> {
     pub(super) fn equal(&mut self, left: SchemaId, right: SchemaId) -> bool {
         let pair = (self.left.followed(left), self.right.followed(right));
         let (Some(own), Some(other)) = (self.left.outline(pair.0), self.right.outline(pair.1)) else { return false };
-        if own.hash != other.hash {
+        // Most schemas with the same keywords differ in those of a schema that they hold, which needs no step.
+        if own.hash != other.hash || self.left.nested_hash(own) != self.right.nested_hash(other) {
             return false;
         }
         if let Some(known) = self.known.get(&pair) {
             return known;
-        }
-        // Most schemas with the same keywords differ in those of a schema that they hold, which needs no step.
-        let held = || own.held.iter().copied().zip(other.held.iter().copied());
-        let hash = |version: &Version<'_>, held| version.outline(held).map(|outline| outline.hash);
-        if held().any(|(left, right)| hash(self.left, left) != hash(self.right, right)) {
-            return false;
         }
         self.steps += 1;
         if self.depth > DEEPEST || self.steps > MOST_STEPS {
@@ -45,7 +40,8 @@ impl<'v> Equality<'v> {
         }
         self.known.open(&pair, Some(true));
         self.depth += 1;
-        let equal = same(&own.keywords, &other.keywords) && held().all(|(left, right)| self.equal(left, right));
+        let mut held = own.held.iter().zip(&other.held);
+        let equal = same(&own.keywords, &other.keywords) && held.all(|(left, right)| self.equal(*left, *right));
         self.depth -= 1;
         self.known.close(pair, equal, equal);
         equal

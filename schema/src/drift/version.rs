@@ -53,6 +53,8 @@ pub(super) struct Outline {
     pub(super) hash: u64,
     /// The schemas that it holds, in an order that its keywords decide.
     pub(super) held: Vec<SchemaId>,
+    /// The hash of its own hash and of those of the held schemas.
+    nested: OnceCell<u64>,
 }
 
 /// The limit on steps for validating values in a document, plus a part for each of its schemas.
@@ -130,6 +132,12 @@ impl<'a> Version<'a> {
         self.outlines.get(id.index()).map(|outline| outline.get_or_init(|| self.outlined(id)))
     }
 
+    /// Returns the hash of an outline together with those of the schemas that it holds.
+    pub(super) fn nested_hash(&self, own: &Outline) -> u64 {
+        let hash = |id: &SchemaId| self.outline(*id).map(|held| held.hash);
+        *own.nested.get_or_init(|| hashed(&(own.hash, own.held.iter().map(hash).collect::<Vec<_>>())))
+    }
+
     fn outlined(&self, id: SchemaId) -> Outline {
         let (node, asserted) = (self.node(id), self.assertions(id));
         let mut held: Vec<SchemaId> = Vec::new();
@@ -152,9 +160,23 @@ impl<'a> Version<'a> {
         ];
         let lists = [Some(&node.prefix_items), Some(&node.all_of), node.any_of.as_ref(), node.one_of.as_ref()];
         held.extend(single.iter().flatten().chain(lists.into_iter().flatten().flatten()));
+        let made_of = |keywords: Value, held| Outline {
+            hash: hashed(&ByValue(&keywords)),
+            keywords,
+            held,
+            nested: OnceCell::new(),
+        };
+        // Most schemas say nothing but their kinds.
+        let is_leaf = held.is_empty() && node.any_of.is_none() && node.one_of.is_none() && asserted.is_empty();
+        let is_bare = !node.never && node.allowed.is_none() && node.required.is_empty();
+        if is_leaf && is_bare && (node.min_items, node.max_items) == (0, None) {
+            return made_of(json!(node.kinds.map(Kinds::names)), held);
+        }
         // Listed values are a set, like required properties.
         let mut allowed = node.allowed.as_ref().map(|values| distinct(values, ByValue));
-        allowed.iter_mut().for_each(|values| values.sort_by_cached_key(|value| hashed(&ByValue(value))));
+        allowed
+            .iter_mut()
+            .for_each(|values| values.sort_by_cached_key(|value| (hashed(&ByValue(value)), value.to_string())));
         let needed = asserted.dependent_required.iter().map(|(key, needs)| (key, BTreeSet::from_iter(needs)));
         let keywords = json!([
             names.map(|named| named.into_iter().map(|(name, _)| name).collect::<Vec<_>>()),
@@ -172,25 +194,23 @@ impl<'a> Version<'a> {
             [&asserted.format, &asserted.unevaluated, &asserted.unresolved],
         ]);
         held.iter_mut().for_each(|schema| *schema = self.followed(*schema));
-        Outline { hash: hashed(&ByValue(&keywords)), keywords, held }
+        made_of(keywords, held)
     }
 
     /// Returns the schemas that a schema puts on a key, each with whether that is sure: of a pattern it may not be known
     /// whether it matches, and then the schema of undeclared properties may hold instead.
-    pub(super) fn keyed(&self, id: SchemaId, key: &str) -> Vec<(SchemaId, bool)> {
-        let declared = self.index(id).and_then(|index| index.properties.get(key));
-        let mut keyed: Vec<(SchemaId, bool)> = declared.map(|schema| (*schema, true)).into_iter().collect();
+    pub(super) fn keyed(&self, id: SchemaId, key: &str) -> impl Iterator<Item = (SchemaId, bool)> + use<> {
+        let declared = self.index(id).and_then(|index| index.properties.get(key)).map(|schema| (*schema, true));
+        let mut matched: Vec<(SchemaId, bool)> = Vec::new();
         for (pattern, schema) in &self.assertions(id).patterns {
             let matches = self.patterns.borrow_mut().matches(pattern, key);
             if matches != Some(false) {
-                keyed.push((*schema, matches.is_some()));
+                matched.push((*schema, matches.is_some()));
             }
         }
-        let is_undeclared = keyed.is_empty();
-        if !keyed.iter().any(|(_, is_sure)| *is_sure) {
-            keyed.extend(self.additional(id).map(|schema| (schema, is_undeclared)));
-        }
-        keyed
+        let is_known = declared.is_some() || matched.iter().any(|(_, is_sure)| *is_sure);
+        let other = self.additional(id).filter(|_| !is_known).map(|schema| (schema, matched.is_empty()));
+        declared.into_iter().chain(matched).chain(other)
     }
 
     pub(super) fn requires(&self, id: SchemaId, key: &str) -> bool {

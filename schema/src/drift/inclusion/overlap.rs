@@ -66,7 +66,7 @@ impl Inclusion<'_> {
 
     /// Returns `true` if a part and a schema have surely no value in common; `depth` is that of the search.
     pub(super) fn is_disjoint(&mut self, part: &Part<'_>, right: SchemaId, depth: usize) -> bool {
-        self.disjoint_steps += 1;
+        self.disjoint_steps += part.case.schemas.len().max(1);
         if depth > DEEPEST || self.disjoint_steps > STEPS_EACH * self.most_steps {
             return false;
         }
@@ -110,16 +110,27 @@ impl Inclusion<'_> {
     }
 
     fn are_objects_apart(&mut self, part: &Part<'_>, right: SchemaId, depth: usize) -> bool {
-        let wanted = self.right.node(right).required.iter().map(String::as_str);
+        let node = self.right.node(right);
+        let wanted = node.required.iter().map(String::as_str);
         if wanted.clone().any(|key| self.property_of(part, Some(key)).is_none()) {
             return true;
         }
-        part.case.required(self.left).into_iter().chain(wanted).any(|key| {
+        // A key that the right does not constrain sets nothing apart.
+        let is_open = self.right.additional(right).is_none() && self.right.assertions(right).patterns.is_empty();
+        let keys: Vec<&str> = if is_open {
+            let is_required = |key: &&str| part.case.requires(self.left, key) || self.right.requires(right, key);
+            node.properties.iter().map(|(key, _)| key.as_str()).filter(is_required).collect()
+        } else {
+            part.case.required(self.left).into_iter().chain(wanted).collect()
+        };
+        self.disjoint_steps += keys.len();
+        keys.into_iter().any(|key| {
             let Some((asked, sent)) = self.property_of(part, Some(key)) else {
                 return part.case.property(self.left, key).is_none();
             };
-            let mut keyed = self.right.keyed(right, key).into_iter();
-            keyed.any(|(schema, is_sure)| is_sure && self.places_apart(&asked, &sent, schema, depth))
+            self.right
+                .keyed(right, key)
+                .any(|(schema, is_sure)| is_sure && self.places_apart(&asked, &sent, schema, depth))
         })
     }
 

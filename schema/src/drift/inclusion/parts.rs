@@ -193,9 +193,12 @@ impl Inclusion<'_> {
     /// Returns a failure for each of these keys that the left does not require.
     fn required<'k>(&mut self, part: &Part<'_>, keys: impl IntoIterator<Item = &'k str>) -> Vec<Failure> {
         let missing = keys.into_iter().filter(|key| !part.case.requires(self.left, key));
-        let declared: HashSet<&str> = part.case.keys(self.left).into_iter().collect();
         // The rest would not be reported.
         let missing: Vec<&str> = missing.take(MOST_FAILURES).collect();
+        if missing.is_empty() {
+            return Vec::new();
+        }
+        let declared: HashSet<&str> = part.case.keys(self.left).into_iter().collect();
         missing.into_iter().map(|key| self.sampler.missing(part.case, key, declared.contains(key))).collect()
     }
 
