@@ -134,13 +134,17 @@ impl Interface<'_> {
         let place = |key: &str| below(&format!("{pointer}/properties"), key);
         let wires =
             [before, now].map(|object| object.fields.iter().map(|field| field.wire.as_str()).collect::<Vec<_>>());
+        let is_same = wires[0] == wires[1];
         let [was, is] = [(&wires[0], before), (&wires[1], now)]
             .map(|(wires, object)| wires.iter().copied().zip(&object.fields).collect::<HashMap<_, _>>());
         let behind = |wire: &str, taker: &str| {
             let was = format!(": {}", self.old.field(old, was.get(wire)?));
             Some([was, format!(": {}", self.new.field(new, is.get(taker)?))])
         };
-        let renamed = renamed(&wires[0], &wires[1], "property", |_, wires| names::fields(wires), behind);
+        let renamed = match is_same {
+            true => Vec::new(),
+            false => renamed(&wires[0], &wires[1], "property", |_, wires| names::fields(wires), behind),
+        };
         let misread = self.renames(&renamed, place, |_| String::new());
         for field in &before.fields {
             let place = place(&field.wire);
@@ -184,8 +188,8 @@ impl Interface<'_> {
         let place = format!("{pointer}/additionalProperties");
         match (before.unknown.kept(), now.unknown.kept()) {
             (Some(left), Some(right)) => {
-                let [was, is] = wires.map(|wires| names::extra(&names::fields(&wires)));
-                if was != is {
+                let names = (!is_same).then(|| wires.map(|wires| names::extra(&names::fields(&wires))));
+                if let Some([was, is]) = names.filter(|[was, is]| was != is) {
                     let detail = format!("other keys are in the field `{is}` now, and not in `{was}`");
                     self.source(&place, ChangeKind::Renamed, detail);
                 }

@@ -24,13 +24,13 @@ mod types;
 mod validity;
 pub(crate) mod version;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 pub use change::{Change, ChangeKind, Class, Signatures, Witness, apply, grouped, told, untold};
 use mcp_bindgen_model::{Snapshot, pointer_segment};
 use serde_json::{Map, Value, json};
 
-use self::rust::{Renamed, renamed};
+use self::rust::renamed;
 use crate::{Role, names};
 
 /// Returns the changes between two snapshots, sorted by the names of tools; empty if neither code nor people would
@@ -164,10 +164,10 @@ fn renamed_tools(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
     let methods = |_, keys: &[&str]| tool_names(keys).into_iter().map(|names| names.method).collect();
     let variants = |_, keys: &[&str]| tool_names(keys).into_iter().map(|names| names.variant).collect();
     let mut found = renamed(&before, &now, "tool", methods, calls);
-    let others = renamed(&before, &now, "tool", variants, calls);
-    let is_known = |tool: &Renamed<'_>| found.iter().any(|method| method.wire == tool.wire);
-    let others: Vec<_> = others.into_iter().filter(|tool| !is_known(tool)).collect();
-    found.extend(others);
+    let known: HashSet<&str> = found.iter().map(|method| method.wire).collect();
+    let other_calls = |wire: &str, taker: &str| if known.contains(wire) { None } else { calls(wire, taker) };
+    let others = renamed(&before, &now, "tool", variants, other_calls);
+    found.extend(others.into_iter().filter(|tool| !known.contains(tool.wire)));
     changes.extend(found.iter().map(|tool| tool.change(tool.wire, "/name", "")));
 }
 
