@@ -28,8 +28,10 @@ const DEEPEST: usize = 64;
 
 /// A schema for what the bindings of a schema read.
 pub(crate) fn relaxed(root: &Value, doubt: Doubt) -> Value {
-    let mut relaxing = Relaxing { root, doubt, targets: HashMap::new(), pending: Vec::new(), required: Vec::new() };
-    every_required(root, &mut relaxing.required);
+    let (mut required, mut declared) = (Vec::new(), Vec::new());
+    every_key(root, &mut required, &mut declared);
+    let declared = declared.into_iter().map(|(key, property)| (key, kinds(root, property))).collect();
+    let mut relaxing = Relaxing { root, doubt, targets: HashMap::new(), pending: Vec::new(), required, declared };
     let mut schema = relaxing.schema(root, Context::default(), 0);
     let mut definitions = Map::new();
     while let Some((name, target, context)) = relaxing.pending.pop() {
@@ -49,6 +51,8 @@ struct Relaxing<'a> {
     pending: Vec<(String, &'a Value, Context)>,
     /// Every name that any schema requires.
     required: Vec<&'a str>,
+    /// Every name that any schema declares, with the kinds of its values.
+    declared: Vec<(&'a str, Kinds)>,
 }
 
 /// The context of a schema.
@@ -227,10 +231,14 @@ impl<'a> Relaxing<'a> {
             // field, and may be read with the others.
             let declared =
                 map.get("properties").and_then(Value::as_object).filter(|_| self.reads()).into_iter().flatten();
+            // So may those that are declared elsewhere, and that this rules out.
+            let extra = kinds(self.root, extra);
+            let elsewhere = self.declared.iter().filter(|(_, kinds)| self.reads() && kinds.and(extra).is_empty());
+            let keys: Vec<&str> = declared.map(|(key, _)| key.as_str()).chain(elsewhere.map(|(key, _)| *key)).collect();
             let properties = schema.entry("properties").or_insert_with(|| json!({}));
             if let Value::Object(properties) = properties {
-                for (key, _) in declared {
-                    properties.entry(key.clone()).or_insert(json!(true));
+                for key in keys {
+                    properties.entry(key).or_insert(json!(true));
                 }
             }
         }
@@ -348,13 +356,16 @@ fn entries<'a>(map: &'a Map<String, Value>, keyword: &str) -> impl Iterator<Item
     map.get(keyword).and_then(Value::as_array).into_iter().flatten()
 }
 
-fn every_required<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+/// Adds every name that a schema requires, and every one that a schema declares with its schema.
+fn every_key<'a>(value: &'a Value, required: &mut Vec<&'a str>, declared: &mut Vec<(&'a str, &'a Value)>) {
     match value {
         Value::Object(map) => {
-            found.extend(entries(map, "required").filter_map(Value::as_str));
-            map.values().for_each(|value| every_required(value, found));
+            required.extend(entries(map, "required").filter_map(Value::as_str));
+            let properties = map.get("properties").and_then(Value::as_object).into_iter().flatten();
+            declared.extend(properties.map(|(key, property)| (key.as_str(), property)));
+            map.values().for_each(|value| every_key(value, required, declared));
         }
-        Value::Array(items) => items.iter().for_each(|item| every_required(item, found)),
+        Value::Array(items) => items.iter().for_each(|item| every_key(item, required, declared)),
         _ => {}
     }
 }
@@ -432,6 +443,9 @@ mod tests {
         let schema = json!({ "additionalProperties": { "type": "integer" }, "allOf": [part] });
         assert_eq!(reads(&schema, &json!({ "a": 1 })), None);
         assert_eq!(reads(&schema, &json!({ "b": "x" })), Some(false));
+        let part = json!({ "additionalProperties": { "type": "integer" } });
+        let schema = json!({ "properties": { "a": { "type": "object" } }, "required": ["a"], "allOf": [part] });
+        assert_eq!(reads(&schema, &json!({ "a": {} })), None);
     }
 
     #[test]
