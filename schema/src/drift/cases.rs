@@ -214,6 +214,35 @@ impl Case {
         patterns.map(asked).collect()
     }
 
+    /// Returns the schemas that may hold together for an undeclared property that a pattern matches: each schema states
+    /// that pattern, or one of its own patterns may match the property too, or none.
+    pub(super) fn of_pattern(&self, version: &Version<'_>, pattern: &str) -> Vec<Conjunction> {
+        const MOST_WAYS: usize = 16;
+        let prefix = version.patterns.borrow_mut().prefix(pattern).to_owned();
+        let may_match = |other: &str| {
+            let mut patterns = version.patterns.borrow_mut();
+            let other = patterns.prefix(other);
+            other.starts_with(&prefix) || prefix.starts_with(other)
+        };
+        let mut ways: Vec<Conjunction> = vec![Vec::new()];
+        for id in &self.schemas {
+            let patterns = &version.assertions(*id).patterns;
+            let of_same = patterns.iter().find(|(other, _)| other == pattern).map(|(_, schema)| vec![Some(*schema)]);
+            let said = of_same.unwrap_or_else(|| {
+                let matching = patterns.iter().filter(|(other, _)| may_match(other)).map(|(_, schema)| Some(*schema));
+                matching.chain([version.additional(*id)]).collect()
+            });
+            // A schema with too many ways says nothing.
+            if ways.len() * said.len() <= MOST_WAYS {
+                let with = |way: &Conjunction| {
+                    said.iter().map(|schema| way.iter().copied().chain(*schema).collect()).collect::<Vec<_>>()
+                };
+                ways = ways.iter().flat_map(with).collect();
+            }
+        }
+        ways.into_iter().filter_map(|way| Self::asked(version, way)).collect()
+    }
+
     /// Returns the schemas for an item, or `None` if the item is forbidden.
     pub(super) fn item(&self, version: &Version<'_>, index: usize) -> Option<Conjunction> {
         let item = |id: &SchemaId| {

@@ -41,6 +41,11 @@ impl Patterns {
         self.compiled(pattern).map_or(0, |automaton| automaton.regex.get_nfa().states().len())
     }
 
+    /// Returns a text that every match of a pattern begins with; empty if none is known.
+    pub(super) fn prefix(&mut self, pattern: &str) -> &str {
+        self.compiled(pattern).map(|automaton| automaton.prefix.as_str()).unwrap_or_default()
+    }
+
     fn compiled(&mut self, pattern: &str) -> Option<&mut Automaton> {
         if !self.0.contains_key(pattern) {
             self.0.insert(pattern.to_owned(), compile(pattern));

@@ -112,6 +112,35 @@ fn pattern_properties_are_compared_by_their_schema() {
 }
 
 #[test]
+fn keys_of_a_pattern_without_a_sample_are_compared() {
+    let closed = |pattern: &str| {
+        let text = json!({ "type": "string" });
+        with("p", &json!({ "type": "object", "patternProperties": { pattern: text }, "additionalProperties": false }))
+    };
+    assert_ne!(breaking(&of_input(&closed("^[a-z]+"), &closed("^[a-z]+$"))), Vec::<String>::new());
+    holds(&of_input(&closed("^[a-z]+"), &closed("^[a-z]+")));
+    let numbers = |patterns: Value| {
+        let (text, whole) = (json!({ "type": "string" }), json!({ "type": "integer" }));
+        let properties = json!({ "x": text });
+        with(
+            "p",
+            &json!({ "type": "object", "properties": properties, "patternProperties": patterns, "additionalProperties": whole }),
+        )
+    };
+    let (of_text, of_both) =
+        (json!({ "^x": { "type": "string" } }), json!({ "^a": { "type": "string" }, "^a$": { "type": "integer" } }));
+    breaks(&of_input(&numbers(json!({})), &numbers(of_text)), "/properties/p");
+    breaks(&of_output(&numbers(json!({})), &numbers(of_both)), "/properties/p");
+    // Keys of one prefix have not the other.
+    let apart = |patterns: Value| {
+        with("p", &json!({ "type": "object", "patternProperties": patterns, "additionalProperties": false }))
+    };
+    let (one, both) =
+        (json!({ "^S": { "type": "string" } }), json!({ "^S": { "type": "string" }, "^I": { "type": "integer" } }));
+    holds(&of_input(&apart(one), &apart(both)));
+}
+
+#[test]
 fn long_tuples_are_compared_completely() {
     let tuple = |last: &str| {
         let mut items = vec![json!({ "type": "string" }); 40];

@@ -223,34 +223,40 @@ impl Inclusion<'_> {
         let Some(sent) = part.sent.property(&self.left.document.shapes, None) else { return Vec::new() };
         let asserted = self.right.assertions(right);
         let mut failures = Vec::new();
-        let known = part.case.patterns(self.left);
         for (pattern, schema) in &asserted.patterns {
-            let key = pattern::sample(pattern);
-            let of_same = || known.iter().find(|(other, _)| other == pattern).map(|(_, asked)| asked.clone());
-            let asked = match key.as_deref() {
-                Some(key) => part.case.property(self.left, key),
-                None => of_same().unwrap_or_else(|| part.case.others(self.left)),
-            };
-            let Some(asked) = asked else { continue };
-            let found = self.place(&asked, &sent, *schema, Reason::Key);
-            let key = key.unwrap_or_default();
-            add(&mut failures, self.sampler.under(part.case, found, &key, &["patternProperties", pattern]));
+            for asked in part.case.of_pattern(self.left, pattern) {
+                let found = self.place(&asked, &sent, *schema, Reason::Key);
+                add(&mut failures, self.under_pattern(part, &found, pattern, declared));
+            }
         }
-        // Keys of a pattern of the left that is not known on the right.
-        for (pattern, _) in known.iter().filter(|(known, _)| !asserted.patterns.iter().any(|(other, _)| other == known))
-        {
-            match pattern::sample(pattern).filter(|key| !declared.contains(&key.as_str())) {
-                Some(key) => add(&mut failures, self.property(part, right, &key)),
-                None if self.right.additional(right).is_some() => {
-                    failures.push(self.failure(part, Reason::Undecided));
-                }
-                None => {}
+        if let Some(additional) = self.right.additional(right) {
+            // Keys of a pattern of the left that is not known on the right.
+            for (pattern, asked) in part.case.patterns(self.left) {
+                let is_known = asserted.patterns.iter().any(|(other, _)| other == pattern);
+                let Some(asked) = asked.filter(|_| !is_known) else { continue };
+                let found = self.place(&asked, &sent, additional, Reason::Key);
+                add(&mut failures, self.under_pattern(part, &found, pattern, declared));
             }
         }
         if let (Some(additional), Some(asked)) = (self.right.additional(right), part.case.others(self.left)) {
             let found = self.place(&asked, &sent, additional, Reason::OtherKeys);
             let key = UNDECLARED.into_iter().find(|key| !declared.contains(key)).unwrap_or_default();
             add(&mut failures, self.sampler.under(part.case, found, key, &["additionalProperties"]));
+        }
+        failures
+    }
+
+    /// Moves failures to the undeclared keys that a pattern matches.
+    fn under_pattern(&mut self, part: &Part<'_>, found: &[Failure], pattern: &str, declared: &[&str]) -> Vec<Failure> {
+        let mut failures = Vec::new();
+        if found.is_empty() {
+            return failures;
+        }
+        let keys = pattern::samples(pattern, 1).into_iter().filter(|key| !declared.contains(&key.as_str()));
+        // The failures count without a sample, too.
+        for key in keys.chain([String::new()]) {
+            let steps = ["patternProperties", pattern];
+            add(&mut failures, self.sampler.under(part.case, found.to_vec(), &key, &steps));
         }
         failures
     }
