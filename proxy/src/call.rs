@@ -42,7 +42,7 @@ fn capabilities(meta: &Map<String, Value>) -> Value {
     meta.get(CAPABILITIES).map(passed_on).unwrap_or_else(|| json!({}))
 }
 
-/// What a client answered.
+/// The answers of a client.
 #[derive(Default)]
 struct Settled {
     /// The answers for the server.

@@ -276,6 +276,13 @@ async fn warn_compares_nothing_with_an_outdated_list() {
     changing.changes_with_the_next_call(before);
     client.call_tool(bound(changing.spec("stays"))).await.unwrap();
     changing.has_listed(2).await;
+    // A call meanwhile would wait for the same answer.
+    soon(async {
+        while log.lines().is_empty() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
     client.call_tool(bound(changing.spec("grows"))).await.unwrap();
     changing.has_listed(3).await;
     tokio::time::sleep(Duration::from_millis(100)).await;

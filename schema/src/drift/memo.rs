@@ -22,7 +22,7 @@ struct Known<V> {
 /// Leaning on no open pair.
 const NOTHING: usize = usize::MAX;
 
-/// What counted before a pair was opened.
+/// The counts before a pair was opened.
 struct Opened {
     provisional: usize,
     leans_on: usize,
