@@ -215,7 +215,7 @@ impl Case {
     }
 
     /// Returns the schemas that may hold together for an undeclared property that a pattern matches: each schema states
-    /// that pattern, or one of its own patterns may match the property too, or none.
+    /// that pattern or one that surely matches, or else one of its patterns may match the property, or none.
     pub(super) fn of_pattern(&self, version: &Version<'_>, pattern: &str) -> Vec<Conjunction> {
         const MOST_WAYS: usize = 16;
         let prefix = version.patterns.borrow_mut().prefix(pattern).to_owned();
@@ -224,14 +224,19 @@ impl Case {
             let other = patterns.prefix(other);
             other.starts_with(&prefix) || prefix.starts_with(other)
         };
+        let surely_matches = |other: &str| version.patterns.borrow_mut().covers(other, &prefix);
         let mut ways: Vec<Conjunction> = vec![Vec::new()];
         for id in &self.schemas {
             let patterns = &version.assertions(*id).patterns;
-            let of_same = patterns.iter().find(|(other, _)| other == pattern).map(|(_, schema)| vec![Some(*schema)]);
-            let said = of_same.unwrap_or_else(|| {
-                let matching = patterns.iter().filter(|(other, _)| may_match(other)).map(|(_, schema)| Some(*schema));
-                matching.chain([version.additional(*id)]).collect()
-            });
+            let of_same = patterns.iter().find(|(other, _)| other == pattern);
+            let sure = of_same.or_else(|| patterns.iter().find(|(other, _)| surely_matches(other)));
+            let said: Vec<Option<SchemaId>> = match sure {
+                Some((_, schema)) => vec![Some(*schema)],
+                None => {
+                    let matching = patterns.iter().filter(|(other, _)| may_match(other));
+                    matching.map(|(_, schema)| Some(*schema)).chain([version.additional(*id)]).collect()
+                }
+            };
             // A schema with too many ways says nothing.
             if ways.len() * said.len() <= MOST_WAYS {
                 let with = |way: &Conjunction| {

@@ -21,6 +21,8 @@ pub(crate) struct Automaton {
     cache: Cache,
     /// The prefix of every matching text, which rejects most texts without the automaton.
     prefix: String,
+    /// `true` if every text with the prefix matches.
+    needs_no_more: bool,
 }
 
 impl Automaton {
@@ -46,6 +48,12 @@ impl Patterns {
         self.compiled(pattern).map(|automaton| automaton.prefix.as_str()).unwrap_or_default()
     }
 
+    /// Returns `true` if a pattern surely matches every text with this prefix.
+    pub(super) fn covers(&mut self, pattern: &str, prefix: &str) -> bool {
+        let known = self.compiled(pattern);
+        known.is_some_and(|known| known.needs_no_more && prefix.starts_with(&known.prefix))
+    }
+
     fn compiled(&mut self, pattern: &str) -> Option<&mut Automaton> {
         if !self.0.contains_key(pattern) {
             self.0.insert(pattern.to_owned(), compile(pattern));
@@ -59,16 +67,19 @@ pub(crate) fn compile(pattern: &str) -> Option<Automaton> {
     let config = thompson::Config::new().nfa_size_limit(Some(LARGEST)).which_captures(WhichCaptures::None);
     let spelled = ecma(pattern);
     let regex = PikeVM::builder().thompson(config).build(&spelled).ok()?;
-    let prefix = regex_syntax::parse(&spelled).ok().and_then(|hir| prefix(&hir)).unwrap_or_default();
-    Some(Automaton { cache: regex.create_cache(), regex, prefix })
+    let prefix = regex_syntax::parse(&spelled).ok().and_then(|hir| prefix(&hir));
+    let (prefix, needs_no_more) = prefix.unwrap_or_else(|| (String::new(), is_everywhere(pattern)));
+    Some(Automaton { cache: regex.create_cache(), regex, prefix, needs_no_more })
 }
 
-/// Returns the literal text after a `^` at the start.
-fn prefix(hir: &Hir) -> Option<String> {
+/// Returns the literal text after a `^` at the start, and whether nothing follows it.
+fn prefix(hir: &Hir) -> Option<(String, bool)> {
     let HirKind::Concat(parts) = hir.kind() else { return None };
-    let [start, literal, ..] = parts.as_slice() else { return None };
+    let [start, literal, rest @ ..] = parts.as_slice() else { return None };
     match (start.kind(), literal.kind()) {
-        (HirKind::Look(Look::Start), HirKind::Literal(literal)) => String::from_utf8(literal.0.to_vec()).ok(),
+        (HirKind::Look(Look::Start), HirKind::Literal(literal)) => {
+            Some((String::from_utf8(literal.0.to_vec()).ok()?, rest.is_empty()))
+        }
         _ => None,
     }
 }

@@ -138,6 +138,13 @@ fn keys_of_a_pattern_without_a_sample_are_compared() {
     let (one, both) =
         (json!({ "^S": { "type": "string" } }), json!({ "^S": { "type": "string" }, "^I": { "type": "integer" } }));
     holds(&of_input(&apart(one), &apart(both)));
+    // A pattern that matches more has the keys of the other.
+    holds(&of_input(&closed("^x-foo-"), &closed("^x-")));
+    assert_ne!(breaking(&of_input(&closed("^x-"), &closed("^x-foo-"))), Vec::<String>::new());
+    let open = |patterns: Value| with("p", &json!({ "type": "object", "patternProperties": patterns }));
+    let text = || json!({ "type": "string" });
+    holds(&of_input(&open(json!({ "^x-": text() })), &open(json!({ "^x-": text(), "^x-a": text() }))));
+    holds(&of_input(&open(json!({ ".*": text() })), &open(json!({ "^.*$": text() }))));
 }
 
 #[test]

@@ -230,9 +230,13 @@ impl Inclusion<'_> {
             }
         }
         if let Some(additional) = self.right.additional(right) {
-            // Keys of a pattern of the left that is not known on the right.
+            // Keys of a pattern of the left that no pattern of the right surely matches.
             for (pattern, asked) in part.case.patterns(self.left) {
-                let is_known = asserted.patterns.iter().any(|(other, _)| other == pattern);
+                let is_known = asserted.patterns.iter().any(|(other, _)| other == pattern) || {
+                    let prefix = self.left.patterns.borrow_mut().prefix(pattern).to_owned();
+                    let mut patterns = self.right.patterns.borrow_mut();
+                    asserted.patterns.iter().any(|(other, _)| patterns.covers(other, &prefix))
+                };
                 let Some(asked) = asked.filter(|_| !is_known) else { continue };
                 let found = self.place(&asked, &sent, additional, Reason::Key);
                 add(&mut failures, self.under_pattern(part, &found, pattern, declared));

@@ -62,6 +62,8 @@ struct Context {
     in_union: bool,
     /// The other branches list values that are no strings, so that all are one closed list.
     mixed: bool,
+    /// Other schemas hold for the same value.
+    has_others: bool,
 }
 
 impl<'a> Relaxing<'a> {
@@ -82,7 +84,8 @@ impl<'a> Relaxing<'a> {
         }
         let mut all = Vec::new();
         if let Some(reference) = map.get("$ref").and_then(Value::as_str) {
-            all.push(self.reference(reference, context));
+            let has_others = context.has_others || map.len() > 1 && !ref_stands_alone(self.root);
+            all.push(self.reference(reference, Context { has_others, ..context }));
             if ref_stands_alone(self.root) {
                 return json!({ "allOf": all });
             }
@@ -92,7 +95,7 @@ impl<'a> Relaxing<'a> {
         all.extend(self.object(map, context, depth));
         all.extend(self.array(map, depth));
         for part in entries(map, "allOf") {
-            let mut relaxed = self.schema(part, context, depth + 1);
+            let mut relaxed = self.schema(part, Context { has_others: true, ..context }, depth + 1);
             for key in self.never_valid_beside(map, part) {
                 allow(&mut relaxed, key);
             }
@@ -231,9 +234,10 @@ impl<'a> Relaxing<'a> {
             // field, and may be read with the others.
             let declared =
                 map.get("properties").and_then(Value::as_object).filter(|_| self.reads()).into_iter().flatten();
-            // So may those that are declared elsewhere, and that this rules out.
+            // So may those that another schema of the same object may declare, and that this rules out.
             let extra = kinds(self.root, extra);
-            let elsewhere = self.declared.iter().filter(|(_, kinds)| self.reads() && kinds.and(extra).is_empty());
+            let reads = self.reads() && context.has_others;
+            let elsewhere = self.declared.iter().filter(|(_, kinds)| reads && kinds.and(extra).is_empty());
             let keys: Vec<&str> = declared.map(|(key, _)| key.as_str()).chain(elsewhere.map(|(key, _)| *key)).collect();
             let properties = schema.entry("properties").or_insert_with(|| json!({}));
             if let Value::Object(properties) = properties {
@@ -308,12 +312,12 @@ impl<'a> Relaxing<'a> {
         let mut items: Vec<Value> = Vec::new();
         let is_list_of_one = tuple.is_empty();
         for item in tuple {
-            items.push(self.schema(item, Context { in_union: true, mixed: false }, depth + 1));
+            items.push(self.schema(item, Context { in_union: true, ..Context::default() }, depth + 1));
         }
         match rest {
             Some(Value::Bool(false)) => {}
             Some(rest) => {
-                let context = Context { in_union: !is_list_of_one, mixed: false };
+                let context = Context { in_union: !is_list_of_one, ..Context::default() };
                 items.push(self.schema(rest, context, depth + 1));
             }
             None => return None,
@@ -324,7 +328,7 @@ impl<'a> Relaxing<'a> {
     fn union(&mut self, schema: &'a Value, branches: &[&'a Value], around: Context, depth: usize) -> Value {
         let listed = Place::root(self.root).beside(branches).alternatives();
         let mixed = around.mixed || listed.iter().any(|schema| lists_other_than_texts(schema));
-        let context = Context { in_union: around.in_union || branches.len() > 1, mixed };
+        let context = Context { in_union: around.in_union || branches.len() > 1, mixed, has_others: true };
         let mut any: Vec<Value> = branches.iter().map(|branch| self.schema(branch, context, depth + 1)).collect();
         // A branch of a branch is one of all: it is those that a tag has to tell apart.
         if self.reads() || !around.in_union {
