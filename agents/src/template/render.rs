@@ -198,8 +198,8 @@ impl Pass {
         let value = state.lookup(name).filter(|value| !value.is_undefined());
         let seen = self.seen();
         // Loops of a segment may repeat a name; those of statements and of earlier segments would be lost.
-        let is_repeated = seen.last(name, seen.earlier).is_some();
-        let is_taken = self.taken.contains(name) || (value.is_some() && !is_repeated);
+        let is_lost = value.is_some() && value != seen.last(name, seen.earlier);
+        let is_taken = self.taken.contains(name) || is_lost;
         is_taken.then_some("the name of this result is already used: start it with another word")
     }
 

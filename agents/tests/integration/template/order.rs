@@ -143,7 +143,8 @@ async fn computed_names_must_be_valid_and_unused() {
         assert!(error.starts_with("test.md:2:16:") && error.contains(why), "{begins}{ends}: {error}");
     }
     let slot = "{% for k in [1] %}[[@fs_read:v_{{k}}|path=\"1\"]]{% endfor %}";
-    for before in ["{% set v_1 = 0 %}", "{% set v_1 = 0 %}<checkpoint>", &format!("{slot}<checkpoint>")] {
+    let set_after = format!("{}{{% set v_1 = 0 %}}", slot.replace("\"1\"", "\"0\""));
+    for before in ["{% set v_1 = 0 %}", "{% set v_1 = 0 %}<checkpoint>", &format!("{slot}<checkpoint>"), &set_after] {
         let error = run(&format!("{before}{slot}")).await.unwrap_err().to_string();
         assert!(error.contains("already used"), "{before}: {error}");
     }
