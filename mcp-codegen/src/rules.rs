@@ -157,6 +157,11 @@ impl Rules {
         self.0.is_empty()
     }
 
+    /// Returns the rules of the configuration.
+    pub(crate) fn configured(&self) -> Self {
+        Self(self.0.iter().filter(|rule| rule.place.is_some()).cloned().collect())
+    }
+
     /// Sets the span of the code that the configuration's rules generate.
     pub(crate) fn configured_at(&mut self, span: Span) {
         for rule in self.0.iter_mut().filter(|rule| rule.place.is_some()) {

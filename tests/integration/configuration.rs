@@ -295,6 +295,13 @@ fn configuration_rules_apply_equally_to_macro_and_builder() {
     project.refuses(quote!("hub"), &said.replace('\n', "\\n"));
     project.refuses(quote!("hub", exclude = ["merge_*"]), &said.replace('\n', "\\n"));
     project.build_refuses(Builder::new().server("hub"), said);
+
+    // The macro replaces the wrong rule, and does not bind the tool of the other one.
+    let rules = "rust.rename = { list_issues = \"Not A Name\", merge_request = \"merge\" }\n";
+    let project = Project::new(&format!("[servers.hub]\nnpm = \"x\"\n{rules}"));
+    let bound = project.binds(quote!("hub", tools = ["list_*"], rename = { list_issues = "all" }));
+    assert!(bound.contains("pub async fn hub_all"), "{bound}");
+    project.refuses(quote!("hub", tools = ["list_*"]), "invalid identifier `Not A Name`");
 }
 
 #[test]

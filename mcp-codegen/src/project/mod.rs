@@ -310,7 +310,9 @@ impl Source {
     pub(crate) fn overlay(&mut self, project: &Project, overlay: &Overlay) -> Result<(), FileError> {
         self.check_patterns(project)?;
         let options = overlay.apply(self.options.clone());
-        self.configured = Some(std::mem::replace(&mut self.options, options));
+        let mut configured = std::mem::replace(&mut self.options, options);
+        configured.rules = self.options.rules.configured();
+        self.configured = Some(configured);
         Ok(())
     }
 
