@@ -77,7 +77,9 @@ pub(crate) fn text_of(path: &Path, commit: &str, revision: &str) -> Result<Optio
         ["notdir", _] => Ok(None),
         // Git ends the contents with a line end of its own.
         [_, "blob", _] => Ok(text.strip_suffix('\n').map(str::to_owned)),
-        ["symlink", _] => Err(failed(&format!("it is a link to {}, which is outside the repository", text.trim_end()))),
+        ["symlink", _] => {
+            Err(failed(&format!("it is a link to {}, which is absolute or outside the repository", text.trim_end())))
+        }
         ["dangling", _] => Err(failed("it is a broken symbolic link")),
         ["loop", _] => Err(failed("its symbolic links form a cycle")),
         _ => Err(failed("it is not a file")),

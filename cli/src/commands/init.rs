@@ -177,7 +177,7 @@ async fn add_dependency(here: &Path, wanted: &args::Init, output: &mut Output) -
     // Its stderr is shown as it comes: it may wait for another cargo. A signal ends it with this program.
     let why = match tokio::process::Command::from(add).kill_on_drop(true).status().await {
         Ok(status) if status.success() => return Ok(()),
-        Ok(_) => "its error is shown above".to_owned(),
+        Ok(_) => "its error is on stderr".to_owned(),
         Err(error) => error.to_string(),
     };
     let help = match &wanted.path {

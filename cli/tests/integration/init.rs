@@ -146,7 +146,7 @@ fn failed_cargo_add_suggests_a_path_and_says_what_was_written() {
         let mut command = project.command();
         command.current_dir(project.path("app")).env("CARGO", project.path("cargo")).arg("init");
         let run = Run::of(&command.output().unwrap()).exits_with(1);
-        let run = run.says(said).says("cargo failed to add `mcp-bindgen`: its error is shown above");
+        let run = run.says(said).says("cargo failed to add `mcp-bindgen`: its error is on stderr");
         run.says("= help: if no registry has it, use `--path PATH`").says(note);
         assert_eq!(project.read("added"), "add mcp-bindgen\n");
         let names: Vec<_> =
