@@ -69,7 +69,7 @@ fn reference() -> String {
             (Some("string"), None) => "text".to_owned(),
             _ if schema["anyOf"].is_array() => format!("{}, table", words(&schema["anyOf"][0]).unwrap()),
             _ if schema["type"].is_array() => "text, `false`".to_owned(),
-            _ if schema.as_object().is_some_and(serde_json::Map::is_empty) => "any value".to_owned(),
+            _ if !schema["enum"].is_array() => "any value".to_owned(),
             _ => words(schema).unwrap_or_else(|| "id".to_owned()),
         }
     }
