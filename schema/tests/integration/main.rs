@@ -7,6 +7,7 @@ mod drafts;
 mod drift;
 mod drift_classes;
 mod drift_interface;
+mod drift_patterns;
 mod drift_rules;
 mod drift_small;
 mod flags;
