@@ -40,11 +40,13 @@ impl<'a> Document<'a> {
         Self { schemas, shapes, root, role }
     }
 
-    /// Returns the shapes of a schema of the document that no shape leads to, such as that of keys of a pattern.
+    /// Adds the shapes of a schema of the document that no shape leads to, such as that of keys of a pattern.
     #[cfg(feature = "provider")]
-    pub(crate) fn shapes_of(&mut self, schema: SchemaId) -> (Shapes, ShapeId) {
+    pub(crate) fn add_shapes(&mut self, schema: SchemaId) -> ShapeId {
         let mut unheard = Reporter::new("", 0, "");
-        lower(&mut self.schemas, schema, Role::Output, std::collections::HashSet::new(), &mut unheard)
+        let none = std::collections::HashSet::new();
+        let (shapes, root) = lower(&mut self.schemas, schema, Role::Output, none, &mut unheard);
+        self.shapes.append(shapes, root)
     }
 
     /// Keeps undeclared properties in structs inside a union if another branch declares one that they lack: a value

@@ -219,6 +219,16 @@ impl Shapes {
         }
     }
 
+    /// Adds other shapes, and returns the new id of one of them.
+    #[cfg(feature = "provider")]
+    pub(crate) fn append(&mut self, mut other: Self, id: ShapeId) -> ShapeId {
+        let offset = self.shapes.len();
+        other.shapes.iter_mut().flat_map(Shape::children_mut).for_each(|id| id.0 += offset);
+        self.shapes.append(&mut other.shapes);
+        self.origins.append(&mut other.origins);
+        ShapeId(id.0 + offset)
+    }
+
     /// Returns a shape.
     #[must_use]
     pub fn get(&self, id: ShapeId) -> &Shape {
@@ -350,7 +360,7 @@ impl Shape {
     }
 
     /// Returns the ids of all these, to be changed.
-    #[cfg(feature = "bindings")]
+    #[cfg(any(feature = "bindings", feature = "provider"))]
     pub(crate) fn children_mut(&mut self) -> Vec<&mut ShapeId> {
         match self {
             Self::List(item) | Self::Map(item) | Self::Named(item) => vec![&mut item.shape],

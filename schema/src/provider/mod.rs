@@ -33,24 +33,100 @@
 //! ```
 
 mod definitions;
-mod limits;
 mod names;
-mod notes;
 mod nulls;
 mod objects;
 mod print;
 mod reading;
-mod repeated;
-mod rewrite;
-mod root;
 mod subset;
 mod words;
 
 pub use nulls::Nulls;
 use print::Printer;
 use reading::read;
-pub use rewrite::{Dialect, Load, Lost, NotStrict, Renamed, Rewrite};
 use serde_json::Value;
+
+/// A provider's subset of JSON Schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// OpenAI, Chat Completions and Responses.
+    OpenAi,
+    /// Anthropic's Messages.
+    Anthropic,
+    /// Gemini's `parametersJsonSchema`.
+    Gemini,
+}
+
+/// A schema that was converted for a provider.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Rewrite {
+    /// The schema for the provider.
+    pub schema: Value,
+    /// `true` if the provider only lets the model send valid values.
+    pub is_strict: bool,
+    /// The parts that could not be expressed.
+    pub lost: Vec<Lost>,
+    /// Renamed properties; [`Nulls::take_out`] restores their names.
+    pub renamed: Vec<Renamed>,
+    /// Its share of the limits of a request.
+    pub load: Load,
+}
+
+/// A part of a schema that a provider's subset cannot express.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Lost {
+    /// The position in the original schema, as a JSON pointer.
+    pub pointer: String,
+    /// The keyword.
+    pub keyword: String,
+    /// Its text in the description, if it has one.
+    pub words: Option<String>,
+}
+
+/// A property whose name the provider does not accept. The new name is unique in the schema, and ends in a hash if an
+/// object with it allows undeclared keys.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Renamed {
+    /// The position of its object in the original schema, as a JSON pointer.
+    pub pointer: String,
+    /// Its name.
+    pub wire: String,
+    /// The name that the model sends.
+    pub sent: String,
+}
+
+/// The share of a strict schema in the limits of a request. A definition counts for each reference to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Load {
+    /// The number of optional properties.
+    pub optional: usize,
+    /// The number of parameters with several types, including `null`.
+    pub unions: usize,
+}
+
+/// The reason why a schema cannot be strict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotStrict {
+    /// The position in the original schema, as a JSON pointer.
+    pub pointer: String,
+    /// The reason, for people: always the same text for the same reason.
+    pub why: String,
+}
+
+impl std::fmt::Display for NotStrict {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { pointer, why } = self;
+        if pointer.is_empty() { write!(formatter, "{why}") } else { write!(formatter, "{pointer}: {why}") }
+    }
+}
+
+impl std::error::Error for NotStrict {}
 
 /// Converts a schema so that a model can only send valid values.
 ///
@@ -71,12 +147,8 @@ use serde_json::Value;
 /// - on OpenAI, optional nullable properties whose default is not `null`: missing and `null` differ there, and a model
 ///   that must send the property could only send `null`.
 pub fn strict(schema: &Value, dialect: Dialect) -> Result<Rewrite, NotStrict> {
-    let reading = read(schema);
-    let mut rewrite = Printer::new(&reading, dialect, true).print()?;
-    repeated::moved_to_definitions(&mut rewrite.schema);
-    reading.exclusive()?;
-    limits::within(&rewrite.schema, dialect)?;
-    Ok(rewrite)
+    let (rewrite, refused) = Printer::new(&read(schema), dialect, true).print();
+    refused.map_or(Ok(rewrite), Err)
 }
 
 /// Converts a schema so that the provider accepts it: the result allows everything that the original allows, and more
@@ -91,19 +163,6 @@ pub fn strict(schema: &Value, dialect: Dialect) -> Result<Rewrite, NotStrict> {
 /// ```
 #[must_use]
 pub fn loose(schema: &Value, dialect: Dialect) -> Rewrite {
-    let reading = read(schema);
-    match Printer::new(&reading, dialect, false).print() {
-        Ok(mut rewrite) => {
-            repeated::moved_to_definitions(&mut rewrite.schema);
-            rewrite
-        }
-        // Only strict printing refuses.
-        Err(_) => Rewrite {
-            schema: serde_json::json!({"type": "object", "properties": {}}),
-            is_strict: false,
-            lost: Vec::new(),
-            renamed: Vec::new(),
-            load: Load::default(),
-        },
-    }
+    // Only strict printing refuses.
+    Printer::new(&read(schema), dialect, false).print().0
 }

@@ -1,8 +1,8 @@
-//! Valid names of properties and definitions, for every provider.
+//! Valid names of properties, for every provider.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
-use super::rewrite::Dialect;
+use super::Dialect;
 use crate::names::fnv1a;
 
 /// Anthropic answers other keys with an error for the whole request: `^[a-zA-Z0-9_.-]{1,64}$`.
@@ -10,20 +10,15 @@ use crate::names::fnv1a;
 const LONGEST: usize = 64;
 
 /// Returns `true` if a provider takes a property of that name.
-pub(super) fn is_taken(dialect: Dialect, name: &str) -> bool {
+fn is_taken(dialect: Dialect, name: &str) -> bool {
     let is_short = !name.is_empty() && name.len() <= LONGEST;
     match dialect {
         Dialect::OpenAi => true,
         Dialect::Anthropic => {
             is_short && name.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '-'))
         }
-        Dialect::Gemini => is_short && is_plain(name),
+        Dialect::Gemini => is_short && plain(name) == name,
     }
-}
-
-fn is_plain(name: &str) -> bool {
-    name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_')
-        && !name.starts_with(|char: char| char.is_ascii_digit())
 }
 
 /// The aliases of properties whose names a provider rejects. Each alias means one name in the whole document and equals
@@ -39,32 +34,20 @@ impl Aliases {
     /// Creates aliases for the names in a document. The flag is `true` if the name is in an object that takes
     /// undeclared keys. There the plain form may be another key, so a hash is used.
     pub(super) fn of<'n>(names: impl Iterator<Item = (&'n str, bool)>) -> Self {
-        let mut known: HashMap<&str, bool> = HashMap::new();
+        let (mut known, mut rivals) = (BTreeMap::new(), HashMap::new());
         for (name, is_open) in names {
-            *known.entry(name).or_default() |= is_open;
+            *known.entry(name).or_insert(false) |= is_open;
         }
+        known.keys().for_each(|name| *rivals.entry(plain(name)).or_insert(0) += 1);
         // Gemini takes the least.
-        let mut others: Vec<(&str, bool)> = known
-            .iter()
-            .map(|(name, is_open)| (*name, *is_open))
-            .filter(|(name, _)| !is_taken(Dialect::Gemini, name))
-            .collect();
-        let mut aliases = Self::default();
-        if others.is_empty() {
-            return aliases;
-        }
-        others.sort_unstable();
-        let mut rivals: HashMap<String, usize> = HashMap::new();
-        known.keys().for_each(|name| *rivals.entry(plain(name)).or_default() += 1);
-        others.retain(|(name, is_open)| {
+        let others = known.iter().filter(|(name, _)| !is_taken(Dialect::Gemini, name));
+        let (simple, hard): (Vec<_>, Vec<_>) = others.partition(|(name, is_open)| {
             let alias = plain(name);
-            let is_free = !is_open && alias.len() <= LONGEST && rivals.get(&alias) == Some(&1);
-            if is_free {
-                aliases.add(name, alias);
-            }
-            !is_free
+            !**is_open && alias.len() <= LONGEST && rivals.get(&alias) == Some(&1)
         });
-        for (name, _) in others {
+        let mut aliases = Self::default();
+        simple.into_iter().for_each(|(name, _)| aliases.add(name, plain(name)));
+        for (name, _) in hard {
             let is_free = |alias: &String| !known.contains_key(alias.as_str()) && !aliases.by_sent.contains_key(alias);
             if let Some(alias) = (0..=known.len()).map(|attempt| hashed(name, attempt)).find(is_free) {
                 aliases.add(name, alias);
@@ -94,12 +77,14 @@ impl Aliases {
     }
 }
 
-/// Returns the name with its hash behind it; another one for each attempt.
+/// Returns the name with its hash behind it; another one for each attempt. Names must be stable between versions of
+/// this crate.
 fn hashed(name: &str, attempt: usize) -> String {
-    let digits = if attempt == 0 {
-        format!("{:08x}", hash(name))
-    } else {
-        format!("{:016x}", fnv1a(&format!("{attempt}/{name}")))
+    // FNV-1a of 32 bits.
+    let short = |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    let digits = match attempt {
+        0 => format!("{:08x}", name.bytes().fold(0x811c_9dc5, short)),
+        _ => format!("{:016x}", fnv1a(&format!("{attempt}/{name}"))),
     };
     let cut: String = plain(name).chars().take(LONGEST - 1 - digits.len()).collect();
     format!("{cut}_{digits}")
@@ -109,30 +94,6 @@ fn hashed(name: &str, attempt: usize) -> String {
 fn plain(name: &str) -> String {
     let plain: String = name.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '_' }).collect();
     if plain.is_empty() || plain.starts_with(|char: char| char.is_ascii_digit()) { format!("_{plain}") } else { plain }
-}
-
-/// Returns the FNV-1a hash, because names must be stable between versions of this crate.
-fn hash(text: &str) -> u32 {
-    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
-}
-
-/// Returns a unique name for a definition, based on its name in the document.
-pub(super) fn definition(wish: &str, taken: &mut HashSet<String>) -> String {
-    const LONGEST: usize = 40;
-    let plain: String =
-        wish.chars().filter(|char| char.is_ascii_alphanumeric() || *char == '_').take(LONGEST).collect();
-    let plain = if plain.is_empty() || plain.starts_with(|char: char| char.is_ascii_digit()) {
-        format!("T{plain}")
-    } else {
-        plain
-    };
-    let mut name = plain.clone();
-    let mut number = 1;
-    while !taken.insert(name.clone()) {
-        number += 1;
-        name = format!("{plain}_{number}");
-    }
-    name
 }
 
 #[cfg(test)]

@@ -1,23 +1,19 @@
 //! Removes the nulls that strict mode forces models to send.
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::names::Aliases;
 use super::reading::read;
-use crate::drift::version::Version;
 use crate::normalize::{Kinds, SchemaId};
-use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
+use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape};
 
 /// The maximum depth of values; deeper parts are unchanged.
 const DEEPEST: usize = 128;
 /// Schemas of patterns, at most.
-const MOST_ARENAS: usize = 64;
-/// The fields of larger objects are looked up.
-const FEW_FIELDS: usize = 8;
+const MOST_PATTERNS: usize = 63;
 /// Shapes that a value could be of, at most.
 const MOST_CANDIDATES: usize = 64;
 
@@ -55,108 +51,81 @@ pub struct Nulls {
 
 #[derive(Debug)]
 struct Known {
-    /// The shapes of the document, then those of each pattern.
-    arenas: Vec<Arena>,
-    aliases: Aliases,
-}
-
-/// The shapes of one schema.
-#[derive(Debug)]
-struct Arena {
+    /// The shapes of the document, and of the schemas of patterns. The fields of objects are sorted by name.
     shapes: Shapes,
     root: ShapeId,
-    tags: HashMap<ShapeId, String>,
-    /// The objects that take keys which they do not declare.
+    aliases: Aliases,
+    /// The values of the tags of branches.
+    tags: HashMap<ShapeId, Value>,
+    /// The shapes that take keys which they do not declare.
     open: HashSet<ShapeId>,
-    /// The places of the fields of large objects.
-    places: HashMap<ShapeId, HashMap<String, usize>>,
-    /// The arena indices of the schemas for key patterns, by the object that has them.
-    patterns: HashMap<ShapeId, Vec<usize>>,
+    /// The shapes under keys that match patterns, by the object that has the patterns.
+    patterns: HashMap<ShapeId, Vec<ShapeId>>,
 }
-
-/// A shape of an arena.
-type Candidate = (usize, ShapeId);
 
 impl Nulls {
     /// Returns those of a schema.
     #[must_use]
     pub fn of(schema: &Value) -> Self {
         let mut reading = read(schema);
-        let aliases = reading.aliases();
-        let shapes = std::mem::take(&mut reading.document.shapes);
-        let mut arenas = vec![Arena::of(&reading, shapes, reading.document.root)];
-        let mut known: HashMap<SchemaId, usize> = HashMap::new();
-        let mut place = 0;
-        while place < arenas.len() {
-            add_patterns(&mut reading, &mut arenas, place, &mut known);
-            place += 1;
+        let (root, aliases) = (reading.document.root, reading.aliases());
+        let (mut open, mut patterns) = (HashSet::new(), HashMap::new());
+        let mut roots: HashMap<SchemaId, ShapeId> = HashMap::new();
+        let mut pending: VecDeque<ShapeId> = reading.document.shapes.ids().collect();
+        while let Some(id) = pending.pop_front() {
+            let is_open = match reading.shape(id) {
+                Shape::Struct(object) => reading.takes_others(id, object),
+                _ => true,
+            };
+            if is_open {
+                open.insert(id);
+            }
+            if !matches!(reading.shape(id), Shape::Struct(_) | Shape::Map(_) | Shape::FreeMap) {
+                continue;
+            }
+            let mut below = Vec::new();
+            for schema in reading.pattern_schemas(id) {
+                if !roots.contains_key(&schema) && roots.len() < MOST_PATTERNS {
+                    let count = reading.document.shapes.ids().count();
+                    roots.insert(schema, reading.document.add_shapes(schema));
+                    pending.extend(reading.document.shapes.ids().skip(count));
+                }
+                below.extend(roots.get(&schema));
+            }
+            patterns.insert(id, below);
         }
-        Self { known: Arc::new(Known { arenas, aliases }) }
+        let tags = reading.tags();
+        let mut shapes = std::mem::take(&mut reading.document.shapes);
+        for id in shapes.ids() {
+            if let Shape::Struct(object) = shapes.get(id) {
+                let mut object = object.clone();
+                object.fields.sort_unstable_by(|left, right| left.wire.cmp(&right.wire));
+                shapes.set(id, Shape::Struct(object));
+            }
+        }
+        Self { known: Arc::new(Known { shapes, root, aliases, tags, open, patterns }) }
     }
 
     /// Removes the nulls from a model's arguments, at every depth, and restores the names of properties. Values that
     /// do not match the schema are left unchanged.
     pub fn take_out(&self, arguments: &mut Value) {
-        if let Some(whole) = self.known.arenas.first() {
-            self.known.clean(arguments, &[(0, whole.root)], 0);
-        }
-    }
-}
-
-fn add_patterns(
-    reading: &mut Version<'_>,
-    arenas: &mut Vec<Arena>,
-    place: usize,
-    known: &mut HashMap<SchemaId, usize>,
-) {
-    let Some(arena) = arenas.get(place) else { return };
-    let mut found: Vec<(ShapeId, Vec<SchemaId>)> = Vec::new();
-    for id in arena.shapes.ids() {
-        if matches!(arena.shapes.get(id), Shape::Struct(_) | Shape::Map(_) | Shape::FreeMap) {
-            found.push((id, reading.pattern_schemas(arena.shapes.origin(id))));
-        }
-    }
-    let mut patterns = HashMap::new();
-    for (id, schemas) in found {
-        let mut places = Vec::new();
-        for schema in schemas {
-            if let Some(place) = known.get(&schema) {
-                places.push(*place);
-            } else if arenas.len() < MOST_ARENAS {
-                let (shapes, root) = reading.document.shapes_of(schema);
-                known.insert(schema, arenas.len());
-                places.push(arenas.len());
-                arenas.push(Arena::of(reading, shapes, root));
-            }
-        }
-        if !places.is_empty() {
-            patterns.insert(id, places);
-        }
-    }
-    if let Some(arena) = arenas.get_mut(place) {
-        arena.patterns = patterns;
+        self.known.clean(arguments, &[self.known.root], 0);
     }
 }
 
 impl Known {
-    fn arena(&self, candidate: &Candidate) -> Option<&Arena> {
-        self.arenas.get(candidate.0)
-    }
-
-    fn clean(&self, value: &mut Value, candidates: &[Candidate], depth: usize) {
+    fn clean(&self, value: &mut Value, candidates: &[ShapeId], depth: usize) {
         if depth > DEEPEST {
             return;
         }
+        let leaves = || self.shapes.leaves(candidates.iter().copied()).take(MOST_CANDIDATES).collect::<Vec<_>>();
         match value {
-            Value::Object(map) => self.object(map, &self.alternatives(candidates), depth),
+            Value::Object(map) => self.object(map, &leaves(), depth),
             Value::Array(items) => {
-                let candidates = self.alternatives(candidates);
+                let lists = leaves();
                 for (index, item) in items.iter_mut().enumerate() {
-                    let mut below: Vec<Candidate> = Vec::new();
-                    for (place, id) in &candidates {
-                        let Some(arena) = self.arenas.get(*place) else { continue };
-                        below.extend(arena.shapes.get(*id).item(index).map(|slot| (*place, slot.shape)));
-                    }
+                    let slots = lists.iter().filter_map(|id| self.shapes.get(*id).item(index));
+                    let below: Vec<ShapeId> = slots.map(|slot| slot.shape).collect();
                     self.clean(item, &below, depth + 1);
                 }
             }
@@ -164,162 +133,103 @@ impl Known {
         }
     }
 
-    fn alternatives(&self, candidates: &[Candidate]) -> Vec<Candidate> {
-        let mut found: Vec<Candidate> = Vec::new();
-        for (place, id) in candidates {
-            let Some(arena) = self.arenas.get(*place) else { continue };
-            for id in arena.shapes.leaves([*id]).take(MOST_CANDIDATES - found.len()) {
-                if !found.contains(&(*place, id)) {
-                    found.push((*place, id));
-                }
-            }
-        }
-        found
-    }
-
-    fn object(&self, map: &mut Map<String, Value>, candidates: &[Candidate], depth: usize) {
-        let judged: Vec<(Candidate, bool)> = candidates
-            .iter()
-            .filter_map(|candidate| Some((*candidate, self.arena(candidate)?.fits(candidate.1, map, &self.aliases)?)))
-            .collect();
-        let any_fits = judged.iter().any(|(_, fits)| *fits);
-        let fitting: Vec<Candidate> =
-            judged.into_iter().filter(|(_, fits)| *fits || !any_fits).map(|(candidate, _)| candidate).collect();
-        self.rename(map, &fitting);
-        map.retain(|key, value| !(value.is_null() && self.is_needless(&fitting, key)));
+    fn object(&self, map: &mut Map<String, Value>, candidates: &[ShapeId], depth: usize) {
+        let judged = candidates.iter().filter_map(|id| Some((*id, self.fits(*id, map)?)));
+        let (fitting, others): (Vec<_>, Vec<_>) = judged.partition(|(_, fits)| *fits);
+        let best = if fitting.is_empty() { others } else { fitting };
+        let candidates: Vec<ShapeId> = best.into_iter().map(|(id, _)| id).collect();
+        self.rename(map, &candidates);
+        map.retain(|key, value| !(value.is_null() && self.is_needless(&candidates, key)));
         for (key, value) in map {
-            let below: Vec<Candidate> = fitting.iter().flat_map(|candidate| self.below(candidate, key)).collect();
+            let below: Vec<ShapeId> = candidates.iter().flat_map(|id| self.below(*id, key)).collect();
             self.clean(value, &below, depth + 1);
         }
     }
 
-    /// Returns the candidates under a key.
-    fn below(&self, candidate: &Candidate, key: &str) -> Vec<Candidate> {
-        let Some(arena) = self.arena(candidate) else { return Vec::new() };
-        let slot = arena.slot(candidate.1, key);
-        let is_declared = slot.is_some_and(|(_, presence)| presence.is_some());
-        let patterns = arena.patterns.get(&candidate.1).filter(|_| !is_declared);
+    /// Returns the shapes under a key.
+    fn below(&self, id: ShapeId, key: &str) -> Vec<ShapeId> {
+        let slot = self.slot(id, key);
+        let is_declared = matches!(slot, Some((_, Some(_))));
+        let mut below = if is_declared { None } else { self.patterns.get(&id).cloned() }.unwrap_or_default();
         // Beside patterns, anything is what matches none of them.
-        let is_rest = |slot: &Slot| patterns.is_some() && matches!(arena.shapes.get(slot.shape), Shape::Anything);
-        let slot = slot.map(|(slot, _)| slot).filter(|slot| !is_rest(slot));
-        let patterns = patterns.into_iter().flatten();
-        let patterns = patterns.filter_map(|place| Some((*place, self.arenas.get(*place)?.root)));
-        slot.map(|slot| (candidate.0, slot.shape)).into_iter().chain(patterns).collect()
+        let is_rest = |id: &ShapeId| !below.is_empty() && matches!(self.shapes.get(*id), Shape::Anything);
+        let own = slot.map(|(slot, _)| slot.shape).filter(|id| !is_rest(id));
+        below.extend(own);
+        below
     }
 
     /// Restores the original names of aliased keys.
-    fn rename(&self, map: &mut Map<String, Value>, shapes: &[Candidate]) {
-        let declares =
-            |key: &str| shapes.iter().any(|shape| self.arena(shape).is_some_and(|arena| arena.declares(shape.1, key)));
-        let own = |key: &str| {
+    fn rename(&self, map: &mut Map<String, Value>, candidates: &[ShapeId]) {
+        let declares = |key: &str| candidates.iter().any(|id| self.declares(*id, key));
+        let own = |key: &String| {
             let wire = self.aliases.wire(key).filter(|wire| !map.contains_key(*wire))?;
             (declares(wire) && !declares(key)).then(|| wire.to_owned())
         };
-        let names: Vec<Option<String>> = map.keys().map(|key| own(key)).collect();
-        if names.iter().all(Option::is_none) {
-            return;
-        }
-        let old = std::mem::take(map);
-        for ((key, value), name) in old.into_iter().zip(names) {
-            map.insert(name.unwrap_or(key), value);
-        }
+        let names: Vec<Option<String>> = map.keys().map(own).collect();
+        let old = std::mem::take(map).into_iter();
+        map.extend(old.zip(names).map(|((key, value), name)| (name.unwrap_or(key), value)));
     }
 
     /// Returns `true` if some alternative declares a property that need not be there, and none has a `null` for it or
     /// takes any key.
-    fn is_needless(&self, candidates: &[Candidate], key: &str) -> bool {
+    fn is_needless(&self, candidates: &[ShapeId], key: &str) -> bool {
         let mut is_optional = false;
-        for candidate in candidates {
-            let Some(arena) = self.arena(candidate) else { continue };
-            match arena.slot(candidate.1, key) {
+        for id in candidates {
+            match self.slot(*id, key) {
                 Some((_, Some(Presence::Optional))) => is_optional = true,
                 Some((_, Some(Presence::OptionalOrNull))) => return false,
-                Some((slot, Some(Presence::Required))) if arena.shapes.takes_null(slot) => return false,
-                Some((slot, None)) if arena.shapes.takes_null(slot) => return false,
-                None if arena.takes_any_key(candidate.1) => return false,
+                Some((slot, _)) if self.shapes.takes_null(slot) => return false,
+                None if self.open.contains(id) => return false,
                 _ => {}
             }
         }
         is_optional
     }
-}
-
-impl Arena {
-    fn of(reading: &Version<'_>, shapes: Shapes, root: ShapeId) -> Self {
-        let (mut tags, mut open, mut places) = (HashMap::new(), HashSet::new(), HashMap::new());
-        for id in shapes.ids() {
-            match shapes.get(id) {
-                Shape::Union(UnionShape { tag: Some(_), branches }) => {
-                    tags.extend(branches.iter().filter_map(|branch| Some((branch.shape, branch.tag.clone()?))));
-                }
-                Shape::Struct(object) => {
-                    if reading.takes_others(&shapes, id, object) {
-                        open.insert(id);
-                    }
-                    if object.fields.len() > FEW_FIELDS {
-                        let fields = object.fields.iter().enumerate();
-                        places.insert(id, fields.map(|(place, field)| (field.wire.clone(), place)).collect());
-                    }
-                }
-                _ => {}
-            }
-        }
-        Self { shapes, root, tags, open, places, patterns: HashMap::new() }
-    }
 
     /// Returns `true` if an object may match a shape by its keys, tags and listed values. Returns `None` for other
     /// kinds.
-    fn fits(&self, id: ShapeId, map: &Map<String, Value>, aliases: &Aliases) -> Option<bool> {
+    fn fits(&self, id: ShapeId, map: &Map<String, Value>) -> Option<bool> {
         let object = match self.shapes.get(id) {
             Shape::Struct(object) => object,
-            Shape::Map(_) | Shape::FreeMap | Shape::Anything | Shape::Opaque => return Some(true),
-            Shape::AnyOf(kinds) => return kinds.has(Kinds::OBJECT).then_some(true),
-            _ => return None,
+            Shape::LiteralEnum(_) => return None,
+            shape => return shape.kinds().has(Kinds::OBJECT).then_some(true),
         };
-        let sent = |wire: &str| map.get(wire).or_else(|| map.get(aliases.sent(wire)?));
+        let sent = |wire: &str| map.get(wire).or_else(|| map.get(self.aliases.sent(wire)?));
         if let (Some(name), Some(wanted)) = (&object.tag, self.tags.get(&id)) {
-            let text = match sent(name) {
-                Some(Value::String(text)) => Cow::Borrowed(text.as_str()),
-                Some(other) => Cow::Owned(other.to_string()),
-                None => return Some(false),
-            };
+            let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             // Models mind letters less than servers do.
-            if !text.eq_ignore_ascii_case(wanted) {
+            if !sent(name).is_some_and(|value| text(value).eq_ignore_ascii_case(&text(wanted))) {
                 return Some(false);
             }
         }
         let all_fit = object.fields.iter().all(|field| match sent(&field.wire) {
             None => field.presence != Presence::Required,
             Some(Value::Null) => field.presence != Presence::Required || self.shapes.takes_null(field.slot),
-            Some(value) => self.may_be(field.slot.shape, value, 0),
+            Some(value) => self.may_be(field.slot.shape, value),
         });
         let is_known =
-            |key: &str| self.declares(id, key) || aliases.wire(key).is_some_and(|wire| self.declares(id, wire));
+            |key: &str| self.declares(id, key) || self.aliases.wire(key).is_some_and(|wire| self.declares(id, wire));
         // A model sees no other keys, even if the schema allows them.
         Some(all_fit && (self.open.contains(&id) || map.keys().all(|key| is_known(key))))
     }
 
     /// Returns `true` if a value could be of a shape, by its kind and by listed values.
-    fn may_be(&self, id: ShapeId, value: &Value, depth: usize) -> bool {
-        match self.shapes.get(id) {
+    fn may_be(&self, id: ShapeId, value: &Value) -> bool {
+        self.shapes.leaves([id]).any(|id| match self.shapes.get(id) {
             Shape::TextEnum(values) => {
                 value.as_str().is_some_and(|text| values.iter().any(|known| known.eq_ignore_ascii_case(text)))
             }
             Shape::LiteralEnum(values) => {
                 values.iter().any(|known| known == value || (known.is_number() && known.as_f64() == value.as_f64()))
             }
-            Shape::Union(union) => {
-                depth > DEEPEST || union.branches.iter().any(|branch| self.may_be(branch.shape, value, depth + 1))
-            }
-            Shape::Named(inner) => depth > DEEPEST || self.may_be(inner.shape, value, depth + 1),
             shape => shape.kinds().intersects(Kinds::of(value)),
-        }
+        })
     }
 
     /// Returns a shape's slot for a property, and its declaration.
     fn slot(&self, id: ShapeId, key: &str) -> Option<(Slot, Option<Presence>)> {
         match self.shapes.get(id) {
-            Shape::Struct(object) => match self.field(id, object, key) {
+            Shape::Struct(object) => match field(object, key) {
                 Some(field) => Some((field.slot, Some(field.presence))),
                 None => object.unknown.kept().filter(|_| self.open.contains(&id)).map(|slot| (slot, None)),
             },
@@ -328,28 +238,14 @@ impl Arena {
         }
     }
 
-    fn field<'o>(&self, id: ShapeId, object: &'o StructShape, key: &str) -> Option<&'o Field> {
-        match self.places.get(&id) {
-            Some(places) => object.fields.get(*places.get(key)?),
-            None => object.field(key),
-        }
-    }
-
     /// Returns `true` if an object has a property of that name.
     fn declares(&self, id: ShapeId, key: &str) -> bool {
-        match self.shapes.get(id) {
-            Shape::Struct(object) => object.tag.as_deref() == Some(key) || self.field(id, object, key).is_some(),
-            _ => false,
-        }
+        matches!(self.shapes.get(id), Shape::Struct(object)
+            if object.tag.as_deref() == Some(key) || field(object, key).is_some())
     }
+}
 
-    /// Returns `true` if any value is allowed under an undeclared key.
-    fn takes_any_key(&self, id: ShapeId) -> bool {
-        match self.shapes.get(id) {
-            Shape::FreeMap | Shape::Anything | Shape::Opaque => true,
-            Shape::AnyOf(kinds) => kinds.has(Kinds::OBJECT),
-            Shape::Struct(object) => object.unknown == Unknown::Ignore && self.open.contains(&id),
-            _ => false,
-        }
-    }
+fn field<'o>(object: &'o StructShape, key: &str) -> Option<&'o Field> {
+    let place = object.fields.binary_search_by(|field| field.wire.as_str().cmp(key)).ok()?;
+    object.fields.get(place)
 }

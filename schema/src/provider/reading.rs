@@ -1,16 +1,18 @@
-//! A schema document with all that its rewriting asks about it.
+//! A schema document with everything that its rewriting asks about it.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
-use serde_json::{Map, Value};
+use mcp_bindgen_model::is_beyond_doubles;
+use serde_json::{Value, json};
 
 use super::names::Aliases;
-use super::rewrite::NotStrict;
+use super::words;
+use crate::bundle::lookup;
 use crate::diagnostics::Reporter;
 use crate::drift::inclusion::Inclusion;
 use crate::drift::version::Version;
-use crate::normalize::{Kinds, SchemaId};
-use crate::shape::{Shape, ShapeId, Shapes, StructShape, Unknown};
+use crate::normalize::{Condition, Kinds, SchemaId};
+use crate::shape::{Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
 use crate::{Document, Role};
 
 /// More schemas than this do not hold together at one place.
@@ -18,16 +20,15 @@ const MOST_HOLDING: usize = 96;
 /// Schemas that lead back to themselves are followed this far.
 const DEEPEST: usize = 8;
 
+/// An assertion of a schema that shapes do not contain: its keyword and value.
+pub(super) type Constraint = (SchemaId, &'static str, Value);
+
 /// Reads a schema of arguments.
 pub(super) fn read(schema: &Value) -> Version<'_> {
     Version::of(Document::read(schema, Role::Input, &mut Reporter::new("", 0, "")))
 }
 
 impl<'a> Version<'a> {
-    pub(super) fn shapes(&self) -> &Shapes {
-        &self.document.shapes
-    }
-
     pub(super) fn shape(&self, id: ShapeId) -> &Shape {
         self.document.shapes.get(id)
     }
@@ -36,13 +37,9 @@ impl<'a> Version<'a> {
         self.document.shapes.origin(id)
     }
 
-    pub(super) fn source(&self, id: SchemaId) -> Option<&'a Map<String, Value>> {
-        self.document.schemas.source(id)
-    }
-
-    /// Returns the pointer of the schema of a shape.
-    pub(super) fn pointer(&self, id: ShapeId) -> String {
-        self.origin(id).first().map(|schema| self.document.schemas.pointer(*schema).to_owned()).unwrap_or_default()
+    /// Returns the pointer of the first schema of a place.
+    pub(super) fn pointer(&self, place: &[SchemaId]) -> String {
+        place.first().map(|id| self.document.schemas.pointer(*id).to_owned()).unwrap_or_default()
     }
 
     /// Returns the schemas that hold for each value of these kinds at a place, the nearest first: references and
@@ -70,21 +67,13 @@ impl<'a> Version<'a> {
     /// Returns `true` if a value of these kinds may be valid, by types and listed values.
     fn allows(&self, id: SchemaId, kinds: Kinds, depth: usize) -> bool {
         let node = self.node(id);
-        if node.never
-            || node.kinds.is_some_and(|own| !own.intersects(kinds))
-            || node
-                .allowed
-                .as_ref()
-                .is_some_and(|values| !values.iter().any(|value| kinds.intersects(Kinds::of(value))))
-        {
-            return false;
-        }
-        depth > DEEPEST
-            || (node.reference.iter().chain(&node.all_of).all(|part| self.allows(*part, kinds, depth + 1))
-                && [&node.any_of, &node.one_of]
-                    .into_iter()
-                    .flatten()
-                    .all(|branches| branches.iter().any(|branch| self.allows(*branch, kinds, depth + 1))))
+        let allows = |part: &SchemaId| self.allows(*part, kinds, depth + 1);
+        !node.never
+            && node.kinds.is_none_or(|own| own.intersects(kinds))
+            && node.allowed.as_ref().is_none_or(|values| values.iter().any(|value| kinds.intersects(Kinds::of(value))))
+            && (depth > DEEPEST
+                || (node.reference.iter().chain(&node.all_of).all(allows)
+                    && node.any_of.iter().chain(&node.one_of).all(|branches| branches.iter().any(allows))))
     }
 
     /// Returns the kinds that schemas which hold together allow by their types.
@@ -94,43 +83,49 @@ impl<'a> Version<'a> {
 
     /// Returns `true` if a schema explicitly allows undeclared keys; a schema that does not mention them does not
     /// count.
-    pub(super) fn says_open(&self, place: &[SchemaId]) -> bool {
+    fn says_open(&self, place: &[SchemaId]) -> bool {
         self.holding(place, Kinds::OBJECT).into_iter().any(|id| {
             let node = self.node(id);
             node.open_ended || !node.patterns.is_empty() || node.additional.is_some_and(|other| !self.node(other).never)
         })
     }
 
-    /// Returns `true` if an object keeps undeclared properties because the schema allows them explicitly.
-    pub(super) fn is_open(&self, id: ShapeId, unknown: Unknown) -> bool {
-        unknown.kept().is_some_and(|slot| !self.is_anything(slot.shape) || self.says_open(self.origin(id)))
+    /// Returns the slot of undeclared properties that an object keeps because the schema allows them explicitly.
+    pub(super) fn kept(&self, id: ShapeId, object: &StructShape) -> Option<Slot> {
+        object.unknown.kept().filter(|slot| !self.is_anything(slot.shape) || self.says_open(self.origin(id)))
     }
 
     /// Returns `true` if an object takes keys that it does not declare: because the schema says so, or declares none at
     /// all.
-    pub(super) fn takes_others(&self, shapes: &Shapes, id: ShapeId, object: &StructShape) -> bool {
-        match object.unknown {
-            Unknown::Deny => false,
-            Unknown::Keep(slot) if !matches!(shapes.get(slot.shape), Shape::Anything) => true,
-            Unknown::Keep(_) | Unknown::Ignore => {
-                (object.fields.is_empty() && object.tag.is_none()) || self.says_open(shapes.origin(id))
-            }
-        }
+    pub(super) fn takes_others(&self, id: ShapeId, object: &StructShape) -> bool {
+        object.unknown != Unknown::Deny
+            && (declared(object).next().is_none() || self.kept(id, object).is_some() || self.says_open(self.origin(id)))
     }
 
     /// Returns the aliases of properties whose names a provider does not take.
     pub(super) fn aliases(&self) -> Aliases {
-        let shapes = self.shapes();
-        let objects = shapes.ids().filter_map(|id| match shapes.get(id) {
-            Shape::Struct(object) => Some((object, self.takes_others(shapes, id, object))),
+        let objects = self.document.shapes.ids().filter_map(|id| match self.shape(id) {
+            Shape::Struct(object) => Some((object, self.takes_others(id, object))),
             _ => None,
         });
         Aliases::of(objects.flat_map(|(object, is_open)| declared(object).map(move |name| (name, is_open))))
     }
 
-    /// Returns the schemas of the keys that match patterns of a place.
-    pub(super) fn pattern_schemas(&self, place: &[SchemaId]) -> Vec<SchemaId> {
-        let holding = self.holding(place, Kinds::OBJECT);
+    /// Returns the values of the tags of branches.
+    pub(super) fn tags(&self) -> HashMap<ShapeId, Value> {
+        let mut tags = HashMap::new();
+        for id in self.document.shapes.ids() {
+            if let Shape::Union(UnionShape { tag: Some(key), branches }) = self.shape(id) {
+                let value = |tag: &Option<String>| key.value(tag.as_deref().unwrap_or_default());
+                tags.extend(branches.iter().map(|branch| (branch.shape, value(&branch.tag))));
+            }
+        }
+        tags
+    }
+
+    /// Returns the schemas of the keys of an object that match patterns.
+    pub(super) fn pattern_schemas(&self, id: ShapeId) -> Vec<SchemaId> {
+        let holding = self.holding(self.origin(id), Kinds::OBJECT);
         holding.iter().flat_map(|id| self.assertions(*id).patterns.iter().map(|(_, schema)| *schema)).collect()
     }
 
@@ -141,21 +136,17 @@ impl<'a> Version<'a> {
 
     /// Returns the schemas that values are held against: all but definitions that nothing refers to, and conditions.
     pub(super) fn reachable(&self) -> Vec<SchemaId> {
-        let mut seen = HashSet::from([SchemaId::ROOT]);
-        let mut found = Vec::new();
-        let mut pending = VecDeque::from([SchemaId::ROOT]);
-        while let Some(id) = pending.pop_front() {
-            found.push(id);
+        let (mut found, mut seen) = (vec![SchemaId::ROOT], HashSet::from([SchemaId::ROOT]));
+        let mut place = 0;
+        while let Some(id) = found.get(place).copied() {
             let (node, assertions) = (self.node(id), self.assertions(id));
-            let below = node.properties.iter().map(|(_, schema)| *schema);
-            let below = below.chain(node.additional).chain(node.items).chain(node.reference);
-            let below = below.chain(node.prefix_items.iter().chain(&node.all_of).copied());
-            let below = below.chain(node.any_of.iter().chain(&node.one_of).flatten().copied());
-            for id in below.chain(assertions.patterns.iter().map(|(_, schema)| *schema)) {
-                if seen.insert(id) {
-                    pending.push_back(id);
-                }
-            }
+            let parts = node.additional.iter().chain(&node.items).chain(&node.reference);
+            let parts = parts.chain(&node.prefix_items).chain(&node.all_of);
+            let parts = parts.chain(node.any_of.iter().chain(&node.one_of).flatten());
+            let below = node.properties.iter().map(|(_, schema)| schema).chain(parts);
+            let below = below.chain(assertions.patterns.iter().map(|(_, schema)| schema));
+            found.extend(below.filter(|id| seen.insert(**id)));
+            place += 1;
         }
         found
     }
@@ -169,16 +160,98 @@ impl<'a> Version<'a> {
         })
     }
 
-    /// Refuses a `oneOf` with branches that a value may fit both of: as `anyOf` it would mean something else.
-    pub(super) fn exclusive(&self) -> Result<(), NotStrict> {
-        for id in self.reachable() {
-            let Some(branches) = &self.node(id).one_of else { continue };
-            if !self.exclude_each_other(id, branches) {
-                let pointer = format!("{}/oneOf", self.document.schemas.pointer(id));
-                return Err(NotStrict::new(pointer, "branches of `oneOf` that a value may fit several of"));
-            }
+    /// Returns the assertions of schemas about values of these kinds.
+    pub(super) fn constraints(&self, schemas: &[SchemaId], kinds: Kinds) -> Vec<Constraint> {
+        let mut found = Vec::new();
+        for id in schemas {
+            let said = self.said(*id).into_iter().filter(|(of, ..)| kinds.intersects(*of));
+            found.extend(said.filter_map(|(_, keyword, value)| Some((*id, keyword, value?))));
         }
-        Ok(())
+        found
+    }
+
+    /// Returns the assertions of a schema, each with the kinds of values that it restricts. Assertions without a value
+    /// have no effect.
+    fn said(&self, schema: SchemaId) -> Vec<(Kinds, &'static str, Option<Value>)> {
+        use Kinds as Of;
+        let (node, assertions) = (self.node(schema), self.assertions(schema));
+        let count = |count: Option<u64>| count.map(Value::from);
+        let above_none = |least: Option<u64>| count(least.filter(|least| *least > 0));
+        let mark = |is_said: bool| is_said.then_some(Value::Null);
+        let has_branch = |condition: &Condition| condition.then.or(condition.otherwise).is_some();
+        let negated = || self.keyword(schema, "not").cloned().unwrap_or_default();
+        let mut said = Vec::new();
+        for (keyword, value) in assertions.of_numbers() {
+            said.push((Of::NUMBER, keyword, Some(value).filter(|value| !is_beyond_doubles(value))));
+        }
+        said.extend(assertions.of_texts().map(|(keyword, value)| (Of::STRING, keyword, Some(value))));
+        said.extend([
+            (Of::STRING, "format", self.word(schema, "format")),
+            (Of::STRING, "contentEncoding", self.word(schema, "contentEncoding")),
+            (Of::ARRAY, "minItems", above_none(Some(node.min_items))),
+            (Of::ARRAY, "maxItems", count(node.max_items)),
+            (Of::ARRAY, "uniqueItems", assertions.unique_items.then(|| true.into())),
+            (Of::ARRAY, "contains", mark(assertions.contains.is_some())),
+            (Of::OBJECT, "minProperties", above_none(assertions.min_properties)),
+            (Of::OBJECT, "maxProperties", count(assertions.max_properties)),
+        ]);
+        let together = assertions.dependent_required.iter();
+        said.extend(together.map(|(key, needs)| (Of::OBJECT, "dependentRequired", Some(json!([key, needs])))));
+        said.extend([
+            (Of::OBJECT, "propertyNames", mark(assertions.property_names.is_some())),
+            (Of::OBJECT, "patternProperties", mark(!assertions.patterns.is_empty())),
+            (Of::OBJECT, "dependentSchemas", mark(!assertions.dependent_schemas.is_empty())),
+            (Of::ALL, "not", assertions.not.map(|_| negated())),
+            (Of::ALL, "if", mark(assertions.condition.as_ref().is_some_and(has_branch))),
+            (Of::ALL, "unevaluated", mark(assertions.unevaluated.is_some())),
+            (Of::ALL, "$ref", mark(assertions.unresolved.is_some())),
+        ]);
+        said
+    }
+
+    fn keyword(&self, schema: SchemaId, name: &str) -> Option<&'a Value> {
+        lookup(self.document.schemas.source(schema)?, name)
+    }
+
+    /// Returns the value of a string keyword, if it is a single word.
+    fn word(&self, schema: SchemaId, keyword: &str) -> Option<Value> {
+        const LONGEST: usize = 40;
+        let word = self.keyword(schema, keyword)?.as_str()?;
+        let is_part = |char: char| char.is_ascii_alphanumeric() || "-_/.+".contains(char);
+        (!word.is_empty() && word.len() <= LONGEST && word.chars().all(is_part)).then(|| word.into())
+    }
+
+    /// Returns the first description of schemas, or a title that says more than the name.
+    pub(super) fn description(&self, schemas: &[SchemaId], name: &str) -> Option<&'a str> {
+        let text = |keyword| {
+            let mut texts = schemas.iter().filter_map(|id| self.keyword(*id, keyword)?.as_str());
+            texts.find(|text| !text.trim().is_empty())
+        };
+        let plain = |text: &str| {
+            text.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>()
+        };
+        // Generators of schemas make titles of names, and of the names of their types.
+        let says_more = |title: &&str| !name.is_empty() && title.contains(' ') && plain(title) != plain(name);
+        text("description").or_else(|| text("title").filter(says_more))
+    }
+
+    /// Returns the default, if it is a plain valid value that differs from absence.
+    pub(super) fn default(&self, schemas: &[SchemaId]) -> Option<&'a Value> {
+        let default = schemas.iter().find_map(|id| self.keyword(*id, "default"))?;
+        let is_plain = !default.is_null() && !default.is_array() && !default.is_object() && !is_beyond_doubles(default);
+        let mut listed = schemas.iter().filter_map(|id| self.node(*id).allowed.as_ref());
+        let is_valid = self.kinds_of(schemas).intersects(Kinds::of(default)) && listed.all(|it| it.contains(default));
+        (is_plain && is_valid).then_some(default)
+    }
+
+    /// Returns the texts for people: examples, and that a value is deprecated.
+    pub(super) fn hints(&self, schemas: &[SchemaId]) -> impl Iterator<Item = String> {
+        const MOST_EXAMPLES: usize = 3;
+        let found = |keyword| schemas.iter().find_map(|id| self.keyword(*id, keyword));
+        let examples = found("examples").and_then(Value::as_array).filter(|examples| !examples.is_empty());
+        let few = |all: &Vec<Value>| words::of("examples", &all.iter().take(MOST_EXAMPLES).cloned().collect());
+        let deprecated = found("deprecated").filter(|mark| **mark == Value::Bool(true));
+        examples.and_then(few).into_iter().chain(deprecated.map(|_| "deprecated".to_owned()))
     }
 }
 

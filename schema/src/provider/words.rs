@@ -1,15 +1,12 @@
 //! Short descriptions of keywords.
 
-use serde_json::Value;
-
-use super::notes::Constraint;
+use serde_json::{Map, Value};
 
 const LONGEST: usize = 160;
 
 /// Describes a keyword in words, or returns `None` if the words would not help a model.
-pub(super) fn of(constraint: &Constraint) -> Option<String> {
-    let value = &constraint.value;
-    let words = match constraint.keyword {
+pub(super) fn of(keyword: &str, value: &Value) -> Option<String> {
+    let words = match keyword {
         "minimum" => format!("at least {value}"),
         "maximum" => format!("at most {value}"),
         "exclusiveMinimum" => format!("more than {value}"),
@@ -25,14 +22,24 @@ pub(super) fn of(constraint: &Constraint) -> Option<String> {
         "uniqueItems" => "no item twice".to_owned(),
         "minProperties" => format!("at least {}", counted(value, "key")),
         "maxProperties" => format!("at most {}", counted(value, "key")),
-        "dependentRequired" => dependent(value)?,
-        "prefixItems" => places(value)?,
-        "anyOf" => format!("with at least one of: {}", sets(value)?),
+        "dependentRequired" => {
+            let [key, needs] = value.as_array()?.as_slice() else { return None };
+            format!("with {} also {}", key.as_str()?, joined(needs, ", ", text)?)
+        }
+        "prefixItems" => match value.as_array()?.as_slice() {
+            [count, kinds] if kinds.as_u64() > Some(1) => {
+                format!("exactly {}, each of its own kind", counted(count, "item"))
+            }
+            [count, _] => format!("exactly {}", counted(count, "item")),
+            // Others may be missing or follow.
+            [count] => format!("first {}, each of its own kind", counted(count, "item")),
+            _ => return None,
+        },
+        "anyOf" => format!("with at least one of: {}", joined(value, "; ", |set| joined(set, " and ", text))?),
         "default" => format!("default {value}"),
-        "examples" => format!("for example {}", list(value)?),
+        "examples" => format!("for example {}", joined(value, ", ", json)?),
         "contentEncoding" => format!("encoded as {}", value.as_str()?),
-        "enum" => format!("one of {}", list(value)?),
-        "deprecated" => "deprecated".to_owned(),
+        "enum" => format!("one of {}", joined(value, ", ", json)?),
         "not" if value.is_object() => format!("not {value}"),
         _ => return None,
     };
@@ -40,52 +47,35 @@ pub(super) fn of(constraint: &Constraint) -> Option<String> {
     (words.len() <= LONGEST && !words.chars().any(char::is_control)).then_some(words)
 }
 
-fn list(value: &Value) -> Option<String> {
-    Some(value.as_array()?.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))
-}
-
 fn counted(value: &Value, what: &str) -> String {
     if value.as_u64() == Some(1) { format!("1 {what}") } else { format!("{value} {what}s") }
 }
 
-/// Describes the number of items and of their kinds, or the number of first items if others may be missing or follow.
-fn places(value: &Value) -> Option<String> {
-    match value.as_array()?.as_slice() {
-        [count, kinds] => {
-            let own = if kinds.as_u64() > Some(1) { ", each of its own kind" } else { "" };
-            Some(format!("exactly {}{own}", counted(count, "item")))
-        }
-        [count] => Some(format!("first {}, each of its own kind", counted(count, "item"))),
-        _ => None,
-    }
+fn joined(list: &Value, separator: &str, words: impl Fn(&Value) -> Option<String>) -> Option<String> {
+    Some(list.as_array()?.iter().filter_map(words).collect::<Vec<_>>().join(separator))
 }
 
-fn dependent(value: &Value) -> Option<String> {
-    let [key, needs] = value.as_array()?.as_slice() else { return None };
-    Some(format!("with {} also {}", key.as_str()?, names(needs)?))
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
 }
 
-fn names(value: &Value) -> Option<String> {
-    Some(value.as_array()?.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "))
+fn json(value: &Value) -> Option<String> {
+    Some(value.to_string())
 }
 
-fn sets(value: &Value) -> Option<String> {
-    let sets = value.as_array()?.iter().filter_map(|set| Some(names(set)?.replace(", ", " and ")));
-    Some(sets.collect::<Vec<_>>().join("; "))
-}
-
-/// Returns a description with words behind it.
-pub(super) fn described(description: Option<&str>, words: &[String]) -> Option<String> {
+/// Sets the description of a schema, with words behind it.
+pub(super) fn describe(schema: &mut Map<String, Value>, description: Option<&str>, words: &[String]) {
     let said = words.join("; ");
-    match description {
-        None if said.is_empty() => None,
+    let text = match description {
+        None if said.is_empty() => return,
         None => {
             let mut chars = said.chars();
-            chars.next().map(|first| first.to_uppercase().chain(chars).collect())
+            chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
         }
-        Some(description) if said.is_empty() => Some(description.to_owned()),
-        Some(description) => Some(format!("{} ({said})", description.trim_end())),
-    }
+        Some(description) if said.is_empty() => description.to_owned(),
+        Some(description) => format!("{} ({said})", description.trim_end()),
+    };
+    schema.insert("description".to_owned(), Value::String(text));
 }
 
 #[cfg(test)]
@@ -94,6 +84,11 @@ mod tests {
 
     #[test]
     fn constraints_are_appended_to_the_description() {
+        let described = |description, words: &[String]| {
+            let mut schema = Map::new();
+            describe(&mut schema, description, words);
+            schema.get("description").and_then(Value::as_str).map(str::to_owned)
+        };
         let words = ["at least 1".to_owned(), "format uri".to_owned()];
         assert_eq!(described(None, &[]), None);
         assert_eq!(described(None, &words).as_deref(), Some("At least 1; format uri"));
