@@ -11,14 +11,13 @@ use serde_json::Value;
 use syn::File;
 use typify_impl::{TypeSpace, TypeSpaceSettings};
 
-use super::{Replacement, prepare, references, rewrite, root, same_names};
+use super::{Replacement, conflicts, prepare, rewrite, root};
 use crate::options::Options;
 
 /// Returns the types of one schema, or why typify does not give them.
 pub(super) fn types_of(schema: &Value, name: &str, module: &str, options: &Options) -> Result<Replacement, String> {
     let prepared = prepare::prepared(schema, name)?;
-    references::check(&prepared)?;
-    same_names::check(&prepared)?;
+    conflicts::check(&prepared)?;
     let schemas: BTreeMap<String, Schema> =
         serde_json::from_value(Value::Object(prepared)).map_err(|error| first_line(&error.to_string()))?;
     let (tokens, root) =

@@ -4,15 +4,13 @@
 #[cfg(feature = "typify")]
 mod backend;
 #[cfg(feature = "typify")]
-mod prepare;
+mod conflicts;
 #[cfg(feature = "typify")]
-mod references;
+mod prepare;
 #[cfg(feature = "typify")]
 mod rewrite;
 #[cfg(feature = "typify")]
 mod root;
-#[cfg(feature = "typify")]
-mod same_names;
 
 use mcp_bindgen_model::Types;
 use mcp_bindgen_schema::diagnostics::{BACKEND_FALLBACK, Diagnostics, Reporter};

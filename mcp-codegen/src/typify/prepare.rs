@@ -1,6 +1,8 @@
 //! Prepares a schema for typify: one dialect, without anything that would lose values or panic later, and within its
 //! limits. Keywords without a type in Rust are removed, as the generator's own types ignore them.
 
+use std::collections::HashSet;
+
 use regress::Regex;
 use serde_json::{Map, Value};
 
@@ -46,7 +48,7 @@ const TEXTS: &[&str] = &["string"];
 /// Beside a union, these have typify multiply the branches out.
 const ASSERTIONS: &[&str] =
     &["properties", "required", "additionalProperties", "allOf", "enum", "const", "items", "minLength", "pattern"];
-const UNIONS: [&str; 2] = ["anyOf", "oneOf"];
+pub(super) const UNIONS: [&str; 2] = ["anyOf", "oneOf"];
 
 /// The definitions of a document by name; the root is one of them.
 pub(super) type Definitions = Map<String, Value>;
@@ -124,7 +126,7 @@ impl Preparing<'_> {
             }
         }
         Self::values(map, &mut prepared)?;
-        self.nested(map, &mut prepared, depth)?;
+        self.nested(map, depth, &mut prepared)?;
         Ok(prepared)
     }
 
@@ -144,6 +146,9 @@ impl Preparing<'_> {
         }
         if depth > 0 && ["$id", "id"].iter().any(|key| map.get(*key).is_some_and(Value::is_string)) {
             return Err("a schema inside has an `$id`".to_owned());
+        }
+        if map.get("items").is_some_and(Value::is_array) {
+            return Err("it does not support tuples of this kind".to_owned());
         }
         if map.get("nullable") == Some(&Value::Bool(true)) {
             return Err("it does not support `nullable`".to_owned());
@@ -178,27 +183,22 @@ impl Preparing<'_> {
         Ok(())
     }
 
+    /// Keywords with schemas, and the length of a list.
     fn nested(
         &mut self,
         map: &Map<String, Value>,
-        prepared: &mut Map<String, Value>,
         depth: usize,
+        prepared: &mut Map<String, Value>,
     ) -> Result<(), String> {
-        if let Some(items) = map.get("items") {
-            if items.is_array() {
-                return Err("it does not support tuples of this kind".to_owned());
-            }
-            prepared.insert("items".to_owned(), self.schema(items, depth + 1)?);
-            let length = |key: &str| map.get(key).and_then(Value::as_u64);
-            if let (Some(least), Some(most)) = (length("minItems"), length("maxItems"))
-                && least == most
-                && (1..=LONGEST_ARRAY).contains(&most)
-            {
-                prepared.extend([("minItems".to_owned(), least.into()), ("maxItems".to_owned(), most.into())]);
+        for key in ["items", "additionalProperties"] {
+            if let Some(schema) = map.get(key) {
+                prepared.insert(key.to_owned(), self.schema(schema, depth + 1)?);
             }
         }
-        if let Some(additional) = map.get("additionalProperties") {
-            prepared.insert("additionalProperties".to_owned(), self.schema(additional, depth + 1)?);
+        let length =
+            map.get("minItems").filter(|least| map.contains_key("items") && map.get("maxItems") == Some(least));
+        if let Some(length) = length.and_then(Value::as_u64).filter(|length| (1..=LONGEST_ARRAY).contains(length)) {
+            prepared.extend(["minItems", "maxItems"].map(|key| (key.to_owned(), length.into())));
         }
         if let Some(properties) = map.get("properties") {
             let properties = properties.as_object().ok_or("`properties` is not an object")?;
@@ -214,10 +214,9 @@ impl Preparing<'_> {
         for key in UNIONS {
             let Some(branches) = map.get(key) else { continue };
             let branches = branches.as_array().filter(|branches| !branches.is_empty());
-            let branches = branches.ok_or_else(|| format!("`{key}` is not an array of schemas"))?;
-            let branches: Vec<_> =
-                branches.iter().map(|branch| self.schema(branch, depth + 1)).collect::<Result<_, _>>()?;
-            prepared.insert(key.to_owned(), Value::Array(branches));
+            let branches = branches.ok_or_else(|| format!("`{key}` is not an array of schemas"))?.iter();
+            let branches: Result<Value, String> = branches.map(|branch| self.schema(branch, depth + 1)).collect();
+            prepared.insert(key.to_owned(), branches?);
         }
         Ok(())
     }
@@ -241,14 +240,12 @@ fn matters(key: &str) -> bool {
 
 /// Checks an enum. typify takes enums of strings and `null`, and panics if two values have no distinct names.
 fn check_enum(values: &[Value]) -> Result<(), String> {
-    let texts: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
-    if texts.len() + values.iter().filter(|value| value.is_null()).count() < values.len() {
+    if !values.iter().all(|value| value.is_string() || value.is_null()) {
         return Err("an `enum` has values that are not strings".to_owned());
     }
-    let mut names: Vec<String> = texts.iter().map(|text| reduced(text)).collect();
-    names.sort();
-    names.dedup();
-    if names.len() < texts.len() || names.first().is_some_and(String::is_empty) {
+    let mut names = HashSet::new();
+    let mut texts = values.iter().filter_map(Value::as_str).map(reduced);
+    if !texts.all(|name| !name.is_empty() && names.insert(name)) {
         return Err("it has no names for the values of an `enum`".to_owned());
     }
     Ok(())
