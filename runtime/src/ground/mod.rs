@@ -6,6 +6,7 @@ pub(crate) mod backoff;
 pub(crate) mod contained;
 pub(crate) mod deadline;
 pub(crate) mod limiter;
+pub(crate) mod on_drop;
 pub(crate) mod recent;
 pub(crate) mod redact;
 pub(crate) mod sync;

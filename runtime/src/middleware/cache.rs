@@ -1,16 +1,16 @@
 //! Results that are cached for a while.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use lru::LruCache;
 use mcp_bindgen_model::canonical_json;
-use tokio::sync::watch;
 
 use super::layer::{Around, Called, Globs};
 use crate::call::wait;
 use crate::ground::deadline::Deadline;
+use crate::ground::on_drop::OnDrop;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
 use crate::{CallError, ToolCall, ToolResult};
@@ -114,70 +114,83 @@ impl Cache {
         is_read_only && !self.writes.name(&call.tool)
     }
 
-    fn find(&self, key: &Key) -> Found {
-        let mut storage = lock(&self.storage);
+    /// Returns a cached result, or else the read that may already be pending, with its generation.
+    fn find(&self, key: &Key) -> Result<Arc<ToolResult>, (Arc<Flight>, u64)> {
+        let storage = &mut *lock(&self.storage);
         let generation = storage.server(&key.server).generation;
         if let Some(entry) = storage.entries.get(key)
             && entry.generation == generation
             && !entry.until.has_passed()
         {
-            return Found::Cached(entry.result.clone());
+            return Ok(entry.result.clone());
         }
         if let Some(outdated) = storage.entries.pop(key) {
             storage.bytes = storage.bytes.saturating_sub(outdated.size);
         }
-        let flight = (key.clone(), generation);
-        if let Some(settle) = storage.flights.get_mut(&flight) {
-            return Found::UnderWay(settle.get_or_insert_with(|| watch::Sender::new(None)).subscribe());
+        // Dropped reads go before the map grows.
+        if storage.flights.len() == storage.flights.capacity() {
+            storage.flights.retain(|_, flight| flight.strong_count() > 0);
         }
-        storage.flights.insert(flight.clone(), None);
-        Found::Nothing(Lead { storage: self.storage.clone(), flight })
+        let known = storage.flights.entry((key.clone(), generation)).or_default();
+        let flight = known.upgrade().unwrap_or_default();
+        *known = Arc::downgrade(&flight);
+        Err((flight, generation))
+    }
+
+    /// Caches the result of a read, unless there was a write since.
+    fn keep(&self, key: &Key, generation: u64, outcome: &Outcome) {
+        let Some(result) = outcome.as_ref().ok().filter(|result| result.is_success()) else { return };
+        let size = key.server.len() + key.call.len() + result.size();
+        let (until, result) = (Deadline::after(self.ttl), Arc::new(result.clone()));
+        let storage = &mut *lock(&self.storage);
+        let server = storage.server(&key.server);
+        if server.writing == 0 && server.generation == generation {
+            storage.keep(key.clone(), Entry { generation, until, result, size });
+        }
     }
 
     /// Drops the cached results of a server, now and when the returned value is dropped. Nothing is cached in between.
-    fn write(&self, server: &str) -> Writing {
-        let server: Arc<str> = server.into();
-        let mut storage = lock(&self.storage);
-        let written = storage.server(&server);
-        written.generation += 1;
-        written.writing += 1;
-        Writing { storage: self.storage.clone(), server }
+    fn write(&self, server: &str) -> OnDrop<impl FnOnce() + use<>> {
+        let (storage, server) = (self.storage.clone(), Arc::from(server));
+        lock(&storage).note_write(&server, 1);
+        OnDrop::new(move || lock(&storage).note_write(&server, -1))
     }
 
     async fn read(&self, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let key = Key::of(&call);
-        let lead = loop {
-            match self.find(&key) {
-                Found::Cached(result) => return Ok((*result).clone()),
-                // A joined call would receive no progress reports.
-                Found::UnderWay(_) if call.options.given().progress.is_some() => return below(call).await,
-                Found::UnderWay(mut outcome) => {
-                    let landed =
-                        async { outcome.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone()) };
-                    match wait::within(&mut call, Deadline::after(PATIENCE).bound(landed)).await? {
-                        Some(Some(outcome)) => return outcome,
-                        // The leading call was dropped; another one must be sent.
-                        Some(None) => {}
-                        // It may be waiting for this very call.
-                        None => return below(call).await,
-                    }
-                }
-                Found::Nothing(lead) => break lead,
-            }
+        let (flight, generation) = match self.find(&key) {
+            Ok(result) => return Ok((*result).clone()),
+            Err(pending) => pending,
         };
-        let is_hurried = is_hurried(&call);
+        let mut shared = match flight.try_lock() {
+            Ok(shared) => shared,
+            // A call that waits would receive no progress reports.
+            Err(_) if call.options.given().progress.is_some() => return below(call).await,
+            Err(_) => match wait::within(&mut call, Deadline::after(PATIENCE).bound(flight.lock())).await? {
+                Some(shared) => shared,
+                // It may be waiting for this very call.
+                None => return below(call).await,
+            },
+        };
+        if let Some(outcome) = &*shared {
+            return outcome.clone();
+        }
+        // The call has a time limit that others may not have.
+        let is_hurried = call.options.given_total().is_some() || call.passage.limit().end != Deadline::NEVER;
         let outcome = below(call).await;
         let is_own = outcome.as_ref().is_ok_and(ToolResult::needs_input)
             || matches!(&outcome, Err(CallError::Timeout { .. })) && is_hurried
             || matches!(&outcome, Err(CallError::Cancelled { .. }));
-        lead.land(&outcome, self.ttl, !is_own);
+        self.keep(&key, generation, &outcome);
+        if !is_own {
+            // No call joins from here on. Those that have joined hold the read.
+            lock(&self.storage).flights.remove(&(key, generation));
+            if Arc::strong_count(&flight) > 1 {
+                *shared = Some(outcome.clone());
+            }
+        }
         outcome
     }
-}
-
-/// Returns `true` if a call has a time limit that others may not have.
-fn is_hurried(call: &ToolCall) -> bool {
-    call.options.given_total().is_some() || call.passage.limit().end != Deadline::NEVER
 }
 
 debug_as!(Cache, "Cache(..)");
@@ -223,12 +236,13 @@ struct Storage {
     bytes: usize,
     max_entries: usize,
     max_bytes: usize,
-    /// The pending reads, with the generation in which they began: no call joins a read from before a write. The sender
-    /// of the outcome exists only if a call has joined.
-    flights: HashMap<Flight, Option<watch::Sender<Option<Outcome>>>>,
+    /// The pending reads, with the generation in which they began: no call joins a read from before a write.
+    flights: HashMap<(Key, u64), Weak<Flight>>,
 }
 
-type Flight = (Key, u64);
+/// A pending read. The call that holds the lock reads for all that wait for it. If it is dropped without an outcome for
+/// all, the next one takes over.
+type Flight = tokio::sync::Mutex<Option<Outcome>>;
 
 #[derive(Default)]
 struct Server {
@@ -244,18 +258,16 @@ struct Entry {
     size: usize,
 }
 
-/// The state of a read.
-enum Found {
-    Cached(Arc<ToolResult>),
-    /// Another call is already reading; its outcome is `None` while it is pending.
-    UnderWay(watch::Receiver<Option<Outcome>>),
-    /// The caller must send the call.
-    Nothing(Lead),
-}
-
 impl Storage {
     fn server(&mut self, name: &Arc<str>) -> &mut Server {
         self.servers.entry(name.clone()).or_default()
+    }
+
+    /// Records that a write begins or ends, and changes the number of pending ones.
+    fn note_write(&mut self, server: &Arc<str>, pending: isize) {
+        let server = self.server(server);
+        server.generation += 1;
+        server.writing = server.writing.saturating_add_signed(pending);
     }
 
     /// Stores an entry, and drops the oldest ones that it leaves no room for. An entry that is too large is not stored.
@@ -279,58 +291,6 @@ impl Storage {
     }
 }
 
-/// A pending write.
-struct Writing {
-    storage: Arc<Mutex<Storage>>,
-    server: Arc<str>,
-}
-
-impl Drop for Writing {
-    fn drop(&mut self) {
-        let mut storage = lock(&self.storage);
-        let written = storage.server(&self.server);
-        written.generation += 1;
-        written.writing = written.writing.saturating_sub(1);
-    }
-}
-
-/// The call that reads for all others. If it is dropped without an outcome, another call takes over.
-struct Lead {
-    storage: Arc<Mutex<Storage>>,
-    flight: Flight,
-}
-
-impl Lead {
-    /// Caches a result, unless there was a write since. Passes the outcome to waiting calls if it is valid for them.
-    fn land(self, outcome: &Outcome, ttl: Duration, is_for_all: bool) {
-        let (key, generation) = &self.flight;
-        let result = outcome.as_ref().ok().filter(|result| result.is_success());
-        let entry = result.map(|result| Entry {
-            generation: *generation,
-            until: Deadline::after(ttl),
-            result: Arc::new(result.clone()),
-            size: key.server.len() + key.call.len() + result.size(),
-        });
-        let mut storage = lock(&self.storage);
-        // A call that joins from here on takes over.
-        let settle = storage.flights.get_mut(&self.flight).and_then(Option::take);
-        let Server { writing, generation } = *storage.server(&key.server);
-        if let Some(entry) = entry.filter(|entry| writing == 0 && entry.generation == generation) {
-            storage.keep(key.clone(), entry);
-        }
-        drop(storage);
-        if let Some(settle) = settle.filter(|_| is_for_all) {
-            settle.send_replace(Some(outcome.clone()));
-        }
-    }
-}
-
-impl Drop for Lead {
-    fn drop(&mut self) {
-        lock(&self.storage).flights.remove(&self.flight);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -346,16 +306,23 @@ mod tests {
         Cache::new(TTL).max_entries(entries).max_bytes(bytes)
     }
 
-    fn lead(cache: &Cache, arguments: &str) -> Lead {
-        match cache.find(&key(arguments)) {
-            Found::Nothing(lead) => lead,
-            Found::Cached(_) => panic!("it is cached"),
-            Found::UnderWay(_) => panic!("it is under way"),
+    /// A read that has begun.
+    struct Read<'c>(&'c Cache, Key, Arc<Flight>, u64);
+
+    impl Read<'_> {
+        fn land(self, outcome: &Outcome) {
+            self.0.keep(&self.1, self.3, outcome);
         }
     }
 
+    fn lead<'c>(cache: &'c Cache, arguments: &str) -> Read<'c> {
+        let (flight, generation) = cache.find(&key(arguments)).expect_err("it is not cached");
+        assert!(flight.try_lock().is_ok_and(|shared| shared.is_none()));
+        Read(cache, key(arguments), flight, generation)
+    }
+
     fn is_cached(cache: &Cache, arguments: &str) -> bool {
-        matches!(cache.find(&key(arguments)), Found::Cached(_))
+        cache.find(&key(arguments)).is_ok()
     }
 
     fn answer() -> Result<ToolResult, CallError> {
@@ -367,13 +334,13 @@ mod tests {
         let cache = cache_of(1, usize::MAX);
         let before = lead(&cache, "1");
         drop(cache.write("s"));
-        before.land(&answer(), TTL, true);
+        before.land(&answer());
         assert!(!is_cached(&cache, "1"));
         let writing = cache.write("s");
-        lead(&cache, "1").land(&answer(), TTL, true);
+        lead(&cache, "1").land(&answer());
         assert!(!is_cached(&cache, "1"), "the write may take effect after it");
         drop(writing);
-        lead(&cache, "1").land(&answer(), TTL, true);
+        lead(&cache, "1").land(&answer());
         assert!(is_cached(&cache, "1"));
         drop(cache.write("other"));
         assert!(is_cached(&cache, "1"), "another server changed");
@@ -386,30 +353,41 @@ mod tests {
         let cache = cache_of(1, usize::MAX);
         let before = lead(&cache, "1");
         cache.clear();
-        before.land(&answer(), TTL, true);
+        before.land(&answer());
         assert!(!is_cached(&cache, "1"));
     }
 
     #[test]
     fn read_started_before_a_write_is_not_joined() {
         let cache = cache_of(1, usize::MAX);
-        let _before = lead(&cache, "1");
-        assert!(matches!(cache.find(&key("1")), Found::UnderWay(_)));
+        let Read(_, _, before, _) = lead(&cache, "1");
+        let Read(_, _, joined, _) = lead(&cache, "1");
+        assert!(Arc::ptr_eq(&before, &joined));
         drop(cache.write("s"));
-        let _after = lead(&cache, "1");
+        let Read(_, _, after, _) = lead(&cache, "1");
+        assert!(!Arc::ptr_eq(&before, &after));
+    }
+
+    #[test]
+    fn dropped_reads_do_not_accumulate() {
+        let cache = cache_of(1, usize::MAX);
+        for number in 0..1000 {
+            drop(lead(&cache, &number.to_string()));
+        }
+        assert!(lock(&cache.storage).flights.len() < 10);
     }
 
     #[test]
     fn cache_entries_are_bounded_and_expire() {
         let cache = cache_of(2, usize::MAX);
         for arguments in ["1", "2", "3"] {
-            lead(&cache, arguments).land(&answer(), TTL, true);
+            lead(&cache, arguments).land(&answer());
         }
         assert!(!is_cached(&cache, "1") && is_cached(&cache, "3"));
         cache.clear();
-        lead(&cache, "3").land(&answer(), Duration::ZERO, true);
-        assert!(!is_cached(&cache, "3"));
-        assert_eq!(lock(&cache.storage).flights.len(), 0);
+        let expiring = Cache { ttl: Duration::ZERO, ..cache };
+        lead(&expiring, "3").land(&answer());
+        assert!(!is_cached(&expiring, "3"));
     }
 
     #[test]
@@ -419,19 +397,19 @@ mod tests {
         };
         let cache = cache_of(100, 1000);
         for arguments in ["1", "2", "3"] {
-            lead(&cache, arguments).land(&of(300), TTL, true);
+            lead(&cache, arguments).land(&of(300));
         }
         assert!(!is_cached(&cache, "1") && is_cached(&cache, "2") && is_cached(&cache, "3"));
-        lead(&cache, "4").land(&of(1000), TTL, true);
+        lead(&cache, "4").land(&of(1000));
         assert!(!is_cached(&cache, "4") && is_cached(&cache, "2"), "too large, and nothing goes for it");
         let cache = cache.max_bytes(500);
         assert!(!is_cached(&cache, "3") && is_cached(&cache, "2"), "`2` was used last");
         let cache = cache.max_entries(1);
-        lead(&cache, "5").land(&of(10), Duration::ZERO, true);
+        lead(&Cache { ttl: Duration::ZERO, ..cache.clone() }, "5").land(&of(10));
         assert!(!is_cached(&cache, "2") && !is_cached(&cache, "5"));
         assert_eq!(lock(&cache.storage).bytes, 0);
         assert!(lock(&cache.storage).entries.is_empty());
-        lead(&cache, "6").land(&of(10), TTL, true);
+        lead(&cache, "6").land(&of(10));
         assert!(is_cached(&cache, "6") && lock(&cache.storage).bytes < 100);
         cache.clear();
         assert_eq!(lock(&cache.storage).bytes, 0);
@@ -440,8 +418,8 @@ mod tests {
     #[test]
     fn entries_that_fill_the_byte_limit_exactly_stay_cached() {
         let cache = cache_of(100, usize::MAX);
-        lead(&cache, "1").land(&answer(), TTL, true);
-        lead(&cache, "2").land(&answer(), TTL, true);
+        lead(&cache, "1").land(&answer());
+        lead(&cache, "2").land(&answer());
         let bytes = lock(&cache.storage).bytes;
         let cache = cache.max_bytes(bytes);
         assert!(is_cached(&cache, "1") && is_cached(&cache, "2"));
@@ -450,8 +428,8 @@ mod tests {
     #[test]
     fn errors_are_not_cached() {
         let cache = cache_of(1, usize::MAX);
-        lead(&cache, "1").land(&Err(CallError::transport("s", "t", "gone")), TTL, true);
-        lead(&cache, "1").land(&Ok(ToolResult::error("no")), TTL, true);
+        lead(&cache, "1").land(&Err(CallError::transport("s", "t", "gone")));
+        lead(&cache, "1").land(&Ok(ToolResult::error("no")));
         assert!(!is_cached(&cache, "1"));
     }
 }

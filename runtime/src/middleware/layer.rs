@@ -1,6 +1,5 @@
 //! The common part of all layers.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use mcp_bindgen_model::matches_globs;

@@ -4,14 +4,11 @@
 //! order in which a layer cannot work (a cache around a policy, a retry around an approval), every call fails with
 //! [`CallError::Denied`](crate::CallError::Denied), which names both layers.
 
-mod approval;
+mod attempts;
 mod cache;
 mod calls;
-mod demands;
 mod layer;
-mod limits;
 mod policy;
-mod retry;
 mod sequential;
 mod stack;
 #[cfg(test)]
@@ -20,12 +17,10 @@ mod transaction;
 #[cfg(feature = "validation")]
 mod validate;
 
-pub use self::approval::Approval;
+pub use self::attempts::{RateLimit, Retry};
 pub use self::cache::Cache;
 pub use self::calls::Calls;
-pub use self::limits::RateLimit;
-pub use self::policy::{CallFacts, Policy, Verdict};
-pub use self::retry::Retry;
+pub use self::policy::{Approval, CallFacts, Policy, Verdict};
 pub use self::sequential::SequentialDependency;
 pub use self::stack::Stack;
 pub use self::transaction::Transaction;

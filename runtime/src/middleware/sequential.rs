@@ -9,6 +9,7 @@ use mcp_bindgen_model::matches_glob;
 use super::CallFacts;
 use super::layer::{Around, Called};
 use crate::ground::contained::{Panicked, contained};
+use crate::ground::on_drop::OnDrop;
 use crate::ground::recent::recent;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
@@ -105,29 +106,6 @@ impl SequentialDependency {
 
 debug_as!(SequentialDependency, "SequentialDependency(..)");
 
-/// A call that others wait for; over when it is dropped.
-struct Running {
-    seen: Arc<Mutex<Seen>>,
-    scope: Scope,
-    /// The prerequisites that this call fulfils.
-    indices: Vec<usize>,
-}
-
-impl Running {
-    /// Records a change of the progress, unless the scope was forgotten meanwhile.
-    fn note(&self, change: impl Fn(&mut Progress)) {
-        if let Some(known) = lock(&self.seen).get_mut(&self.scope) {
-            self.indices.iter().for_each(|index| known.get_mut(*index).map_or((), &change));
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.note(|progress| progress.running = progress.running.saturating_sub(1));
-    }
-}
-
 impl Around for SequentialDependency {
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let is_it = |(index, glob): (usize, &String)| matches_glob(glob, &call.tool).then_some(index);
@@ -144,11 +122,17 @@ impl Around for SequentialDependency {
             return below(call).await;
         }
         lock(&self.seen).get_or_insert(scope.clone(), || self.beginning());
-        let running = Running { seen: self.seen.clone(), scope, indices };
-        running.note(|progress| progress.running += 1);
+        // Records a change of the progress, unless the scope was forgotten meanwhile.
+        let note = |change: fn(&mut Progress)| {
+            if let Some(known) = lock(&self.seen).get_mut(&scope) {
+                indices.iter().for_each(|index| known.get_mut(*index).map_or((), change));
+            }
+        };
+        note(|progress| progress.running += 1);
+        let _running = OnDrop::new(|| note(|progress| progress.running = progress.running.saturating_sub(1)));
         let outcome = below(call).await;
         if outcome.as_ref().is_ok_and(ToolResult::is_success) {
-            running.note(|progress| progress.has_succeeded = true);
+            note(|progress| progress.has_succeeded = true);
         }
         outcome
     }

@@ -1,19 +1,19 @@
-//! All layers in their order.
+//! All layers in their order. A stack itself has those for events, and for the demands of a client's configuration.
 
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tower::Service;
+use tracing::Instrument;
 
 #[cfg(feature = "validation")]
 use super::Validate;
-use super::demands::{Demand, EventReports};
+use super::attempts::Bounded;
 use super::layer::{Around, Called, Layer};
-use super::limits::Bounded;
 use super::{Approval, Cache, Policy, RateLimit, Retry, SequentialDependency, Transaction};
-use crate::call::events::{Events, Observer};
+use crate::call::events::{CallSpan, Events, Observer, report};
 use crate::call::{LayerKind, Offer, ServiceFuture};
 use crate::{
     CallError, CallTool, Client, GetPrompt, PromptRequest, PromptResult, ReadResource, ResourceRequest, ResourceResult,
@@ -77,14 +77,10 @@ impl<C: CallTool + 'static> Stack<C> {
         let observer = offer.observer.clone().unwrap_or_default();
         let mut layers = vec![Layer::new(LayerKind::Events, EventReports(observer.clone()))];
         if let Some(client) = offer.client::<Client>() {
-            if !client.config().views.is_empty() {
-                layers.push(Layer::new(LayerKind::View, Demand::View(client.clone())));
-            }
-            if !offer.is_governed {
-                layers.push(Layer::new(LayerKind::Admission, Demand::Admission(client.clone())));
-                layers.push(Layer::new(LayerKind::Consent, Demand::Consent(client.clone())));
-                layers.push(Layer::new(LayerKind::Drift, Demand::Drift(client.clone())));
-            }
+            let view = (!client.config().views.is_empty()).then_some(LayerKind::View);
+            let governing = [LayerKind::Admission, LayerKind::Consent, LayerKind::Drift];
+            let demands = view.into_iter().chain(governing.into_iter().filter(|_| !offer.is_governed));
+            layers.extend(demands.map(|kind| Layer::new(kind, Demand(kind, client.clone()))));
         }
         let service = arranged(&inner, &mut layers);
         Self { inner, observer, layers, policies: Vec::new(), service }
@@ -165,6 +161,55 @@ fn arranged<C: CallTool + 'static>(client: &Arc<C>, layers: &mut [Layer]) -> Cal
     layers.iter().rev().fold(service, |below, layer| layer.over(below))
 }
 
+/// A layer that reports each call once, from its beginning to its end, whatever the layers below do.
+struct EventReports(Arc<Observer>);
+
+impl Around for EventReports {
+    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+        if call.passage.is_observed_by(&self.0) {
+            return below(call).await;
+        }
+        report(&self.0, call, async |call| {
+            let span = CallSpan::of_all(&self.0, &call);
+            let outcome = below(call).instrument(span.span.clone()).await;
+            span.end(&outcome);
+            outcome
+        })
+        .await
+    }
+}
+
+/// A key of the client's configuration, which the stack enforces instead of the client.
+struct Demand(LayerKind, Client);
+
+impl Around for Demand {
+    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+        let Self(kind, client) = &*self;
+        match kind {
+            // `view`
+            LayerKind::View => call = client.viewed(call)?,
+            // `tools`, `exclude` and `[[policy]]`
+            LayerKind::Admission => {
+                // The client has one server, and the layers below use its name.
+                if call.server != client.name() {
+                    call.server = client.name().to_owned().into();
+                }
+                client.admit(&call).await?;
+            }
+            // `approve`
+            LayerKind::Consent => client.ask_approval(&call).await?,
+            // `drift`; the last one, after which the client itself has nothing left to check.
+            _ => {
+                let begun = Instant::now();
+                client.check_drift(&call).await?;
+                call.options.spend(begun.elapsed());
+                call.passage.guard_with(client.id());
+            }
+        }
+        below(call).await
+    }
+}
+
 impl<C> Stack<C> {
     /// Subscribes to events of this stack's calls, one for each call. Around a client these are the client's
     /// [`events`](crate::Client::events), around another stack those of that stack; around anything else, such as a
@@ -228,17 +273,14 @@ impl<C> Clone for Stack<C> {
 }
 
 impl<C: GetPrompt> GetPrompt for Stack<C> {
-    fn get_prompt(&self, request: PromptRequest) -> impl Future<Output = Result<PromptResult, CallError>> + Send {
-        self.inner.get_prompt(request)
+    async fn get_prompt(&self, request: PromptRequest) -> Result<PromptResult, CallError> {
+        self.inner.get_prompt(request).await
     }
 }
 
 impl<C: ReadResource> ReadResource for Stack<C> {
-    fn read_resource(
-        &self,
-        request: ResourceRequest,
-    ) -> impl Future<Output = Result<ResourceResult, CallError>> + Send {
-        self.inner.read_resource(request)
+    async fn read_resource(&self, request: ResourceRequest) -> Result<ResourceResult, CallError> {
+        self.inner.read_resource(request).await
     }
 }
 

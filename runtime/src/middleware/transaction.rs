@@ -7,6 +7,7 @@ use super::layer::{Around, Called, Globs};
 use crate::call::wait;
 use crate::ground::contained::{Panicked, contained};
 use crate::ground::deadline::Deadline;
+use crate::ground::on_drop::OnDrop;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
@@ -77,24 +78,6 @@ impl Transaction {
 
 debug_as!(Transaction, "Transaction(..)");
 
-/// Restores the earlier state on drop, unless the call succeeded.
-struct Rollback {
-    restore: Option<Restore>,
-    server: String,
-    tool: String,
-}
-
-impl Drop for Rollback {
-    fn drop(&mut self) {
-        if let Some(restore) = self.restore.take()
-            && contained(restore).is_err()
-        {
-            let (server, tool) = (&*self.server, &*self.tool);
-            tracing::error!(server, tool, "restoring the state before a call panicked; it may be partly restored");
-        }
-    }
-}
-
 impl Around for Transaction {
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let is_selected = self.tools.as_ref().is_none_or(|tools| tools.name(&call.tool));
@@ -115,10 +98,14 @@ impl Around for Transaction {
             contained(|| (self.begin)()).map_err(|Panicked| call.panicked("the snapshot of a transaction"))?;
         let (server, tool) = (call.server.to_string(), call.tool.to_string());
         // Dropped before the turn ends.
-        let mut rollback = Rollback { restore: Some(restore), server, tool };
+        let rollback = OnDrop::new(move || {
+            if contained(restore).is_err() {
+                tracing::error!(server, tool, "restoring the state before a call panicked; it may be partly restored");
+            }
+        });
         let outcome = below(call).await;
         if outcome.as_ref().is_ok_and(ToolResult::is_success) {
-            rollback.restore = None;
+            rollback.disarm();
         }
         outcome
     }
