@@ -11,8 +11,7 @@ use url::form_urlencoded::byte_serialize;
 
 use super::discovery::AuthorizationServer;
 use super::fetch::{Fetch, quoted, text};
-use super::secret::Secret;
-use super::signing;
+use super::secret::{Secret, assertion};
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
@@ -73,7 +72,7 @@ impl Client {
         match (&self.key, self.method) {
             (Some(key), _) => form.extend([
                 ("client_assertion_type", JWT_BEARER.to_owned()),
-                ("client_assertion", signing::assertion(&self.id, key, issuer)?),
+                ("client_assertion", assertion(&self.id, key, issuer)?),
             ]),
             (None, AuthMethod::None) => {}
             (None, AuthMethod::ClientSecretPost) => form.push(("client_secret", secret.to_owned())),

@@ -5,8 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use super::client::Client;
-use super::secret::Secret;
-use super::signing::now;
+use super::secret::{Secret, now};
 use super::store::StoredTokens;
 
 /// A token that expires this soon may expire before the server reads it.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::header::ACCEPT;
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::Value;
-use url::{Host, Url};
+use url::Url;
 
 use crate::ground::address::{is_public, is_this_machine};
 use crate::ground::redact::Redactor;
@@ -166,18 +166,12 @@ fn is_safe(url: &Url) -> bool {
 }
 
 fn near(url: &Url) -> Nearness {
-    let address = match url.host() {
-        Some(Host::Domain(name)) if is_this_machine(name) => return Nearness::Loopback,
-        Some(Host::Ipv4(address)) => IpAddr::V4(address),
-        Some(Host::Ipv6(address)) => IpAddr::V6(address).to_canonical(),
-        Some(Host::Domain(_)) | None => return Nearness::Public,
-    };
-    if address.is_loopback() || address.is_unspecified() {
-        Nearness::Loopback
-    } else if is_public(address) {
-        Nearness::Public
-    } else {
-        Nearness::Private
+    let host = url.host_str().unwrap_or_default();
+    match host.trim_matches(['[', ']']).parse::<IpAddr>().map(|address| address.to_canonical()) {
+        _ if is_this_machine(host) => Nearness::Loopback,
+        Ok(address) if address.is_unspecified() => Nearness::Loopback,
+        Ok(address) if !is_public(address) => Nearness::Private,
+        _ => Nearness::Public,
     }
 }
 

@@ -17,9 +17,7 @@ mod oauth;
 mod secret;
 mod session;
 mod settings;
-mod signing;
 mod store;
-mod user;
 
 pub use entry::StoredAuthorization;
 pub use oauth::OAuth;

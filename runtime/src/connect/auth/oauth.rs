@@ -11,7 +11,7 @@ use super::entry::StoredAuthorization;
 use super::fetch::Fetch;
 use super::secret::Secret;
 use super::session::Session;
-use super::settings::{Grant, IdentityProvider, Settings, source};
+use super::settings::{Grant, IdentityProvider, Settings, Store, source};
 use super::store::TokenStore;
 use crate::ground::sync::lock;
 use crate::rpc::transports::http::network::{Customize, Network};
@@ -71,9 +71,8 @@ impl OAuth {
 
     /// Authenticates the program through the platform that it runs on (workload identity federation): `token` returns
     /// a JWT of the platform for an audience, which is the issuer. Also set the [`issuer`](Self::issuer).
-    pub fn workload<F, A, E>(id: impl Into<String>, token: F) -> Self
+    pub fn workload<A, E>(id: impl Into<String>, token: impl Fn(String) -> A + Send + Sync + 'static) -> Self
     where
-        F: Fn(String) -> A + Send + Sync + 'static,
         A: Future<Output = Result<String, E>> + Send + 'static,
         E: fmt::Display,
     {
@@ -113,7 +112,7 @@ impl OAuth {
 
     /// Sets the program's name on the consent page; "mcp-bindgen" by default.
     pub fn client_name(self, name: impl Into<String>) -> Self {
-        self.set(|settings| settings.name = name.into())
+        self.set(|settings| settings.name = Some(name.into()))
     }
 
     /// Sets the requested scopes; the default are those that the server names.
@@ -124,7 +123,7 @@ impl OAuth {
     /// Sets the store for tokens; by default they are in memory until the program ends. Stores distinguish URLs and
     /// configured clients, but not users: use a store for each user of the program.
     pub fn store(self, store: impl TokenStore + 'static) -> Self {
-        self.set(|settings| settings.store = Arc::new(store))
+        self.set(|settings| settings.store = Store(Arc::new(store)))
     }
 
     /// Sets the port of 127.0.0.1 for the redirect to `/callback`; by default any free port. Use it for clients that
@@ -169,7 +168,7 @@ impl OAuth {
     /// Sets how long to wait for a user, and for another process that refreshes the same tokens; 5 minutes by
     /// default.
     pub fn patience(self, patience: Duration) -> Self {
-        self.set(|settings| settings.patience = patience)
+        self.set(|settings| settings.patience = Some(patience))
     }
 
     /// Makes connecting wait for the user beyond the connect timeout, for [`patience`](Self::patience). By default an

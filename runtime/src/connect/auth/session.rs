@@ -164,7 +164,7 @@ impl Authorizer for Session {
 
     fn extra_time(&self) -> Option<Duration> {
         let settings = &self.core.settings;
-        (settings.waits_for_user && self.waits_for().is_some()).then_some(settings.patience)
+        (settings.waits_for_user && self.waits_for().is_some()).then_some(settings.patience())
     }
 
     fn redactor(&self) -> &Redactor {
@@ -178,7 +178,6 @@ pub(super) struct Core {
     pub(super) fetch: Fetch,
     /// The action of a user that the task waits for.
     pub(super) waits_for: Mutex<Option<String>>,
-    key: String,
     /// The state that requests use: `None` until it is read from the store.
     entry: Mutex<Option<Entry>>,
     step_ups: AtomicUsize,
@@ -188,7 +187,6 @@ pub(super) struct Core {
 impl Core {
     pub(super) fn new(settings: Settings, fetch: Fetch) -> Self {
         Self {
-            key: settings.key(&fetch),
             settings,
             fetch,
             waits_for: Mutex::default(),
@@ -330,7 +328,7 @@ impl Core {
     }
 
     async fn lock(&self) -> Result<StoreLock, String> {
-        let patience = self.settings.patience;
+        let patience = self.settings.patience();
         let begun = Instant::now();
         loop {
             if let Some(lock) = self.with_store(|store, key| store.try_lock(key)).await? {
@@ -357,7 +355,7 @@ impl Core {
         &self,
         run: impl FnOnce(&dyn TokenStore, &str) -> Result<T, TokenStoreError> + Send + 'static,
     ) -> Result<T, String> {
-        let (store, key) = (self.settings.store.clone(), self.key.clone());
+        let (store, key) = (self.settings.store.0.clone(), self.settings.key(&self.fetch));
         let run = tokio::task::spawn_blocking(move || run(store.as_ref(), &key)).await;
         let outcome = run.unwrap_or_else(|error| Err(TokenStoreError::new(error)));
         outcome.map_err(|error| format!("the token store failed: {error}"))
@@ -431,7 +429,7 @@ mod tests {
 
     #[tokio::test]
     async fn free_lock_is_taken_without_patience() {
-        let session = session(Settings { patience: Duration::ZERO, ..Settings::default() });
+        let session = session(Settings { patience: Some(Duration::ZERO), ..Settings::default() });
         let _held = session.core.lock().await.expect("it is free");
         let error = session.core.lock().await.expect_err("it is held");
         assert!(error.contains("another process"), "{error}");
@@ -459,7 +457,7 @@ mod tests {
         for session in [&waiting, &other] {
             *lock(&session.core.waits_for) = Some("waiting for a user".to_owned());
         }
-        assert_eq!((waiting.extra_time(), other.extra_time()), (Some(Settings::default().patience), None));
+        assert_eq!((waiting.extra_time(), other.extra_time()), (Some(Settings::default().patience()), None));
     }
 
     fn list(text: &str) -> Vec<String> {

@@ -13,8 +13,7 @@ use url::Url;
 use super::client::{AuthMethod, Client};
 use super::discovery::AuthorizationServer;
 use super::fetch::Fetch;
-use super::secret::{Secret, hash};
-use super::signing;
+use super::secret::{Secret, check_key, hash};
 use super::store::{MemoryTokenStore, TokenStore};
 use crate::ground::redact::{PrivateValues, Redactor};
 
@@ -26,16 +25,16 @@ pub(super) type Source = Arc<dyn Fn(String) -> BoxFuture<'static, Result<String,
 /// A function of the program that shows a URL.
 type Show = Arc<dyn Fn(&str) + Send + Sync>;
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Settings {
     pub(super) grant: Grant,
     pub(super) client: Option<Client>,
     pub(super) metadata_url: Option<String>,
-    pub(super) name: String,
+    pub(super) name: Option<String>,
     pub(super) issuer: Option<String>,
     pub(super) scopes: Option<Vec<String>>,
-    pub(super) store: Arc<dyn TokenStore>,
-    pub(super) patience: Duration,
+    pub(super) store: Store,
+    pub(super) patience: Option<Duration>,
     pub(super) port: Option<u16>,
     pub(super) opens_browser: bool,
     /// Connecting waits for the user beyond its timeout.
@@ -44,33 +43,24 @@ pub(super) struct Settings {
     pub(super) redirect: Option<(String, Source)>,
 }
 
-/// The way to obtain authorization.
+/// The store that all sessions share.
 #[derive(Clone)]
+pub(super) struct Store(pub(super) Arc<dyn TokenStore>);
+
+impl Default for Store {
+    fn default() -> Self {
+        Self(Arc::new(MemoryTokenStore::new()))
+    }
+}
+
+/// The way to obtain authorization.
+#[derive(Clone, Default)]
 pub(super) enum Grant {
+    #[default]
     User,
     Client,
     Workload(Source),
     Enterprise(IdentityProvider),
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            grant: Grant::User,
-            client: None,
-            metadata_url: None,
-            name: "mcp-bindgen".to_owned(),
-            issuer: None,
-            scopes: None,
-            store: Arc::new(MemoryTokenStore::new()),
-            patience: PATIENCE,
-            port: None,
-            opens_browser: false,
-            waits_for_user: false,
-            show: None,
-            redirect: None,
-        }
-    }
 }
 
 impl Settings {
@@ -90,9 +80,14 @@ impl Settings {
         settings
     }
 
+    /// Returns how long to wait for a user, or for another process.
+    pub(super) fn patience(&self) -> Duration {
+        self.patience.unwrap_or(PATIENCE)
+    }
+
     pub(super) fn check(&self) -> Result<(), String> {
         if let Some(key) = self.client.as_ref().and_then(|client| client.key.as_ref()) {
-            signing::check(key)?;
+            check_key(key)?;
         }
         let has_secret = self.client.as_ref().is_some_and(|client| client.secret.is_some() || client.key.is_some());
         if self.issuer.is_none() && (has_secret || !matches!(self.grant, Grant::User)) {
@@ -178,9 +173,8 @@ impl fmt::Debug for IdentityProvider {
 }
 
 /// Returns a function of the program's as a source.
-pub(super) fn source<F, A, E>(give: F) -> Source
+pub(super) fn source<A, E>(give: impl Fn(String) -> A + Send + Sync + 'static) -> Source
 where
-    F: Fn(String) -> A + Send + Sync + 'static,
     A: Future<Output = Result<String, E>> + Send + 'static,
     E: fmt::Display,
 {

@@ -38,30 +38,27 @@ impl FileTokenStore {
             builder.recursive(true);
             #[cfg(unix)]
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            builder.create(&self.folder).map_err(|error| self.failed("made", &self.folder, &error))?;
+            builder.create(&self.folder).map_err(|error| failed("made", &self.folder, &error))?;
         }
         // Others who can write to it could replace tokens.
-        self.owner_only(&self.folder, 0o022, "written by others; run `chmod 700` on it")
+        Self::owner_only(&self.folder, 0o022, "written by others; run `chmod 700` on it")
     }
 
-    #[cfg(unix)]
-    fn owner_only(&self, path: &Path, forbidden: u32, why: &str) -> Result<(), TokenStoreError> {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = fs::metadata(path).map_err(|error| self.failed("read", path, &error))?.permissions().mode();
-        match mode & forbidden {
-            0 => Ok(()),
-            _ => Err(TokenStoreError::new(format!("`{}` (tokens) can be {why}", path.display()))),
+    #[cfg_attr(not(unix), allow(unused_variables, reason = "there are no modes"))]
+    fn owner_only(path: &Path, forbidden: u32, why: &str) -> Result<(), TokenStoreError> {
+        #[cfg(unix)]
+        {
+            let found = fs::metadata(path).map_err(|error| failed("read", path, &error))?;
+            if std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & forbidden != 0 {
+                return Err(TokenStoreError::new(format!("`{}` (tokens) can be {why}", path.display())));
+            }
         }
-    }
-
-    #[cfg(not(unix))]
-    fn owner_only(&self, _: &Path, _: u32, _: &str) -> Result<(), TokenStoreError> {
         Ok(())
     }
+}
 
-    fn failed(&self, what: &str, path: &Path, error: &io::Error) -> TokenStoreError {
-        TokenStoreError::new(format!("`{}` (tokens) could not be {what}: {error}", path.display()))
-    }
+fn failed(what: &str, path: &Path, error: &io::Error) -> TokenStoreError {
+    TokenStoreError::new(format!("`{}` (tokens) could not be {what}: {error}", path.display()))
 }
 
 impl TokenStore for FileTokenStore {
@@ -69,9 +66,9 @@ impl TokenStore for FileTokenStore {
         let path = self.path(key, "json");
         let text = match fs::read_to_string(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            outcome => outcome.map_err(|error| self.failed("read", &path, &error))?,
+            outcome => outcome.map_err(|error| failed("read", &path, &error))?,
         };
-        self.owner_only(&path, 0o077, "read by others; run `chmod 600` on it, and authorize again if it was")?;
+        Self::owner_only(&path, 0o077, "read by others; run `chmod 600` on it, and authorize again if it was")?;
         Ok(Some(StoredTokens::new(text)))
     }
 
@@ -84,13 +81,13 @@ impl TokenStore for FileTokenStore {
             file.as_file().sync_all()?;
             file.persist(&path).map_err(io::Error::from)
         });
-        written.map(drop).map_err(|error| self.failed("written", &path, &error))
+        written.map(drop).map_err(|error| failed("written", &path, &error))
     }
 
     fn remove(&self, key: &str) -> Result<(), TokenStoreError> {
         let path = self.path(key, "json");
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(self.failed("removed", &path, &error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("removed", &path, &error)),
             _ => Ok(()),
         }
     }
@@ -104,11 +101,11 @@ impl TokenStore for FileTokenStore {
         options.create(true).truncate(false).write(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file: File = options.open(&path).map_err(|error| self.failed("opened", &path, &error))?;
+        let file: File = options.open(&path).map_err(|error| failed("opened", &path, &error))?;
         match fs4::FileExt::try_lock(&file) {
             Ok(()) => Ok(Some(StoreLock::new(Locked(file)))),
             Err(fs4::TryLockError::WouldBlock) => Ok(None),
-            Err(fs4::TryLockError::Error(error)) => Err(self.failed("locked", &path, &error)),
+            Err(fs4::TryLockError::Error(error)) => Err(failed("locked", &path, &error)),
         }
     }
 }
