@@ -74,16 +74,14 @@ pub use connect::auth::{
     FileTokenStore, IdentityProvider, LocalTokenStore, MemoryTokenStore, OAuth, StoreLock, StoredAuthorization,
     StoredTokens, TokenStore, TokenStoreError,
 };
-pub use connect::kept_lists::ListTerms;
+pub use connect::connection::ListTerms;
 pub use connect::limits::SharedLimits;
 pub use connect::options::ClientOptions;
 #[cfg(feature = "stdio")]
 pub use connect::process::isolation::bubblewrap;
 #[cfg(feature = "stdio")]
 pub use connect::process::tree::kill_servers;
-pub use connect::resolve::{KnownSecrets, with_secrets};
-pub use connect::secrets::{LocalSecrets, Or, SecretError, SecretSource};
-pub use connect::stores::find_secret;
+pub use connect::secrets::{KnownSecrets, LocalSecrets, Or, SecretError, SecretSource, find_secret, with_secrets};
 pub use ground::wire::{Mismatch, Nullable, Prefixed};
 pub use mcp_bindgen_model::SecretRef;
 #[cfg(feature = "http")]

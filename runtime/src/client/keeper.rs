@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::state::{Failed, Opened, Progress, Shared};
 use crate::client::catalog::{changes, drift, subscriptions};
-use crate::connect::establish::establish;
+use crate::connect::open::establish;
 use crate::ground::backoff::with_jitter;
 use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};

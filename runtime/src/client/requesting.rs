@@ -6,7 +6,7 @@ use super::Client;
 use super::calling::Subject;
 use super::catalog::retain_usable;
 use crate::call::{Limit, object, take};
-use crate::connect::ask::Ask;
+use crate::connect::rounds::Ask;
 use crate::rpc::messages::is_of_protocol;
 use crate::rpc::request::RequestError;
 use crate::rpc::sent::MethodCall;

@@ -1,29 +1,43 @@
-//! An open connection to a server.
+//! An open connection to a server, the state that it shares with its transport, and the lists that it keeps.
 //!
 //! Dropping `answers` or `set_subscription` gives up the request, as `Session::request` does; dropping
 //! `listen_to_resources`, `listen_to_tools` or `listen_to_lists` ends the subscription.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+#[cfg(feature = "stdio")]
+use std::sync::{OnceLock, Weak};
+use std::time::{Duration, Instant};
 
+use mcp_bindgen_model::ServerConfig;
+#[cfg(feature = "http")]
+use mcp_bindgen_model::Transport;
 use rmcp::model::SubscriptionFilter;
 use serde_json::{Map, Value, json};
 
-use crate::Dispatched;
-use crate::connect::handshake::known_version;
-use crate::connect::kept_lists::KeptLists;
-use crate::connect::open::Link;
+use super::handshake::known_version;
+use super::options::ClientOptions;
+#[cfg(feature = "stdio")]
+use super::process::isolation::Sandbox;
 use crate::ground::deadline::Patience;
+use crate::ground::redact::Redactor;
 use crate::ground::sync::lock;
-use crate::rpc::notices::{PROMPTS_CHANGED, RESOURCES_CHANGED};
+use crate::rpc::ledger::Ledger;
+use crate::rpc::notes::Notes;
+use crate::rpc::notices::{Notices, PROMPTS_CHANGED, RESOURCES_CHANGED};
 use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
 use crate::rpc::sent::MethodCall;
 use crate::rpc::server_requests::Answers;
 use crate::rpc::session::{Session, Subscription};
+#[cfg(feature = "http")]
+use crate::rpc::transports::http::{authorization::Authorizer, param_headers::ParamHeaders};
+use crate::{ConnectError, Dispatched};
 
 #[cfg(feature = "http")]
 const HEADER_MISMATCH: i32 = -32020;
+/// No list is kept longer.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// The kinds of a server's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,6 +82,128 @@ impl Listing {
     pub(crate) fn request(self, cursor: Option<String>) -> MethodCall {
         let cursor = cursor.map(|cursor| ("cursor".to_owned(), cursor.into()));
         MethodCall::new(self.method(), cursor.into_iter().collect())
+    }
+}
+
+/// The lifetime and the scope of a cached list: `ttlMs` and `cacheScope` of 2026-07-28.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListTerms {
+    /// The time from now on.
+    pub ttl: Duration,
+    /// `true` if the list may be shared between callers: `cacheScope` is `public`.
+    pub is_public: bool,
+}
+
+/// The terms of the pages of a list: the strictest of all.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms {
+    begun: Instant,
+    ttl: Duration,
+    is_public: bool,
+}
+
+impl Terms {
+    pub(crate) fn new() -> Self {
+        Self { begun: Instant::now(), ttl: LONGEST, is_public: true }
+    }
+
+    /// Takes those of a page.
+    pub(crate) fn add(&mut self, page: &Value) {
+        let ttl = page.get("ttlMs").and_then(Value::as_u64).map_or(Duration::ZERO, Duration::from_millis);
+        self.ttl = self.ttl.min(ttl);
+        self.is_public &= page.get("cacheScope").and_then(Value::as_str) == Some("public");
+    }
+
+    fn left(&self) -> Duration {
+        self.ttl.saturating_sub(self.begun.elapsed())
+    }
+}
+
+/// The lists of a connection, by method.
+#[derive(Default)]
+pub(crate) struct KeptLists(Mutex<HashMap<&'static str, Kept>>);
+
+struct Kept {
+    items: Vec<Value>,
+    terms: Terms,
+    /// How often the list had changed.
+    changes: u64,
+}
+
+impl KeptLists {
+    /// Returns a list that is still good; `changes` is how often it has changed.
+    pub(crate) fn get(&self, method: &str, changes: u64) -> Option<Vec<Value>> {
+        lock(&self.0).get(method).filter(|kept| kept.is_good(changes)).map(|kept| kept.items.clone())
+    }
+
+    /// Returns how long a list may still be kept.
+    pub(crate) fn terms(&self, method: &str, changes: u64) -> Option<ListTerms> {
+        let terms = lock(&self.0).get(method).filter(|kept| kept.is_good(changes))?.terms;
+        Some(ListTerms { ttl: terms.left(), is_public: terms.is_public })
+    }
+
+    /// Keeps a list, where its terms allow it.
+    pub(crate) fn put(&self, method: &'static str, items: &[Value], terms: &Terms, changes: u64) {
+        let mut lists = lock(&self.0);
+        if terms.left().is_zero() {
+            lists.remove(method);
+        } else {
+            lists.insert(method, Kept { items: items.to_vec(), terms: *terms, changes });
+        }
+    }
+}
+
+impl Kept {
+    fn is_good(&self, changes: u64) -> bool {
+        self.changes == changes && !self.terms.left().is_zero()
+    }
+}
+
+/// The state that a transport shares with the rest of its connection.
+pub(crate) struct Link {
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) notes: Notes,
+    /// The headers for tool parameters, if the transport is HTTP.
+    #[cfg(feature = "http")]
+    pub(crate) param_headers: Option<Arc<ParamHeaders>>,
+    /// Authorizes its requests, if the program set it.
+    #[cfg(feature = "http")]
+    pub(super) authorizer: Option<Arc<dyn Authorizer>>,
+    /// The sandbox of an isolated server, while that runs; it may explain why the server does not answer.
+    #[cfg(feature = "stdio")]
+    pub(super) sandbox: OnceLock<Weak<Sandbox>>,
+}
+
+impl Link {
+    /// Creates the state of a new connection.
+    ///
+    /// # Errors
+    /// Fails if the authorization is invalid.
+    pub(super) fn new(
+        config: &ServerConfig,
+        options: &ClientOptions,
+        notices: &Arc<Notices>,
+        redactor: &Redactor,
+    ) -> Result<Self, ConnectError> {
+        let notes = Notes::new(&config.name, redactor.clone());
+        let ledger = Ledger::new(options.call_timeout(config.timeout), redactor.clone());
+        let _ = ledger.notices.set(notices.clone());
+        #[cfg(feature = "cassette")]
+        if let Some(witness) = options.cassette.as_ref().and_then(|cassette| cassette.witness(redactor)) {
+            let _ = ledger.witness.set(witness);
+        }
+        Ok(Self {
+            ledger,
+            #[cfg(feature = "http")]
+            param_headers: matches!(config.transport, Transport::Http { .. }).then(Arc::default),
+            #[cfg(feature = "http")]
+            authorizer: options.authorizer(config).map_err(|message| {
+                ConnectError::new(&config.name, crate::ConnectErrorKind::Config, notes.explain(&message))
+            })?,
+            #[cfg(feature = "stdio")]
+            sandbox: OnceLock::new(),
+            notes,
+        })
     }
 }
 
@@ -160,14 +296,10 @@ impl Connection {
 
     /// Subscribes to changes of these lists (protocol 2026-07-28); returns when the subscription ends.
     pub(crate) async fn listen_to_lists(&self, changes: &[&str]) -> Result<(), RequestError> {
-        let mut filter = SubscriptionFilter::builder();
-        if changes.contains(&PROMPTS_CHANGED) {
-            filter = filter.prompts_list_changed();
-        }
-        if changes.contains(&RESOURCES_CHANGED) {
-            filter = filter.resources_list_changed();
-        }
-        self.session.listen(filter.build()).await?.ended().await
+        let mut filter = SubscriptionFilter::default();
+        filter.prompts_list_changed = changes.contains(&PROMPTS_CHANGED).then_some(true);
+        filter.resources_list_changed = changes.contains(&RESOURCES_CHANGED).then_some(true);
+        self.session.listen(filter).await?.ended().await
     }
 
     /// Returns `true` if the server refused a call because of a missing header, which its list of tools declares.
@@ -175,5 +307,32 @@ impl Connection {
     pub(crate) fn wants_headers(&self, error: &RequestError) -> bool {
         self.link.param_headers.is_some()
             && matches!(error, RequestError::Rpc(error) if error.code.0 == HEADER_MISMATCH)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn strictest_page_sets_the_cache_terms_until_the_list_changes() {
+        let kept = KeptLists::default();
+        let put = |pages: &[Value]| {
+            let mut terms = Terms::new();
+            pages.iter().for_each(|page| terms.add(page));
+            kept.put("tools/list", &[json!(1)], &terms, 7);
+            kept.terms("tools/list", 7)
+        };
+        let public = json!({ "ttlMs": 60_000, "cacheScope": "public" });
+        let terms = put(&[public.clone(), json!({ "ttlMs": 30_000, "cacheScope": "private" })]).expect("it is kept");
+        assert!(!terms.is_public && terms.ttl <= Duration::from_secs(30) && terms.ttl > Duration::from_secs(20));
+        assert!(put(std::slice::from_ref(&public)).is_some_and(|terms| terms.is_public));
+        assert_eq!(kept.get("tools/list", 7), Some(vec![json!(1)]));
+        assert_eq!((kept.get("tools/list", 8), kept.get("prompts/list", 7)), (None, None));
+        for page in [json!({}), json!({ "ttlMs": 0 }), json!({ "ttlMs": -1 }), json!({ "ttlMs": "60" })] {
+            assert_eq!(put(&[public.clone(), page]), None);
+        }
     }
 }

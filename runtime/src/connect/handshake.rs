@@ -37,7 +37,8 @@ pub(crate) struct Handshake {
     version: ProtocolVersion,
     /// The request that was sent last.
     last: Mutex<&'static str>,
-    refusal: OnceLock<HandshakeError>,
+    /// The server's refusal of `initialize`.
+    pub(super) refusal: OnceLock<HandshakeError>,
 }
 
 /// The result of a handshake.
@@ -77,11 +78,6 @@ impl Handshake {
     /// Returns the method of the request that was sent last.
     pub(super) fn last(&self) -> &'static str {
         *lock(&self.last)
-    }
-
-    /// Returns the server's refusal of `initialize`.
-    pub(super) fn refusal(&self) -> Option<&HandshakeError> {
-        self.refusal.get()
     }
 
     /// Returns the `_meta` of requests without a handshake.

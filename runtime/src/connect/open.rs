@@ -1,79 +1,241 @@
-//! Starts or reaches a server.
+//! Opens connections: starts or reaches the server, and agrees with it on a protocol version.
 
 #[cfg(feature = "http")]
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-#[cfg(feature = "http")]
-use std::sync::Mutex;
 #[cfg(feature = "stdio")]
-use std::sync::{OnceLock, Weak};
+use std::sync::Weak;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use mcp_bindgen_model::{ServerConfig, Transport};
+use rmcp::model::{ClientCapabilities, Implementation, ProtocolVersion};
 #[cfg(feature = "http")]
 use tokio::runtime::Handle;
 #[cfg(feature = "http")]
 use tokio_util::sync::CancellationToken;
 
+use super::connection::{Connection, KeptLists, Link};
+use super::handshake::{Handshake, HandshakeError, known_version};
+use super::limits::StartLimit;
 use super::options::ClientOptions;
 #[cfg(feature = "stdio")]
-use super::process::{Program, isolation::Sandbox, stdio};
-use crate::ConnectErrorKind as Kind;
+use super::process::{Program, download::Download, environment::missed, tree::connect};
+use super::secrets::{redactor_of_known, resolve};
+use crate::ground::deadline::Deadline;
 use crate::ground::redact::Redactor;
 #[cfg(feature = "http")]
 use crate::ground::sync::lock;
 use crate::rpc::failure::Failure;
-use crate::rpc::ledger::Ledger;
+#[cfg(feature = "stdio")]
 use crate::rpc::notes::Notes;
+use crate::rpc::notices::Notices;
+use crate::rpc::receiving;
+use crate::rpc::request::RequestError;
+use crate::rpc::server_requests::Answers;
 use crate::rpc::transports::Sides;
 #[cfg(feature = "cassette")]
 use crate::rpc::transports::cassette::{Cassette, replay};
 #[cfg(feature = "http")]
 use crate::rpc::transports::http::{
-    HttpClient, authorization::Authorizer, client::shared, network::Network, network::place,
-    param_headers::ParamHeaders, reach::exposes_headers, streamable,
+    HttpClient, client::shared, network::Network, network::place, reach::exposes_headers, streamable,
 };
 #[cfg(feature = "http")]
 use crate::rpc::transports::sse::SseTransport;
+use crate::{ConnectError, ConnectErrorKind as Kind, Dispatched, Evidence};
 
-/// The state that a transport shares with the rest of its connection.
-pub(crate) struct Link {
-    pub(crate) ledger: Arc<Ledger>,
-    pub(crate) notes: Notes,
-    /// The headers for tool parameters, if the transport is HTTP.
-    #[cfg(feature = "http")]
-    pub(crate) param_headers: Option<Arc<ParamHeaders>>,
-    /// Authorizes its requests, if the program set it.
-    #[cfg(feature = "http")]
-    pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
-    /// The sandbox of an isolated server, while that runs; it may explain why the server does not answer.
+/// The `clientInfo` of programs that set none.
+const NAME: &str = "mcp-bindgen";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Connects to a server, within `patience` in total. If the future is dropped, its process is killed and its requests
+/// are given up. A user can still finish a pending authorization.
+pub(crate) async fn establish(
+    (config, options): (&ServerConfig, &ClientOptions),
+    (notices, starts): (&Arc<Notices>, &StartLimit),
+    patience: Duration,
+) -> Result<Connection, ConnectError> {
+    let deadline = Deadline::after(patience);
+    let failed = |kind, message| ConnectError::new(&config.name, kind, message);
+    #[cfg(feature = "cassette")]
+    if let Some(cassette) = &options.cassette {
+        cassette.insert_for(&config.name).map_err(|error| failed(Kind::Config, error.to_string()))?;
+    }
+    let resolving = async {
+        match options.replays() {
+            true => Ok((config.clone(), redactor_of_known(config, &options.secrets).await)),
+            false => resolve(config, &options.secrets).await,
+        }
+    };
+    let resolved = deadline.bound(resolving).await.unwrap_or_else(|| {
+        let message = format!("the secrets of its configuration were not resolved within {patience:?}");
+        Err(failed(Kind::Timeout, message))
+    });
+    let (config, redactor) = resolved?;
+    let time = (deadline, patience);
     #[cfg(feature = "stdio")]
-    pub(super) sandbox: OnceLock<Weak<Sandbox>>,
+    let config = match options.starts_child(&config) {
+        true => downloaded(config, &redactor, time).await?,
+        false => config,
+    };
+    let hint = options.protocol_version.as_deref().and_then(known_version);
+    let version = hint.clone().filter(ProtocolVersion::has_initialize);
+    let version = version.unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
+    let attempt = async |discovers_first| {
+        if options.starts_child(&config) {
+            starts.begin().map_err(|error| (error, false))?;
+        }
+        let order = (version.clone(), discovers_first);
+        let outcome = Box::pin(attempt((&config, options), notices, &redactor, order, time)).await;
+        outcome.inspect_err(|(error, _)| starts.failed(error))
+    };
+    let discovers_first = hint.is_some_and(|version| !version.has_initialize());
+    let (error, may_restart) = match attempt(discovers_first).await {
+        Ok(connection) => return Ok(connection),
+        Err(failed) => failed,
+    };
+    if !may_restart || options.opens_one_transport() {
+        return Err(error);
+    }
+    // The error of `initialize` is clearer than that of an unknown `server/discover`.
+    attempt(!discovers_first).await.map_err(|(again, _)| if discovers_first { again } else { error })
 }
 
-impl Link {
-    pub(crate) fn new(config: &ServerConfig, options: &ClientOptions, redactor: &Redactor) -> Self {
-        Self {
-            ledger: Ledger::new(options.call_timeout(config.timeout), redactor.clone()),
-            notes: Notes::new(&config.name, redactor.clone()),
-            #[cfg(feature = "http")]
-            param_headers: matches!(config.transport, Transport::Http { .. }).then(Arc::default),
-            #[cfg(feature = "http")]
-            authorizer: None,
-            #[cfg(feature = "stdio")]
-            sandbox: OnceLock::new(),
+/// Downloads the server's package if that is a separate step, and returns the configuration to start. Dropping the
+/// future ends the download.
+#[cfg(feature = "stdio")]
+async fn downloaded(
+    config: ServerConfig,
+    redactor: &Redactor,
+    (deadline, patience): (Deadline, Duration),
+) -> Result<ServerConfig, ConnectError> {
+    let Some(download) = Download::before(&config) else { return Ok(config) };
+    let notes = Notes::new(&config.name, redactor.clone());
+    let outcome = deadline.bound(Box::pin(download.run(&notes))).await.unwrap_or_else(|| {
+        let message = download.failed(&format!("was not complete within {patience:?}"));
+        Err((Kind::Timeout, message))
+    });
+    outcome.map_err(|(kind, message)| {
+        ConnectError::new(&config.name, kind, notes.explain(&message)).with_evidence(notes.evidence())
+    })
+}
+
+/// Makes one attempt to connect; dropping it acts like dropping `establish`. An error comes with `true` if the server
+/// ended at a request that it does not know, so that another start may accept the other one.
+async fn attempt(
+    (config, options): (&ServerConfig, &ClientOptions),
+    notices: &Arc<Notices>,
+    redactor: &Redactor,
+    (version, discovers_first): (ProtocolVersion, bool),
+    (until, patience): (Deadline, Duration),
+) -> Result<Connection, (ConnectError, bool)> {
+    let link = Link::new(config, options, notices, redactor).map_err(|error| (error, false))?;
+    let fail = |kind, message: &str| {
+        let message = link.notes.explain(message);
+        #[cfg(feature = "stdio")]
+        let message = match missed(config, &link.notes.stderr()) {
+            Some(missed) if matches!(kind, Kind::Transport | Kind::Timeout) && options.starts_child(config) => {
+                format!("{message}\n  {missed}")
+            }
+            _ => message,
+        };
+        ConnectError::new(&config.name, kind, message).with_evidence(link.notes.evidence())
+    };
+    let capabilities: ClientCapabilities = serde_json::from_value(options.declared_capabilities())
+        .map_err(|error| (fail(Kind::Config, &format!("invalid client capabilities: {error}")), false))?;
+    let declared = serde_json::to_value(&capabilities).unwrap_or_default();
+    let (name, own_version) = options.client_info.clone().unwrap_or_else(|| (NAME.to_owned(), VERSION.to_owned()));
+    let handshake = Handshake::new(Implementation::new(name, own_version), capabilities, version);
+    let answers = Arc::new(Answers::new(options.handlers.clone()));
+    let mut beginning = Box::pin(async {
+        let opened = open(config, options, &link).await;
+        let sides = opened.map_err(|(kind, failure)| (failed_below(&fail, kind, "", &failure), false))?;
+        let stamp = handshake.stamp(ProtocolVersion::LATEST);
+        let (mut session, mut receiving) = receiving::open(sides, link.ledger.clone(), answers.clone(), Some(stamp));
+        let head_start = discovers_first.then_some(patience / 2);
+        let begun = handshake.begin(&mut session, &mut receiving, head_start).await;
+        #[cfg(feature = "stdio")]
+        if let (Err(_), Some(sandbox)) = (&begun, link.sandbox.get().and_then(Weak::upgrade))
+            && let Some((kind, message)) = sandbox.refusal().await
+        {
+            return Err((fail(kind, &message), false));
         }
+        let refusal = match begun {
+            Ok(agreed) => return Ok((session, receiving, agreed)),
+            Err(refusal) => refusal,
+        };
+        // Before the receiving side is dropped, which closes the connection.
+        let may_restart = match discovers_first {
+            true => refusal.error.is_none(),
+            false => handshake.refusal.get().is_some() && !link.ledger.is_open(),
+        };
+        Err((refused(&fail, &refusal), may_restart))
+    });
+    let begun = until.bound(beginning.as_mut()).await;
+    #[cfg(feature = "http")]
+    let begun = match link.authorizer.as_ref().and_then(|authorizer| authorizer.extra_time()) {
+        Some(more) if begun.is_none() => Deadline::after(more.saturating_add(patience)).bound(beginning.as_mut()).await,
+        _ => begun,
+    };
+    drop(beginning);
+    let Some(begun) = begun else {
+        #[cfg(feature = "http")]
+        if let Some(waits) = link.authorizer.as_ref().and_then(|authorizer| authorizer.waits_for()) {
+            let message = format!("{waits}; the authorization continues, and the next connection uses its outcome");
+            return Err((fail(Kind::Auth, &message), false));
+        }
+        let error = match handshake.refusal.get() {
+            Some(refusal) => refused(&fail, refusal),
+            None => fail(Kind::Timeout, &format!("no answer to `{}` within {patience:?}", handshake.last())),
+        };
+        return Err((error, false));
+    };
+    let (session, receiving, agreed) = begun?;
+    Ok(Connection {
+        session,
+        receiving: Mutex::new(Some(receiving)),
+        protocol_version: agreed.version.as_str().to_owned(),
+        handshake: agreed.answer,
+        declared,
+        answers,
+        kept: KeptLists::default(),
+        answers_of_handshake: link.ledger.answers(),
+        link,
+    })
+}
+
+fn refused(fail: &impl Fn(Kind, &str) -> ConnectError, refusal: &HandshakeError) -> ConnectError {
+    let method = refusal.method;
+    match refusal.error.as_deref() {
+        None => fail(Kind::Transport, &format!("the connection was closed before `{method}` was answered")),
+        Some(RequestError::Rpc(error)) => {
+            let message = format!("`{method}` failed with JSON-RPC error {}: {}", error.code.0, error.message);
+            fail(Kind::Protocol, &message)
+        }
+        Some(RequestError::Failed(failure)) if failure.dispatched == Dispatched::Yes => {
+            fail(Kind::Protocol, &format!("`{method}` failed: {}", failure.message))
+        }
+        Some(RequestError::Failed(failure)) => {
+            failed_below(fail, Kind::Transport, &format!("`{method}` was not answered: "), failure)
+        }
+        Some(error) => fail(Kind::Transport, &format!("`{method}` was not answered: {error}")),
     }
 }
 
+fn failed_below(fail: &impl Fn(Kind, &str) -> ConnectError, kind: Kind, what: &str, below: &Failure) -> ConnectError {
+    let error = match below.wants_authorization {
+        true => fail(Kind::Auth, &below.message),
+        false => fail(kind, &format!("{what}{}", below.message)),
+    };
+    let evidence = Evidence { http_status: below.http_status, ..error.evidence().clone() };
+    error.with_retry_after(below.retry_after).with_evidence(evidence)
+}
+
 /// Opens a transport. Only HTTP+SSE and a program's own connector wait here. Dropping the future closes the connection.
-pub(super) async fn open(
-    config: &ServerConfig,
-    options: &ClientOptions,
-    link: &Link,
-) -> Result<Sides, (Kind, Failure)> {
+async fn open(config: &ServerConfig, options: &ClientOptions, link: &Link) -> Result<Sides, (Kind, Failure)> {
+    let unsent = |kind, message: String| (kind, Failure::not_sent(message));
     if config.isolation.is_some() && !matches!(config.transport, Transport::Stdio { .. }) {
         let message = "`isolation` requires a child process; it cannot be enforced for a `url`";
-        return Err((Kind::Config, Failure::not_sent(message)));
+        return Err(unsent(Kind::Config, message.to_owned()));
     }
     #[cfg(feature = "cassette")]
     if let Some(cassette) = options.cassette.clone().filter(Cassette::replays) {
@@ -81,31 +243,27 @@ pub(super) async fn open(
     }
     #[cfg(feature = "stdio")]
     if let Some(streams) = &options.streams {
-        let ways = [config.ca.is_some(), config.client_cert.is_some(), config.proxy.is_some(), config.auth.is_some()];
-        if config.isolation.is_some() || ways.contains(&true) {
+        let ServerConfig { isolation, ca, client_cert, proxy, auth, .. } = config;
+        let demands = [isolation.is_some(), ca.is_some(), client_cert.is_some(), proxy.is_some(), auth.is_some()];
+        if demands.contains(&true) {
             let message = "`isolation`, `ca`, `client_cert`, `proxy` and `auth` cannot be enforced for streams of the \
                            program; remove them";
-            return Err((Kind::Config, Failure::not_sent(message)));
+            return Err(unsent(Kind::Config, message.to_owned()));
         }
         let sides = streams.connect(link.ledger.clone(), link.notes.clone()).await;
-        return sides.map_err(|error| (Kind::Transport, Failure::not_sent(error.to_string())));
+        return sides.map_err(|error| unsent(Kind::Transport, error.to_string()));
     }
     #[cfg(feature = "stdio")]
     if let Some(program) = Program::of(config) {
-        let started = stdio::start(&program, link.ledger.clone(), link.notes.clone());
-        let (sides, sandbox) = started.map_err(|(kind, message)| (kind, Failure::not_sent(message)))?;
-        if let Some(sandbox) = sandbox {
-            link.sandbox.get_or_init(|| Arc::downgrade(&sandbox));
-        }
-        return Ok(sides);
+        return connect(&program, link).map_err(|(kind, message)| unsent(kind, message));
     }
     #[cfg(feature = "http")]
     if let Transport::Http { url, headers } | Transport::Sse { url, headers } = &config.transport {
         warn_of_exposed_headers(config);
         let client = http_client(config, options, (url, headers), link);
-        let client = client.map_err(|(kind, message)| (kind, Failure::not_sent(message)))?;
-        let url = reqwest::Url::parse(url)
-            .map_err(|error| (Kind::Config, Failure::not_sent(format!("`url` is not a URL: {error}"))))?;
+        let client = client.map_err(|(kind, message)| unsent(kind, message))?;
+        let url =
+            reqwest::Url::parse(url).map_err(|error| unsent(Kind::Config, format!("`url` is not a URL: {error}")))?;
         if let Some(param_headers) = &link.param_headers {
             return Ok(streamable::connect(url, client, param_headers.clone(), options.max_concurrent_requests));
         }
@@ -114,7 +272,7 @@ pub(super) async fn open(
     let _ = (options, link);
     let missing = if cfg!(feature = "stdio") { "http" } else { "stdio" };
     let message = format!("unsupported in this build; enable the feature `{missing}` of mcp-bindgen");
-    Err((Kind::Unsupported, Failure::not_sent(message)))
+    Err(unsent(Kind::Unsupported, message))
 }
 
 /// Warns once of each server whose secret headers are sent unencrypted to another machine.

@@ -1,6 +1,6 @@
 //! The options of a client that a program sets, beyond the configuration of its server.
 
-use std::future::{Future, ready};
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::rpc::transports::cassette::Cassette;
 #[cfg(feature = "stdio")]
 use crate::rpc::transports::duplex::Streams;
 #[cfg(feature = "http")]
-use crate::rpc::transports::http::network::Customize;
+use crate::rpc::transports::http::{authorization::Authorizer, network::Customize};
 
 /// The default timeout of a call.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -47,7 +47,7 @@ pub struct ClientOptions {
     /// The name and the version of the program.
     pub(crate) client_info: Option<(String, String)>,
     pub(crate) handlers: Handlers,
-    pub(crate) secrets: Option<Secrets>,
+    pub(crate) secrets: Secrets,
     pub(crate) trusts_current_folder: bool,
     pub(crate) approver: Option<Approver>,
     pub(crate) records_content: bool,
@@ -120,7 +120,7 @@ impl ClientOptions {
 
         /// Sets the source of placeholder values, instead of [`LocalSecrets`](crate::LocalSecrets): the environment and,
         /// with feature `keyring`, the keyring of the operating system. It is used each time a connection is opened.
-        secrets(source: impl SecretSource + 'static): secrets = Some(Secrets::new(source));
+        secrets(source: impl SecretSource + 'static): secrets = Secrets::new(source);
 
         /// Includes arguments and results in [`events`](crate::events) and spans, up to 16 KiB of each. Secrets of the
         /// configuration, values under secret keys (`password`, `apiKey`) and values with the form of secrets (`ghp_..`)
@@ -181,9 +181,8 @@ impl ClientOptions {
     }
 
     /// Handles elicitation: requests of the server to the user during a call. Declares the capability.
-    pub fn on_elicitation<F, A>(mut self, answer: F) -> Self
+    pub fn on_elicitation<A>(mut self, answer: impl Fn(ElicitationRequest) -> A + Send + Sync + 'static) -> Self
     where
-        F: Fn(ElicitationRequest) -> A + Send + Sync + 'static,
         A: Future<Output = ElicitationAnswer> + Send + 'static,
     {
         self.handlers.elicitation = answerer(answer);
@@ -201,9 +200,8 @@ impl ClientOptions {
     /// });
     /// # let _ = options;
     /// ```
-    pub fn on_sampling<F, A>(mut self, answer: F) -> Self
+    pub fn on_sampling<A>(mut self, answer: impl Fn(SamplingRequest) -> A + Send + Sync + 'static) -> Self
     where
-        F: Fn(SamplingRequest) -> A + Send + Sync + 'static,
         A: Future<Output = SamplingAnswer> + Send + 'static,
     {
         self.handlers.sampling = answerer(answer);
@@ -225,9 +223,8 @@ impl ClientOptions {
     /// let options = ClientOptions::new().on_roots(async || vec![Root::new("file:///home/me/project")]);
     /// # let _ = options;
     /// ```
-    pub fn on_roots<F, A>(mut self, answer: F) -> Self
+    pub fn on_roots<A>(mut self, answer: impl Fn() -> A + Send + Sync + 'static) -> Self
     where
-        F: Fn() -> A + Send + Sync + 'static,
         A: Future<Output = Vec<Root>> + Send + 'static,
     {
         self.handlers.roots = answerer(move |()| answer());
@@ -275,9 +272,8 @@ impl ClientOptions {
     /// });
     /// # let _ = options;
     /// ```
-    pub fn on_approval<F, A>(mut self, answer: F) -> Self
+    pub fn on_approval<A>(mut self, answer: impl Fn(ApprovalRequest) -> A + Send + Sync + 'static) -> Self
     where
-        F: Fn(ApprovalRequest) -> A + Send + Sync + 'static,
         A: Future<Output = ApprovalAnswer> + Send + 'static,
     {
         self.approver = Some(Approver::new(answer));
@@ -357,9 +353,8 @@ impl ClientOptions {
     /// });
     /// # let _ = options;
     /// ```
-    pub fn on_request<F, A>(mut self, answer: F) -> Self
+    pub fn on_request<A>(mut self, answer: impl Fn(String, Value) -> A + Send + Sync + 'static) -> Self
     where
-        F: Fn(String, Value) -> A + Send + Sync + 'static,
         A: Future<Output = Result<Value, (i32, String)>> + Send + 'static,
     {
         self.handlers.own = answerer(move |(method, params)| answer(method, params));
@@ -395,18 +390,19 @@ impl ClientOptions {
     }
 
     /// Returns the authorizer of requests to the server, if the program or the configuration sets one.
-    #[cfg(feature = "auth")]
-    pub(crate) fn authorizer(
-        &self,
-        config: &ServerConfig,
-    ) -> Result<Option<Arc<dyn crate::rpc::transports::http::authorization::Authorizer>>, String> {
-        let Some(oauth) = &self.authorization else { return Ok(None) };
-        if let Transport::Http { headers, .. } | Transport::Sse { headers, .. } = &config.transport
-            && headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
-        {
-            return Err("`headers.Authorization` cannot be combined with OAuth; remove one of them".to_owned());
+    #[cfg(feature = "http")]
+    pub(super) fn authorizer(&self, config: &ServerConfig) -> Result<Option<Arc<dyn Authorizer>>, String> {
+        #[cfg(feature = "auth")]
+        if let Some(oauth) = self.authorization.as_ref().filter(|_| !self.replays()) {
+            if let Transport::Http { headers, .. } | Transport::Sse { headers, .. } = &config.transport
+                && headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
+            {
+                return Err("`headers.Authorization` cannot be combined with OAuth; remove one of them".to_owned());
+            }
+            return Ok(Some(oauth.session(config, self.customize.clone())?));
         }
-        Ok(Some(oauth.session(config, self.customize.clone())?))
+        let _ = config;
+        Ok(None)
     }
 
     /// Prepares the configured authorization, unless the program has set one. It uses the tokens that `mcp-bindgen auth

@@ -1,18 +1,20 @@
-//! A request over an open connection, with the server's requests for input and its tasks.
+//! Requests over an open connection that may need several rounds, with the server's requests for input and its tasks:
+//! calls of tools, prompts, resources, and requests by method.
 //!
 //! Dropping `ask` ends everything that runs for it. The open request is given up, the handler is aborted (`answers_to`,
 //! `answer`), and a task is cancelled (`finished`, `pause`).
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use rmcp::model::{MetaObject, RequestMetaObject};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::ask::Ask;
 use super::connection::Connection;
 use crate::call::INPUT_REQUIRED;
 use crate::ground::deadline::{Deadline, Patience};
+use crate::ground::on_drop::OnDrop;
 use crate::rpc::messages::error_data;
 use crate::rpc::request::{RequestError, Terms};
 use crate::rpc::sent::MethodCall;
@@ -30,6 +32,51 @@ const PATIENCE_FOR_CANCELLING: Duration = Duration::from_secs(5);
 struct Time {
     patience: Patience,
     for_answers: Duration,
+}
+
+/// One request to a server, which is sent again with the answers to the server's questions.
+pub(crate) struct Ask {
+    call: MethodCall,
+    /// The count of changes to the list of tools for which the call was allowed.
+    pub(crate) list: Option<u64>,
+    /// The server has given a result, and may have begun to work on it.
+    pub(crate) is_answered: bool,
+}
+
+impl Ask {
+    pub(crate) fn new(method: impl Into<Cow<'static, str>>, params: Map<String, Value>) -> Self {
+        Self { call: MethodCall::new(method, params), list: None, is_answered: false }
+    }
+
+    pub(crate) fn tool(name: &str, arguments: Map<String, Value>) -> Self {
+        Self::new("tools/call", named(name, Some(arguments)))
+    }
+
+    pub(crate) fn prompt(name: &str, arguments: Map<String, Value>) -> Self {
+        Self::new("prompts/get", named(name, Some(arguments).filter(|arguments| !arguments.is_empty())))
+    }
+
+    pub(crate) fn resource(uri: &str) -> Self {
+        Self::new("resources/read", Map::from_iter([("uri".to_owned(), Value::from(uri))]))
+    }
+
+    /// Adds the answers to the server's questions, and the state to return to it.
+    fn go_on(&mut self, state: Option<String>, answers: Option<Map<String, Value>>) {
+        // A call that the server has begun continues, even if the server changes its list.
+        self.list = None;
+        for (key, value) in [("inputResponses", answers.map(Value::Object)), ("requestState", state.map(Value::String))]
+        {
+            match value {
+                Some(value) => self.call.params.insert(key.to_owned(), value),
+                None => self.call.params.remove(key),
+            };
+        }
+    }
+}
+
+fn named(name: &str, arguments: Option<Map<String, Value>>) -> Map<String, Value> {
+    let arguments = arguments.map(|arguments| ("arguments".to_owned(), Value::Object(arguments)));
+    [("name".to_owned(), json!(name))].into_iter().chain(arguments).collect()
 }
 
 impl Connection {
@@ -133,7 +180,15 @@ impl Connection {
         let Some(id) = task.get("taskId").and_then(Value::as_str).map(str::to_owned) else {
             return Err(RequestError::invalid("the server created a task without `taskId`"));
         };
-        let mut abandoned = AbandonedTask { connection: self, id: Some(id.clone()) };
+        let abandoned = OnDrop::new(|| {
+            let session = self.session.clone();
+            let cancel = MethodCall::with("tasks/cancel", json!({ "taskId": id }));
+            let patience = Patience::strictly(PATIENCE_FOR_CANCELLING);
+            self.session.in_background(async move {
+                // A server that does not answer it keeps nothing alive here.
+                let _ = session.request(cancel, patience.into()).await;
+            });
+        });
         // A task shows a question until it has looked at the answer.
         let mut answered = Map::new();
         let outcome = async {
@@ -171,7 +226,7 @@ impl Connection {
         };
         let outcome = outcome.await;
         if !matches!(outcome, Err(RequestError::Timeout(_) | RequestError::Cancelled(_))) {
-            abandoned.id = None;
+            abandoned.disarm();
         }
         outcome.map_err(RequestError::after_a_round)
     }
@@ -191,26 +246,6 @@ async fn pause(task: &Value, options: &CallOptions, patience: Patience) -> Resul
     let pause = patience.cap.bound(tokio::time::sleep(wanted.max(SHORTEST_POLL)));
     let waited = options.unless_cancelled(pause).await.ok_or(RequestError::Cancelled(Dispatched::Unknown))?;
     waited.ok_or(RequestError::Timeout(Dispatched::Unknown))
-}
-
-/// A task that no caller waits for. Dropping it cancels the task on the server.
-struct AbandonedTask<'c> {
-    connection: &'c Connection,
-    id: Option<String>,
-}
-
-impl Drop for AbandonedTask<'_> {
-    fn drop(&mut self) {
-        if let Some(id) = self.id.take() {
-            let session = self.connection.session.clone();
-            let cancel = MethodCall::with("tasks/cancel", json!({ "taskId": id }));
-            let patience = Patience::strictly(PATIENCE_FOR_CANCELLING);
-            self.connection.session.in_background(async move {
-                // A server that does not answer it keeps nothing alive here.
-                let _ = session.request(cancel, patience.into()).await;
-            });
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,18 @@
-//! Sources of placeholder values.
+//! The values of placeholders: their sources, the places that a configuration names, and the redactor that hides them.
 
-use std::future::Future;
+use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::Arc;
 
-use mcp_bindgen_model::SecretRef;
+use mcp_bindgen_model::{SecretRef, SecretStore, ServerConfig};
 
-use crate::ground::redact::debug_as;
+use crate::ground::redact::{PrivateValues, Redactor, debug_as};
 use crate::ground::task::Boxed;
+use crate::{ConnectError, ConnectErrorKind as Kind};
+
+/// A file of variables may not be larger.
+const LARGEST: u64 = 1024 * 1024;
+const LONGEST_REASON: usize = 500;
 
 /// Returns the values of placeholders when a connection is opened: see
 /// [`ClientOptions::secrets`](crate::ClientOptions::secrets).
@@ -41,22 +47,19 @@ pub trait SecretSource: Send + Sync {
     where
         Self: Sized,
     {
-        Or { first: self, second: other }
+        Or(self, other)
     }
 }
 
 /// Two sources; the second is used if the first has no value: [`SecretSource::or`].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Or<A, B> {
-    first: A,
-    second: B,
-}
+pub struct Or<A, B>(A, B);
 
 impl<A: SecretSource, B: SecretSource> SecretSource for Or<A, B> {
     async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
-        match self.first.secret(secret).await? {
+        match self.0.secret(secret).await? {
             Some(value) => Ok(Some(value)),
-            None => self.second.secret(secret).await,
+            None => self.1.secret(secret).await,
         }
     }
 }
@@ -69,11 +72,10 @@ pub struct LocalSecrets;
 impl SecretSource for LocalSecrets {
     async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
         match secret {
-            SecretRef::Variable(name) => match std::env::var(name) {
-                Ok(value) => Ok(Some(value)),
-                Err(std::env::VarError::NotPresent) => Ok(None),
-                Err(std::env::VarError::NotUnicode(_)) => Err(SecretError::new("the variable is not UTF-8")),
-            },
+            SecretRef::Variable(name) => {
+                let value = std::env::var_os(name).map(std::ffi::OsString::into_string).transpose();
+                value.map_err(|_| SecretError::new("the variable is not UTF-8"))
+            }
             #[cfg(feature = "keyring")]
             SecretRef::Keyring(name) => crate::connect::keyring::secret(name.clone()).await.map_err(SecretError::new),
             #[cfg(not(feature = "keyring"))]
@@ -92,7 +94,7 @@ impl SecretSource for LocalSecrets {
 pub struct SecretError {
     message: String,
     /// `true` if this build does not support the placeholder.
-    pub(super) is_unsupported: bool,
+    is_unsupported: bool,
 }
 
 impl SecretError {
@@ -132,11 +134,269 @@ impl Default for Secrets {
 
 debug_as!(Secrets, "Secrets(..)");
 
+/// Returns the value of a server's placeholder, as a client looks it up: `${NAME}` in the places of `secrets` in the
+/// configuration, in order, else in the environment. The source answers for the environment and the keyring. Cancel safe.
+///
+/// ```
+/// use mcp_bindgen_model::{SecretRef, ServerConfig};
+/// use mcp_bindgen_runtime::{LocalSecrets, find_secret};
+///
+/// # async fn run() -> Result<(), mcp_bindgen_runtime::SecretError> {
+/// let server = ServerConfig::stdio("files", "file-server").env("HOME", "${HOME}");
+/// for secret in server.placeholders() {
+///     println!("{secret} is set: {}", find_secret(&server, &secret, &LocalSecrets).await?.is_some());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Fails if a place cannot be read, and no other one has the value.
+pub async fn find_secret(
+    config: &ServerConfig,
+    secret: &SecretRef,
+    source: &impl SecretSource,
+) -> Result<Option<String>, SecretError> {
+    let (SecretRef::Variable(name), [_, ..]) = (secret, &*config.secret_stores) else {
+        return source.secret(secret).await;
+    };
+    let mut failed = None;
+    for store in &config.secret_stores {
+        let found = match store {
+            SecretStore::Keyring => source.secret(&SecretRef::Keyring(name.clone())).await,
+            SecretStore::Dotenv(path) => in_file(&config.folder.as_deref().unwrap_or(Path::new("")).join(path), name),
+            _ => source.secret(secret).await,
+        };
+        match found {
+            Ok(Some(value)) => return Ok(Some(value)),
+            Ok(None) => {}
+            // An unsupported store that the configuration names is an error, not a skipped store.
+            Err(error) if error.is_unsupported => return Err(error),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.map_or(Ok(None), Err)
+}
+
+/// Reads a variable from a file of `NAME=value` lines. Its errors show no line: it may be a secret.
+fn in_file(path: &Path, name: &str) -> Result<Option<String>, SecretError> {
+    let wrong = |what: &str| SecretError::new(format!("cannot read `{}`: {what}", path.display()));
+    let size = match path.metadata() {
+        Ok(found) if found.is_file() => found.len(),
+        Ok(_) => return Err(wrong("it is not a file")),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(wrong(&error.kind().to_string())),
+    };
+    if size > LARGEST {
+        return Err(wrong("it is larger than 1 MiB"));
+    }
+    let lines = dotenvy::from_path_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let lines = lines.map_err(|error| match error {
+        dotenvy::Error::LineParse(_, column) => wrong(&format!("a line is not `NAME=value`, at character {column}")),
+        dotenvy::Error::Io(error) if error.kind() != ErrorKind::InvalidData => wrong("it cannot be opened"),
+        _ => wrong("it is not UTF-8 text"),
+    })?;
+    Ok(lines.into_iter().find(|(key, _)| key == name).map(|(_, value)| value))
+}
+
+/// Returns a server's configuration with resolved placeholders, as a client resolves them when it connects. It is for
+/// programs that pass the configuration to another client. `Debug` still prints the placeholders; the fields contain
+/// the values. Cancel safe.
+///
+/// ```
+/// use mcp_bindgen_model::{ServerConfig, Transport};
+/// use mcp_bindgen_runtime::{LocalSecrets, with_secrets};
+///
+/// # async fn run() -> Result<(), mcp_bindgen_runtime::ConnectError> {
+/// let server = ServerConfig::http("files", "https://${HOST:-files.example.com}/mcp");
+/// let ready = with_secrets(&server, &LocalSecrets).await?;
+/// assert!(matches!(&ready.transport, Transport::Http { url, .. } if url.starts_with("https://files")));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Fails with the name of a placeholder that has no value or cannot be resolved, and never with a value.
+pub async fn with_secrets(config: &ServerConfig, source: &impl SecretSource) -> Result<ServerConfig, ConnectError> {
+    Ok(resolve(config, source).await?.0)
+}
+
+/// The secrets in a server's configuration that are known without connecting, for programs that store responses of
+/// the server.
+///
+/// ```
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::{KnownSecrets, LocalSecrets};
+///
+/// # async fn run() {
+/// let server = ServerConfig::stdio("files", "file-server").args(["--token", "8d0f2a4c6e80"]);
+/// let secrets = KnownSecrets::of(&server, &LocalSecrets).await;
+/// assert!(secrets.are_in("cannot log in with 8d0f2a4c6e80"));
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct KnownSecrets(Redactor);
+
+impl KnownSecrets {
+    /// Creates a redactor for a configuration. A placeholder without a value hides nothing. Dropping this future drops
+    /// the future of the source.
+    pub async fn of(config: &ServerConfig, source: &impl SecretSource) -> Self {
+        Self(redactor_of_known(config, source).await)
+    }
+
+    /// Returns `true` if a text contains one of them, in any form in which servers print it. Values that could be
+    /// ordinary words are ignored.
+    #[must_use]
+    pub fn are_in(&self, text: &str) -> bool {
+        self.0.is_sure_of(text)
+    }
+}
+
+/// Returns the configuration with a value for each placeholder, and a redactor for its secrets. Dropping this future
+/// drops the future of the source.
+///
+/// # Errors
+/// Fails with the name of a placeholder that has no value or cannot be resolved.
+pub(super) async fn resolve(
+    config: &ServerConfig,
+    source: &impl SecretSource,
+) -> Result<(ServerConfig, Redactor), ConnectError> {
+    let mut found: Vec<(SecretRef, String)> = Vec::new();
+    for secret in config.placeholders() {
+        let value = find_secret(config, &secret, source).await.map_err(|error| {
+            let kind = if error.is_unsupported { Kind::Unsupported } else { Kind::Config };
+            // The error of a program's own source may contain values that it returned before.
+            let reason = Redactor::new(&private_values(config, &found)).shown(&error.to_string(), LONGEST_REASON);
+            ConnectError::new(&config.name, kind, format!("`{secret}` has no value: {reason}"))
+        })?;
+        found.extend(value.map(|value| (secret, value)));
+    }
+    let ready = config.expand_with(|secret| value_of(&found, secret)).map_err(|error| {
+        let places = config.secret_stores.iter().map(|store| format!("`{store}`")).collect::<Vec<_>>();
+        let looked = if places.is_empty() { String::new() } else { format!(" (looked up in {})", places.join(", ")) };
+        ConnectError::new(&config.name, Kind::Config, format!("{error}{looked}"))
+    })?;
+    let redactor = Redactor::new(&private_values(&ready, &found));
+    Ok((ready, redactor))
+}
+
+/// Returns a redactor for the secrets of an unresolved configuration that can be resolved. Dropping this future drops
+/// the future of the source.
+pub(super) async fn redactor_of_known(config: &ServerConfig, source: &impl SecretSource) -> Redactor {
+    let mut found: Vec<(SecretRef, String)> = Vec::new();
+    for secret in config.placeholders() {
+        let value = find_secret(config, &secret, source).await;
+        found.extend(value.ok().flatten().map(|value| (secret, value)));
+    }
+    // A placeholder without a value is not a secret.
+    let known = config.expand_with(|secret| value_of(&found, secret).or_else(|| Some(String::new())));
+    Redactor::new(&private_values(known.as_ref().unwrap_or(config), &found))
+}
+
+fn value_of(found: &[(SecretRef, String)], wanted: &SecretRef) -> Option<String> {
+    found.iter().find(|(secret, _)| secret == wanted).map(|(_, value)| value.clone())
+}
+
+fn private_values(config: &ServerConfig, found: &[(SecretRef, String)]) -> PrivateValues {
+    let mut values = PrivateValues::of(config);
+    for (secret, value) in found {
+        match secret {
+            SecretRef::Variable(name) => values.handed(name, value),
+            _ => values.secret(value),
+        }
+    }
+    for name in &config.inherit_env {
+        if let Some(value) = std::env::var_os(name) {
+            values.handed(name, &value.to_string_lossy());
+        }
+    }
+    #[cfg(feature = "stdio")]
+    for (name, value) in crate::connect::process::environment::secrets_of_download(config) {
+        values.handed(&name, &value);
+    }
+    values
+}
+
 #[cfg(test)]
-#[cfg(not(feature = "keyring"))]
+#[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
 
+    struct Only(&'static str, SecretRef);
+
+    impl SecretSource for Only {
+        async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
+            Ok((*secret == self.1).then(|| self.0.to_owned()))
+        }
+    }
+
+    fn server(stores: &[&str], folder: &Path) -> ServerConfig {
+        let stores = stores.iter().map(|store| SecretStore::parse(store).expect("it is a store"));
+        let mut server = ServerConfig::stdio("s", "x").secret_stores(stores);
+        server.folder = Some(folder.to_owned());
+        server
+    }
+
+    #[tokio::test]
+    async fn first_store_with_a_value_wins_and_dotenv_exports_no_variables() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = "# comment\nexport A_SECRET_TOKEN='in the file'\nA_SECRET_TOKEN=later\nQUOTED=\"a b\" # note\n";
+        std::fs::write(folder.path().join(".env"), text).expect("the file is written");
+        let variable = SecretRef::Variable("A_SECRET_TOKEN".to_owned());
+        let env = Only("environment", variable.clone());
+        let keyring = Only("keyring", SecretRef::Keyring("A_SECRET_TOKEN".to_owned()));
+        let value = async |stores: &[&str], source: &Only| {
+            find_secret(&server(stores, folder.path()), &variable, source).await.expect("it is looked up")
+        };
+        assert_eq!(value(&[], &env).await.as_deref(), Some("environment"));
+        assert_eq!(value(&[], &keyring).await, None);
+        assert_eq!(value(&["keyring"], &env).await, None);
+        assert_eq!(value(&["keyring", "env"], &env).await.as_deref(), Some("environment"));
+        assert_eq!(value(&["keyring", "dotenv:.env"], &keyring).await.as_deref(), Some("keyring"));
+        assert_eq!(value(&["keyring", "dotenv:.env", "env"], &env).await.as_deref(), Some("in the file"));
+        assert_eq!(value(&["dotenv:absent.env", "env"], &env).await.as_deref(), Some("environment"));
+        assert_eq!(value(&["dotenv:absent.env"], &env).await, None, "a file that does not exist is no error");
+        assert!(std::env::var_os("A_SECRET_TOKEN").is_none(), "nothing is exported");
+    }
+
+    #[tokio::test]
+    async fn unreadable_dotenv_file_is_an_error_without_its_content() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join(".env"), "hunter22 is no assignment\n").expect("the file is written");
+        let variable = SecretRef::Variable("TOKEN".to_owned());
+        let error = find_secret(&server(&["dotenv:.env"], folder.path()), &variable, &LocalSecrets)
+            .await
+            .expect_err("the file is malformed")
+            .to_string();
+        assert!(error.contains(".env") && !error.contains("hunter22"), "{error}");
+        let folder_as_file = server(&["dotenv:."], folder.path());
+        let error = find_secret(&folder_as_file, &variable, &LocalSecrets).await.expect_err("a folder");
+        assert!(error.to_string().contains("not a file"), "{error}");
+    }
+
+    #[test]
+    fn file_of_variables_that_is_no_text_is_not_called_unreadable() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), b"A=\xff\n").expect("the file is written");
+        let error = in_file(file.path(), "A").expect_err("no UTF-8").to_string();
+        assert!(error.contains("not UTF-8"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn file_of_variables_may_have_a_mebibyte_and_no_more() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let variable = SecretRef::Variable("TOKEN".to_owned());
+        let start = "TOKEN=found\n#";
+        for (size, expected) in [(LARGEST, Some("found")), (LARGEST + 1, None)] {
+            let text = start.to_owned() + &"a".repeat(size as usize - start.len());
+            std::fs::write(folder.path().join(".env"), text).expect("the file is written");
+            let server = server(&["dotenv:.env"], folder.path());
+            let found = find_secret(&server, &variable, &LocalSecrets).await;
+            assert_eq!(found.ok().flatten().as_deref(), expected, "{size} bytes");
+        }
+    }
+
+    #[cfg(not(feature = "keyring"))]
     #[tokio::test]
     async fn keyring_is_unsupported_in_a_build_without_it() {
         let error = LocalSecrets.secret(&SecretRef::Keyring("NAME".to_owned())).await.expect_err("no keyring");

@@ -11,8 +11,7 @@ use std::time::Duration;
 use mcp_bindgen_model::Snapshot;
 use serde_json::Value;
 
-use crate::connect::connection::{Connection, Listing};
-use crate::connect::kept_lists::{ListTerms, Terms};
+use crate::connect::connection::{Connection, ListTerms, Listing, Terms};
 use crate::ground::deadline::Patience;
 #[cfg(feature = "http")]
 use crate::ground::redact::LONGEST_MESSAGE;

@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 use super::passed_on;
 use crate::call::{object, string, take, take_list};
 use crate::client::calling::Subject;
-use crate::connect::ask::Ask;
 use crate::connect::connection::Listing;
+use crate::connect::rounds::Ask;
 use crate::ground::redact::{Redactor, debug_redacted};
 use crate::{CallError, CallOptions, Client, ConnectError, Content};
 

@@ -16,7 +16,6 @@ use tokio::time::timeout;
 
 use super::environment::Manager;
 use super::isolation::Refusal;
-use super::stdio::note_stderr;
 use super::tree::ProcessTree;
 use super::{Program, is_path};
 use crate::ConnectErrorKind as Kind;
@@ -60,22 +59,22 @@ impl<'c> Download<'c> {
     pub(crate) async fn run(&self, notes: &Notes) -> Result<ServerConfig, Refusal> {
         let (args, inherit_env) = (self.step(), [self.program.inherit_env, &self.variables].concat());
         let program = Program { args: &args, inherit_env: &inherit_env, ..self.program };
-        let (mut process, (stdin, stdout, stderr)) = ProcessTree::start(&program)?;
+        let (mut process, stdin, stdout) = ProcessTree::start(&program, notes)?;
         drop(stdin);
         let mut printed = Vec::new();
         let status = {
             let mut stdout = stdout.take(LONGEST_OUTPUT);
-            let reading = async { tokio::join!(stdout.read_to_end(&mut printed), note_stderr(stderr, notes.clone())) };
-            let mut reading = pin!(reading);
+            let mut reading = pin!(stdout.read_to_end(&mut printed));
             tokio::select! {
-                _ = &mut reading => process.ended().await,
-                // A grandchild may hold the pipes open forever.
-                status = process.ended() => {
+                _ = &mut reading => process.child.wait().await,
+                // A grandchild may hold the pipe open forever.
+                status = process.child.wait() => {
                     let _ = timeout(PATIENCE_FOR_OUTPUT, &mut reading).await;
                     status
                 }
             }
         };
+        process.stderr_noted().await;
         let sandbox = process.sandbox.clone();
         drop(process);
         let how = match status {

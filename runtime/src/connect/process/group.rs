@@ -1,17 +1,25 @@
-//! The process groups of servers, and the processes that left them.
+//! The process groups of servers. A server's processes also have a mark in their environment, by which those are found
+//! that left the group, such as browsers.
 
-use std::io;
-use std::slice;
+use std::ffi::OsString;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
+use std::thread::sleep;
 use std::time::Duration;
+use std::{env, io, slice};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid};
 use tokio::process::{Child, Command};
 
-use super::descendants::{self, Mark, VARIABLE};
 use crate::ground::sync::lock;
 
 pub(super) const POLL: Duration = Duration::from_millis(20);
+/// The variable that holds the mark of a start, behind the marks of the starts that this process comes from.
+pub(super) const VARIABLE: &str = "MCP_BINDGEN_STARTS";
+/// The maximum number of scans, a millisecond apart, for processes that killed processes had started.
+const MOST_SCANS: u32 = 50;
+/// The maximum number of scans if a process may not have its environment yet.
+const MOST_UNCLEAR_SCANS: u32 = 5;
 
 /// The groups of the servers that may still run; `None` once they were killed.
 static RUNNING: Mutex<Option<Vec<Group>>> = Mutex::new(Some(Vec::new()));
@@ -46,7 +54,7 @@ impl Group {
 
     /// Sends SIGTERM to the group and to processes that left it. Returns `true` if there were any.
     pub(super) fn terminate_all(&self) -> bool {
-        self.terminate() | descendants::signal(slice::from_ref(&self.mark), Signal::TERM)
+        self.terminate() | signal_marked(slice::from_ref(&self.mark), Signal::TERM)
     }
 
     /// Waits until the group is empty. Cancel safe.
@@ -87,5 +95,168 @@ fn kill(groups: &[Group]) {
         let _ = kill_process_group(group.id, Signal::KILL);
     }
     let marks: Vec<Mark> = groups.iter().map(|group| group.mark.clone()).collect();
-    descendants::kill(&marks);
+    kill_marked(&marks);
+}
+
+/// A random text that only the processes of one start have in their environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mark(pub(super) String);
+
+impl Mark {
+    pub(super) fn new() -> Self {
+        let random = || RandomState::new().hash_one(0_u8);
+        Self(format!("{:016x}{:016x}", random(), random()))
+    }
+
+    /// Returns the value of [`VARIABLE`] for the child.
+    pub(super) fn value(&self) -> OsString {
+        let mut value = env::var_os(VARIABLE).unwrap_or_default();
+        if !value.is_empty() {
+            value.push(":");
+        }
+        value.push(&self.0);
+        value
+    }
+}
+
+/// The result of one scan.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Found {
+    Nothing,
+    /// A process without an environment: it is being started, or has cleared it.
+    Unclear,
+    Marked,
+}
+
+/// Kills the processes with any of these marks, and those that they start meanwhile.
+fn kill_marked(marks: &[Mark]) {
+    let (mut left, mut unclear) = (MOST_SCANS, MOST_UNCLEAR_SCANS);
+    while left > 0 && unclear > 0 {
+        match scan(marks, Signal::KILL) {
+            Found::Nothing => return,
+            Found::Unclear => unclear -= 1,
+            Found::Marked => left -= 1,
+        }
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// Sends a signal to every process with any of these marks. Returns `true` if there was one.
+fn signal_marked(marks: &[Mark], signal: Signal) -> bool {
+    scan(marks, signal) == Found::Marked
+}
+
+#[cfg(target_os = "linux")]
+fn scan(marks: &[Mark], signal: Signal) -> Found {
+    use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+
+    if marks.is_empty() {
+        return Found::Nothing;
+    }
+    let mut environment = Vec::new();
+    let mut look_at = |pid: Pid| {
+        environment.clear();
+        let file = std::fs::File::open(format!("/proc/{}/environ", pid.as_raw_nonzero()));
+        match file.and_then(|mut file| std::io::Read::read_to_end(&mut file, &mut environment)) {
+            Ok(0) => Found::Unclear,
+            Ok(_) if marks.iter().any(|mark| memchr::memmem::find(&environment, mark.0.as_bytes()).is_some()) => {
+                Found::Marked
+            }
+            // The process has ended, or belongs to another user.
+            Ok(_) | Err(_) => Found::Nothing,
+        }
+    };
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
+    // Reading a process's environment may block. Processes that started before this one are not scanned.
+    let own_start = start(std::process::id());
+    let pids = pids.filter(|pid| start(pid.as_raw_nonzero().get().unsigned_abs()) >= own_start);
+    let signalled = pids.map(|pid| match look_at(pid) {
+        Found::Marked => {
+            // The number may have become another process's before there was a descriptor.
+            let process = pidfd_open(pid, PidfdFlags::empty()).ok().filter(|_| look_at(pid) == Found::Marked);
+            let is_signalled = process.is_some_and(|process| pidfd_send_signal(&process, signal).is_ok());
+            if is_signalled { Found::Marked } else { Found::Nothing }
+        }
+        found => found,
+    });
+    signalled.max().unwrap_or(Found::Nothing)
+}
+
+/// Returns the start time of a process in ticks since boot, or `None` for a process that has ended or belongs to the
+/// kernel.
+#[cfg(target_os = "linux")]
+fn start(pid: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // After the name in parentheses, which may hold anything: proc_pid_stat(5), fields 22 and 23.
+    let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(19);
+    let start = fields.next()?.parse().ok()?;
+    // The kernel's own, and those that have ended, have no memory.
+    (fields.next()? != "0").then_some(start)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn scan(_marks: &[Mark], _signal: Signal) -> Found {
+    Found::Nothing
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Child, Command, Stdio};
+
+    use super::*;
+
+    fn sleeper(mark: &Mark) -> Child {
+        Command::new("setsid").args(["sleep", "1000"]).env(VARIABLE, mark.value()).spawn().unwrap()
+    }
+
+    #[test]
+    fn only_processes_with_a_mark_are_killed() {
+        let (mark, other) = (Mark::new(), Mark::new());
+        assert_ne!(mark, other);
+        let (mut marked, mut stranger) = (sleeper(&mark), sleeper(&other));
+        assert!(!signal_marked(&[], Signal::KILL));
+        assert_eq!(marked.try_wait().unwrap(), None);
+        // Its environment may not be there yet.
+        let is_found = (0..1000).any(|_| {
+            sleep(Duration::from_millis(1));
+            signal_marked(slice::from_ref(&mark), Signal::KILL)
+        });
+        assert!(is_found);
+        assert_eq!(marked.wait().unwrap().signal(), Some(9));
+        assert!(!signal_marked(&[mark], Signal::KILL), "nothing is left");
+        assert_eq!(stranger.try_wait().unwrap(), None, "it has another mark");
+        kill_marked(&[other]);
+        assert_eq!(stranger.wait().unwrap().signal(), Some(9));
+    }
+
+    #[test]
+    fn start_of_a_process_is_known_until_it_ends() {
+        let own = start(std::process::id()).expect("this process runs");
+        let mut child = sleeper(&Mark::new());
+        assert!(start(child.id()).is_some_and(|start| start >= own));
+        child.kill().unwrap();
+        let has_ended = (0..1000).any(|_| {
+            sleep(Duration::from_millis(1));
+            start(child.id()).is_none()
+        });
+        assert!(has_ended, "nobody has waited for it, but it has no memory");
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn forking_processes_are_killed() {
+        let mark = Mark::new();
+        let script = "trap '' TERM; while :; do setsid sleep 1000 & echo; sleep 0.005; done";
+        let mut shell = Command::new("setsid");
+        shell.args(["sh", "-c", script]).env(VARIABLE, mark.value()).stdout(Stdio::piped());
+        let mut shell = shell.spawn().unwrap();
+        let mut line = [0];
+        std::io::Read::read_exact(&mut shell.stdout.take().unwrap(), &mut line).unwrap();
+        kill_marked(slice::from_ref(&mark));
+        shell.wait().unwrap();
+        assert!(!signal_marked(&[mark], Signal::KILL));
+    }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use super::descendants::Mark;
+use super::group::Mark;
 
 /// The guard reads two lines: the group, and a confirmation that the group has ended. If its input ends first, the
 /// parent is gone. Then it asks the group to end, kills the remaining processes, and kills every process with the mark
@@ -117,7 +117,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn guard_kills_processes_that_left_the_group() {
-        use crate::connect::process::descendants::VARIABLE;
+        use crate::connect::process::group::VARIABLE;
         use std::os::unix::process::ExitStatusExt;
 
         for watched in [true, false] {

@@ -1,7 +1,5 @@
 //! Servers as child processes.
 
-#[cfg(unix)]
-mod descendants;
 pub(crate) mod download;
 pub(crate) mod environment;
 #[cfg(unix)]
@@ -9,7 +7,6 @@ mod group;
 #[cfg(unix)]
 mod guard;
 pub(crate) mod isolation;
-pub(crate) mod stdio;
 pub(crate) mod tree;
 
 use std::collections::BTreeMap;

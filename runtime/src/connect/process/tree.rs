@@ -1,4 +1,4 @@
-//! A child process with its descendants.
+//! A server as a child process, with its descendants. It speaks JSON-RPC on its stdin and stdout.
 
 use std::convert::Infallible;
 use std::io;
@@ -6,21 +6,30 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 #[cfg(unix)]
 use tokio::process::Child;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::Program;
 #[cfg(unix)]
-use super::descendants::Mark;
-use super::environment;
-#[cfg(unix)]
-use super::group::{self, Group, POLL};
+use super::group::{self, Group, Mark, POLL};
 #[cfg(unix)]
 use super::guard::Guard;
 use super::isolation::{Refusal, Sandbox};
+use super::{Program, environment};
+use crate::connect::connection::Link;
+use crate::ground::task::task;
+use crate::rpc::messages::MAX_MESSAGE;
+use crate::rpc::notes::Notes;
+use crate::rpc::transports::Sides;
+use crate::rpc::transports::lines::{self, FarEnd};
+use crate::rpc::transports::pipe::Sink;
 
+const MAX_STDERR_LINE: u64 = 64 * 1024;
+const PATIENCE_FOR_EXIT_STATUS: Duration = Duration::from_millis(500);
+const PATIENCE_FOR_LAST_STDERR: Duration = Duration::from_millis(200);
 const GRACE_AFTER_EOF: Duration = Duration::from_secs(2);
 const GRACE_AFTER_TERM: Duration = Duration::from_secs(2);
 /// The number of signals to descendants, [`POLL`] apart, before they are killed.
@@ -48,45 +57,61 @@ pub fn kill_servers() {
     group::kill_all();
 }
 
-/// The pipes of a started program.
-pub(super) type Pipes = (ChildStdin, ChildStdout, ChildStderr);
+/// Starts the program of a server, and returns both sides of a transport to it.
+pub(in crate::connect) fn connect(program: &Program<'_>, link: &Link) -> Result<Sides, Refusal> {
+    let (process, stdin, stdout) = ProcessTree::start(program, &link.notes)?;
+    if let Some(sandbox) = &process.sandbox {
+        link.sandbox.get_or_init(|| Arc::downgrade(sandbox));
+    }
+    let (ledger, notes) = (link.ledger.clone(), Some(link.notes.clone()));
+    let sides = Sink::child(stdin).and_then(|sink| lines::connect(process, (stdout, sink), ledger, notes, MAX_MESSAGE));
+    sides.map_err(|error| program.not_started(&error))
+}
 
 /// A running process and its descendants; dropping it kills them all.
 pub(super) struct ProcessTree {
-    child: Child,
+    pub(super) child: Child,
     #[cfg(unix)]
     group: Group,
     /// The sandbox of an isolated server. The child is then bubblewrap, which ends on a signal before its children do.
     pub(super) sandbox: Option<Arc<Sandbox>>,
     is_killed: bool,
+    /// Records the lines of stderr, until it ends.
+    stderr: Option<JoinHandle<()>>,
     /// The guard, dropped after the group was killed. Windows ends the processes of a job with its owner.
     #[cfg(unix)]
     guard: Option<Guard>,
 }
 
 impl ProcessTree {
-    /// Starts a program, inside a sandbox if it is isolated.
-    pub(super) fn start(program: &Program<'_>) -> Result<(Self, Pipes), Refusal> {
-        let sandbox = program.isolation.map(|isolation| Sandbox::new(isolation, program)).transpose()?;
-        Self::start_in(sandbox.map(Arc::new), program).map_err(|error| program.not_started(&error))
-    }
-
-    fn start_in(sandbox: Option<Arc<Sandbox>>, program: &Program<'_>) -> io::Result<(Self, Pipes)> {
-        let mut command = match &sandbox {
-            Some(sandbox) => sandbox.command(),
-            None => {
-                let mut command = Command::new(program.find()?);
-                command.env_clear().envs(environment::of(program));
-                command
+    /// Starts a program, inside a sandbox if it is isolated. The notes get its stderr.
+    pub(super) fn start(program: &Program<'_>, notes: &Notes) -> Result<(Self, ChildStdin, ChildStdout), Refusal> {
+        let sandbox = program.isolation.map(|isolation| Sandbox::new(isolation, program)).transpose()?.map(Arc::new);
+        let start = || {
+            let mut command = match &sandbox {
+                Some(sandbox) => sandbox.command(),
+                None => {
+                    let mut command = Command::new(program.find()?);
+                    command.env_clear().envs(environment::of(program));
+                    command
+                }
+            };
+            command.args(program.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            if let Some(cwd) = program.cwd {
+                command.current_dir(cwd);
             }
+            let mut tree = Self::spawn(command, sandbox)?;
+            #[cfg(unix)]
+            let pipes = (tree.child.stdin.take(), tree.child.stdout.take(), tree.child.stderr.take());
+            #[cfg(not(unix))]
+            let pipes = (tree.child.stdin().take(), tree.child.stdout().take(), tree.child.stderr().take());
+            let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+                return Err(io::Error::other("the child process has no stdin or stdout"));
+            };
+            tree.stderr = Some(tokio::spawn(task(note_stderr(stderr, notes.clone()))));
+            Ok((tree, stdin, stdout))
         };
-        command.args(program.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        if let Some(cwd) = program.cwd {
-            command.current_dir(cwd);
-        }
-        let mut tree = Self::spawn(command, sandbox)?;
-        let pipes = take_pipes(&mut tree.child);
-        Ok((tree, pipes.ok_or_else(|| io::Error::other("the child process has no stdin or stdout"))?))
+        start().map_err(|error| program.not_started(&error))
     }
 
     /// Starts a command in a process group, with a guard.
@@ -95,7 +120,7 @@ impl ProcessTree {
         let mark = Mark::new();
         let guard = Guard::start(&mark);
         let (child, group) = Group::start(command, mark)?;
-        let mut tree = Self { child, group, sandbox, is_killed: false, guard };
+        let mut tree = Self { child, group, sandbox, is_killed: false, stderr: None, guard };
         if let Some(guard) = &mut tree.guard {
             guard.watch(tree.group.id)?;
         }
@@ -109,51 +134,21 @@ impl ProcessTree {
         command.wrap(process_wrap::tokio::KillOnDrop);
         #[cfg(windows)]
         command.wrap(process_wrap::tokio::JobObject);
-        Ok(Self { child: command.spawn()?, sandbox, is_killed: false })
-    }
-
-    /// Waits for the end of the process.
-    /// Cancel safe.
-    pub(super) async fn ended(&mut self) -> io::Result<ExitStatus> {
-        self.child.wait().await
+        Ok(Self { child: command.spawn()?, sandbox, is_killed: false, stderr: None })
     }
 
     /// Returns the exit status of the process, if it ends in time. Cancel safe.
-    pub(super) async fn ended_within(&mut self, patience: Duration) -> Option<ExitStatus> {
+    async fn ended_within(&mut self, patience: Duration) -> Option<ExitStatus> {
         timeout(patience, self.child.wait()).await.ok()?.ok()
     }
 
-    /// Ends the remaining processes when an isolated server ends, because bubblewrap holds the pipes while any of them
-    /// runs. It never returns; await it together with the end of a pipe. Cancel safe.
-    pub(super) async fn end_with_server(&mut self) -> Infallible {
-        if self.sandbox.is_some() && self.child.wait().await.is_ok() {
-            self.kill();
+    /// Waits until the last lines of stderr are noted. A grandchild may hold stderr open forever, so the wait is short.
+    /// Cancel safe.
+    pub(super) async fn stderr_noted(&mut self) {
+        if let Some(stderr) = &mut self.stderr {
+            let _ = timeout(PATIENCE_FOR_LAST_STDERR, stderr).await;
+            self.stderr = None;
         }
-        std::future::pending().await
-    }
-
-    /// Ends the process after its stdin was closed: waits, sends a signal, then kills; remaining descendants are killed
-    /// too. If the future is dropped, dropping the tree kills the rest.
-    pub(super) async fn shut_down(&mut self) {
-        if self.ended_within(GRACE_AFTER_EOF).await.is_none() {
-            #[cfg(unix)]
-            self.group.terminate();
-            let _ = self.ended_within(GRACE_AFTER_TERM).await;
-            #[cfg(unix)]
-            if self.sandbox.is_some() {
-                let _ = timeout(GRACE_AFTER_TERM, self.group.emptied()).await;
-            }
-        }
-        #[cfg(unix)]
-        for _ in 0..TERMS_FOR_DESCENDANTS {
-            self.reap();
-            if !self.group.terminate_all() {
-                break;
-            }
-            tokio::time::sleep(POLL).await;
-        }
-        self.kill();
-        let _ = self.ended_within(PATIENCE_AFTER_KILL).await;
     }
 
     /// Reaps descendants, once the child itself has ended: before that it would be reaped too, and others wait for it.
@@ -176,6 +171,50 @@ impl ProcessTree {
     }
 }
 
+impl FarEnd for ProcessTree {
+    /// Ends the remaining processes when an isolated server ends, because bubblewrap holds the pipes while any of them
+    /// runs.
+    async fn end_with_server(&mut self) -> Infallible {
+        if self.sandbox.is_some() && self.child.wait().await.is_ok() {
+            self.kill();
+        }
+        std::future::pending().await
+    }
+
+    async fn note_end(&mut self, notes: &Notes) {
+        if !notes.has_exited() {
+            match self.ended_within(PATIENCE_FOR_EXIT_STATUS).await {
+                Some(status) => notes.exited(status.to_string()),
+                None => notes.problem("the server closed its stdout but is still running".to_owned()),
+            }
+        }
+        self.stderr_noted().await;
+    }
+
+    /// Waits for the end of the process, sends a signal, then kills; remaining descendants are killed too.
+    async fn shut_down(&mut self) {
+        if self.ended_within(GRACE_AFTER_EOF).await.is_none() {
+            #[cfg(unix)]
+            self.group.terminate();
+            let _ = self.ended_within(GRACE_AFTER_TERM).await;
+            #[cfg(unix)]
+            if self.sandbox.is_some() {
+                let _ = timeout(GRACE_AFTER_TERM, self.group.emptied()).await;
+            }
+        }
+        #[cfg(unix)]
+        for _ in 0..TERMS_FOR_DESCENDANTS {
+            self.reap();
+            if !self.group.terminate_all() {
+                break;
+            }
+            tokio::time::sleep(POLL).await;
+        }
+        self.kill();
+        let _ = self.ended_within(PATIENCE_AFTER_KILL).await;
+    }
+}
+
 impl Drop for ProcessTree {
     fn drop(&mut self) {
         self.kill();
@@ -193,9 +232,19 @@ impl Drop for ProcessTree {
     }
 }
 
-fn take_pipes(child: &mut Child) -> Option<Pipes> {
-    #[cfg(unix)]
-    return Some((child.stdin.take()?, child.stdout.take()?, child.stderr.take()?));
-    #[cfg(not(unix))]
-    Some((child.stdin().take()?, child.stdout().take()?, child.stderr().take()?))
+/// Records each line of stderr, until it ends. Dropping the future loses a line that was read in part.
+async fn note_stderr(stderr: ChildStderr, notes: Notes) {
+    let mut stderr = BufReader::new(stderr);
+    let mut line = Vec::new();
+    let mut is_rest = false;
+    loop {
+        line.clear();
+        match (&mut stderr).take(MAX_STDERR_LINE).read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            // The rest of a cut line may contain half a secret.
+            Ok(_) if is_rest => {}
+            Ok(_) => notes.stderr_line(&String::from_utf8_lossy(&line)),
+        }
+        is_rest = !line.ends_with(b"\n");
+    }
 }

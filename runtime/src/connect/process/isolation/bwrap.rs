@@ -5,8 +5,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::view::{Way, follow};
-use super::{Refusal, path_text};
+use super::Refusal;
+use super::view::{Way, follow, path_text};
 use crate::ConnectErrorKind as Kind;
 
 const FOLDERS: [&str; 4] = ["/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin"];

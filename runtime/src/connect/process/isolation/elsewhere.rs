@@ -17,6 +17,10 @@ impl Sandbox {
         Err(refusal())
     }
 
+    pub(super) fn enforced_by(_isolation: &Isolation, _program: &Program<'_>) -> Result<PathBuf, Refusal> {
+        Err(refusal())
+    }
+
     pub(crate) fn command(&self) -> Command {
         match *self {}
     }
@@ -25,10 +29,6 @@ impl Sandbox {
     pub(crate) async fn refusal(&self) -> Option<Refusal> {
         match *self {}
     }
-}
-
-pub(super) fn enforced_by(_isolation: &Isolation, _program: &Program<'_>) -> Result<PathBuf, Refusal> {
-    Err(refusal())
 }
 
 fn refusal() -> Refusal {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::Isolation;
 
-use super::view::{Place, View, Way, follow};
-use super::{Refusal, path_text};
+use super::Refusal;
+use super::view::{Place, View, Way, follow, path_text};
 use crate::ConnectErrorKind as Kind;
 use crate::connect::process::Program;
 use crate::connect::process::environment::CERTIFICATES;
@@ -102,13 +102,11 @@ impl Plan {
         for (key, folders, place) in [("read", &isolation.read, Place::Read), ("write", &isolation.write, Place::Write)]
         {
             for folder in folders.iter().flatten() {
-                let way = self.way_of(key, folder)?;
-                if place == Place::Write {
-                    self.writable.push(way.real.clone());
-                }
-                ways.push((key, folder, way, place.clone()));
+                ways.push((key, folder, self.way_of(key, folder)?, place.clone()));
             }
         }
+        let written = ways.iter().filter(|(.., place)| *place == Place::Write);
+        self.writable = written.map(|(_, _, way, _)| way.real.clone()).collect();
         for (key, folder, way, place) in ways {
             let is_in = |link: &Path| self.writable.iter().find(|writable| link.starts_with(writable));
             if let Some(writable) = way.links.iter().find_map(|(link, _)| is_in(link)) {

@@ -18,20 +18,14 @@ mod sandbox;
 #[cfg(target_os = "linux")]
 mod view;
 
-#[cfg(target_os = "linux")]
-use std::path::Path;
 use std::path::PathBuf;
 
 use mcp_bindgen_model::ServerConfig;
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use self::elsewhere::Sandbox;
-#[cfg(not(target_os = "linux"))]
-use self::elsewhere::enforced_by;
 #[cfg(target_os = "linux")]
 pub(crate) use self::sandbox::Sandbox;
-#[cfg(target_os = "linux")]
-use self::sandbox::enforced_by;
 use super::Program;
 use crate::ConnectErrorKind;
 
@@ -43,15 +37,9 @@ use crate::ConnectErrorKind;
 /// replace it, or the isolation contradicts itself.
 pub fn bubblewrap(config: &ServerConfig) -> Result<Option<PathBuf>, String> {
     let program = Program::of(config).and_then(|program| Some((program.isolation?, program)));
-    let enforced = program.map(|(isolation, program)| enforced_by(isolation, &program)).transpose();
+    let enforced = program.map(|(isolation, program)| Sandbox::enforced_by(isolation, &program)).transpose();
     enforced.map_err(|(_, message)| message)
 }
 
 /// The kind of error with which a server is not started, and the message.
 pub(crate) type Refusal = (ConnectErrorKind, String);
-
-/// Returns a path in a message.
-#[cfg(target_os = "linux")]
-fn path_text(path: &Path) -> String {
-    mcp_bindgen_model::printable(&path.to_string_lossy())
-}

@@ -9,7 +9,8 @@ use tokio::process::Command;
 
 use super::bwrap::BUBBLEWRAP;
 use super::network::{self, Gate};
-use super::{Refusal, folders, path_text};
+use super::view::path_text;
+use super::{Refusal, folders};
 use crate::ConnectErrorKind as Kind;
 use crate::connect::process::Program;
 use crate::connect::process::environment;
@@ -71,6 +72,15 @@ impl Sandbox {
         Ok(Self { bwrap, options, program: found, env, gate })
     }
 
+    /// Returns the path of the bubblewrap that would start a program.
+    pub(super) fn enforced_by(isolation: &Isolation, program: &Program<'_>) -> Result<PathBuf, Refusal> {
+        let writable = folders::plan(isolation, program)?.writable;
+        if !isolation.domains.is_empty() {
+            network::SOCAT.find(&writable)?;
+        }
+        BUBBLEWRAP.find(&writable)
+    }
+
     /// Returns the command that starts it, without its arguments.
     pub(crate) fn command(&self) -> Command {
         let before = self.gate.iter().flat_map(|gate| gate.before_program());
@@ -104,15 +114,6 @@ impl Sandbox {
         command.args(&self.options).args(program);
         command
     }
-}
-
-/// Returns the path of the bubblewrap that would start a program.
-pub(super) fn enforced_by(isolation: &Isolation, program: &Program<'_>) -> Result<PathBuf, Refusal> {
-    let writable = folders::plan(isolation, program)?.writable;
-    if !isolation.domains.is_empty() {
-        network::SOCAT.find(&writable)?;
-    }
-    BUBBLEWRAP.find(&writable)
 }
 
 /// Explains a message of bubblewrap, and adds the next step.

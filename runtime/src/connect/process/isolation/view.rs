@@ -62,6 +62,11 @@ pub(super) fn follow(path: &Path) -> io::Result<Way> {
     }
 }
 
+/// Returns a path in a message.
+pub(super) fn path_text(path: &Path) -> String {
+    mcp_bindgen_model::printable(&path.to_string_lossy())
+}
+
 /// The kind of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {

@@ -5,28 +5,31 @@
 //! private addresses, and connects to the checked address. Environment variables name the proxy. Programs that ignore
 //! them have no network.
 
-mod proxy;
-mod request;
-
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use mcp_bindgen_model::Domain;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, copy_bidirectional};
+use tokio::net::{TcpStream, UnixListener, UnixStream};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::timeout;
 
-use tokio::net::UnixListener;
-use tokio::task::AbortHandle;
-
-use self::proxy::Proxy;
+use super::Refusal;
 use super::bwrap::Tool;
 use super::folders::Plan;
-use super::{Refusal, path_text};
+use super::view::path_text;
 use crate::ConnectErrorKind as Kind;
-use crate::ground::task::task;
+use crate::ground::address::is_public;
+use crate::ground::sync::lock;
+use crate::ground::task::{Boxed, task};
 
 pub(super) const SOCAT: Tool = Tool { key: "`network` of its `isolation`", package: "socat", program: "socat" };
 /// The folder of the socket, as the server sees it.
@@ -49,6 +52,12 @@ done
 exec "$@"
 "#;
 const VARIABLES: [&str; 6] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+const LARGEST_HEAD: u64 = 32 * 1024;
+const TIME_FOR_HEAD: Duration = Duration::from_secs(30);
+const TIME_TO_CONNECT: Duration = Duration::from_secs(20);
+const MOST_CONNECTIONS: usize = 64;
+/// The maximum number of denied destinations in the log.
+const MOST_LOGGED: usize = 32;
 
 /// The proxy of one server, and the folder of its socket.
 pub(crate) struct Gate {
@@ -105,6 +114,190 @@ impl Drop for Gate {
             tracing::debug!("`{}` is left behind: {error}", path_text(&self.folder));
         }
     }
+}
+
+type Resolve = dyn Fn(String, u16) -> Boxed<io::Result<Vec<SocketAddr>>> + Send + Sync;
+
+/// The proxy of one server.
+struct Proxy {
+    domains: Vec<Domain>,
+    resolve: Box<Resolve>,
+    is_public: fn(IpAddr) -> bool,
+    /// The destinations that were denied.
+    denied: Mutex<BTreeSet<String>>,
+}
+
+impl Proxy {
+    fn new(domains: Vec<Domain>) -> Self {
+        let resolve = |host: String, port| -> Boxed<io::Result<Vec<SocketAddr>>> {
+            Box::pin(async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) })
+        };
+        Self { domains, resolve: Box::new(resolve), is_public, denied: Mutex::default() }
+    }
+
+    /// Accepts connections until it is dropped, and all of them with it.
+    async fn serve(self: Arc<Self>, listener: UnixListener) {
+        let mut connections = JoinSet::new();
+        loop {
+            while connections.try_join_next().is_some() {}
+            if connections.len() >= MOST_CONNECTIONS {
+                connections.join_next().await;
+            }
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    let proxy = self.clone();
+                    connections.spawn(task(async move {
+                        // The other side has gone.
+                        let _ = proxy.connection(stream).await;
+                    }));
+                }
+                Err(error) => {
+                    tracing::debug!("a connection of an isolated server was not accepted: {error}");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+
+    async fn connection(&self, stream: UnixStream) -> io::Result<()> {
+        let mut stream = BufReader::new(stream);
+        let head = timeout(TIME_FOR_HEAD, head_of(&mut stream)).await??;
+        match self.connect(head).await {
+            Ok((mut server, head)) => {
+                match head {
+                    Some(head) => server.write_all(&head).await?,
+                    None => stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
+                }
+                copy_bidirectional(&mut stream, &mut server).await.map(drop)
+            }
+            Err((status, message)) => {
+                let length = message.len();
+                let answer = format!(
+                    "HTTP/1.1 {status} Refused\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n\
+                     connection: close\r\n\r\n{message}"
+                );
+                stream.write_all(answer.as_bytes()).await?;
+                stream.shutdown().await
+            }
+        }
+    }
+
+    /// Connects to an address of the host in a head that was checked. Returns the head to send to the host, too.
+    async fn connect(&self, head: Option<Vec<u8>>) -> Result<(TcpStream, Option<Vec<u8>>), (u16, String)> {
+        let head = head.ok_or_else(|| (431, "the head is too large".to_owned()))?;
+        let Request { host, port, head } = Request::parse(&head).map_err(|message| (400, message.to_owned()))?;
+        if !self.domains.iter().any(|domain| domain.allows(&host, port)) {
+            let reason = "is not among the domains in `network` of the server's isolation";
+            return Err(self.denied(&format!("{host}:{port}"), reason));
+        }
+        let failed = |error: &dyn std::fmt::Display| (502, format!("`{host}` cannot be reached: {error}"));
+        let connecting = async {
+            let addresses = (self.resolve)(host.clone(), port).await.map_err(|error| failed(&error))?;
+            let public: Vec<SocketAddr> = addresses.into_iter().filter(|found| (self.is_public)(found.ip())).collect();
+            if public.is_empty() {
+                return Err(self.denied(&format!("{host}:{port}"), "has no public address"));
+            }
+            TcpStream::connect(&*public).await.map_err(|error| failed(&error))
+        };
+        let server = timeout(TIME_TO_CONNECT, connecting).await.unwrap_or_else(|_| Err(failed(&"timed out")))?;
+        Ok((server, head))
+    }
+
+    /// Returns the answer to a request that is not allowed, and logs each destination once.
+    fn denied(&self, destination: &str, reason: &str) -> (u16, String) {
+        let mut denied = lock(&self.denied);
+        if denied.len() < MOST_LOGGED && denied.insert(destination.to_owned()) {
+            tracing::warn!("an isolated server was denied a connection to `{destination}`");
+        }
+        (403, format!("`{destination}` {reason}"))
+    }
+}
+
+/// Reads a head, unless it is too large.
+async fn head_of(stream: &mut BufReader<UnixStream>) -> io::Result<Option<Vec<u8>>> {
+    let mut head = Vec::new();
+    let mut lines = stream.take(LARGEST_HEAD);
+    while !head.ends_with(b"\r\n\r\n") {
+        if lines.read_until(b'\n', &mut head).await? == 0 {
+            return if lines.limit() == 0 { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
+        }
+    }
+    Ok(Some(head))
+}
+
+/// A request to reach a host.
+#[derive(Debug, PartialEq, Eq)]
+struct Request {
+    /// In lower case, without a dot at its end.
+    host: String,
+    port: u16,
+    /// The head to send to the host; `None` for a tunnel (CONNECT), which carries arbitrary data.
+    head: Option<Vec<u8>>,
+}
+
+impl Request {
+    /// Parses a head, which ends in an empty line.
+    ///
+    /// # Errors
+    /// Fails if it is not a request that a proxy takes.
+    fn parse(head: &[u8]) -> Result<Self, &'static str> {
+        let text = std::str::from_utf8(head).map_err(|_| "the head is not UTF-8")?;
+        let mut lines = text.trim_end_matches("\r\n").split("\r\n");
+        let mut first = lines.next().unwrap_or_default().split(' ');
+        let (Some(method), Some(target), Some(version), None) =
+            (first.next(), first.next(), first.next(), first.next())
+        else {
+            return Err("the first line is not `METHOD TARGET VERSION`");
+        };
+        if !matches!(version, "HTTP/1.0" | "HTTP/1.1") || target.contains(|c: char| c.is_control()) {
+            return Err("unsupported version of HTTP");
+        }
+        if method == "CONNECT" {
+            let (host, port) = authority(target, None)?;
+            return Ok(Self { host, port, head: None });
+        }
+        let rest = target.strip_prefix("http://").ok_or("expected `CONNECT HOST:PORT`, or an `http://` URL")?;
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (given, path) = rest.split_at(end);
+        let (host, port) = authority(given, Some(80))?;
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        // The host of the head is the one that was checked, and one request is all that follows.
+        let mut passed = format!("{method} {slash}{path} HTTP/1.1\r\nHost: {given}\r\nConnection: close\r\n");
+        for line in lines {
+            let name = line.split(':').next().unwrap_or_default();
+            if line.starts_with([' ', '\t'])
+                || name.is_empty()
+                || name.contains(|c: char| c.is_whitespace() || c.is_control())
+            {
+                return Err("a header is malformed");
+            }
+            let is_ours = ["host", "connection", "keep-alive", "proxy-connection", "proxy-authorization", "upgrade"]
+                .iter()
+                .any(|ours| name.eq_ignore_ascii_case(ours));
+            if !is_ours {
+                passed.push_str(line);
+                passed.push_str("\r\n");
+            }
+        }
+        passed.push_str("\r\n");
+        Ok(Self { host, port, head: Some(passed.into_bytes()) })
+    }
+}
+
+/// Returns the host and the port of `HOST:PORT`.
+fn authority(text: &str, default: Option<u16>) -> Result<(String, u16), &'static str> {
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) => (host, port.parse().map_err(|_| "the port is not a number")?),
+        None => (text, default.ok_or("the port is missing")?),
+    };
+    let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    // This excludes user info, IPv6 addresses, and names that other parsers read differently.
+    let is_name =
+        |label: &str| !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    if host.len() > 253 || !host.split('.').all(is_name) {
+        return Err("the host is not a domain name");
+    }
+    Ok((host, port))
 }
 
 #[cfg(test)]

@@ -1,13 +1,8 @@
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, UnixStream};
+use tokio::net::TcpListener;
 
-use super::proxy::MOST_CONNECTIONS;
 use super::*;
-use crate::ground::address::is_public;
 
 /// The names of the tests with their addresses. `api.example.com` changes its address after the first lookup.
 const NAMES: [(&str, &str); 8] = [
@@ -50,7 +45,7 @@ async fn destination() -> (u16, Arc<AtomicUsize>) {
 
 /// Returns a proxy for which the port on the loopback address that the tests listen on is a public one.
 fn proxy(allowed: &[&str], asked: Arc<AtomicUsize>) -> Proxy {
-    let resolve = move |host: String, port: u16| -> crate::ground::task::Boxed<io::Result<Vec<std::net::SocketAddr>>> {
+    let resolve = move |host: String, port: u16| -> Boxed<io::Result<Vec<SocketAddr>>> {
         let again = asked.fetch_add(1, Ordering::SeqCst) > 0;
         Box::pin(async move {
             let address = match NAMES.iter().find(|(name, _)| *name == host) {
@@ -64,7 +59,7 @@ fn proxy(allowed: &[&str], asked: Arc<AtomicUsize>) -> Proxy {
         })
     };
     let public = |address: IpAddr| address == IpAddr::from([127, 0, 0, 2]) || is_public(address);
-    Proxy::resolving(domains(allowed), Box::new(resolve), public)
+    Proxy { domains: domains(allowed), resolve: Box::new(resolve), is_public: public, denied: Mutex::default() }
 }
 
 /// Returns the answer of the proxy to a request.
@@ -185,4 +180,44 @@ async fn connections_are_served_at_the_same_time_up_to_a_bound() {
     waiting.clear();
     tokio::time::timeout(Duration::from_secs(5), late.read_exact(&mut answer)).await.unwrap().unwrap();
     assert_eq!(&answer, b"HTTP/1.1 403");
+}
+
+fn parse(head: &str) -> Result<Request, &'static str> {
+    Request::parse(head.replace('\n', "\r\n").as_bytes())
+}
+
+#[test]
+fn host_and_port_are_parsed_from_connect_and_absolute_urls() {
+    let tunnel = Request { host: "api.example.com".to_owned(), port: 443, head: None };
+    assert_eq!(parse("CONNECT API.example.com.:443 HTTP/1.1\nHost: evil.org\n\n"), Ok(tunnel));
+    let head = "GET http://api.example.com:8080?x=1 HTTP/1.1\nHost: evil.org\nAccept: */*\nProxy-Connection: x\nConnection: keep-alive\n\n";
+    let Ok(Request { host, port, head: Some(passed) }) = parse(head) else { panic!("a request") };
+    assert_eq!((host.as_str(), port), ("api.example.com", 8080));
+    let expected = "GET /?x=1 HTTP/1.1\r\nHost: api.example.com:8080\r\nConnection: close\r\nAccept: */*\r\n\r\n";
+    assert_eq!(String::from_utf8(passed).unwrap(), expected);
+}
+
+#[test]
+fn ambiguous_host_is_refused() {
+    for head in [
+        "CONNECT api.example.com HTTP/1.1\n\n",
+        "CONNECT api.example.com:443@evil.org:443 HTTP/1.1\n\n",
+        "CONNECT [::1]:443 HTTP/1.1\n\n",
+        "CONNECT api.example.com:https HTTP/1.1\n\n",
+        "CONNECT api.example.com:443 evil.org HTTP/1.1\n\n",
+        "CONNECT api..example.com:443 HTTP/1.1\n\n",
+        "GET http://api.example.com@evil.org/ HTTP/1.1\n\n",
+        "GET http://api.example.com\\@evil.org/ HTTP/1.1\n\n",
+        "GET http://evil.org%23.example.com/ HTTP/1.1\n\n",
+        "GET https://api.example.com/ HTTP/1.1\n\n",
+        "GET / HTTP/1.1\nHost: api.example.com\n\n",
+        "GET http://api.example.com/ HTTP/1.1\n folded: x\n\n",
+        "GET http://api.example.com/ HTTP/1.1\n: x\n\n",
+        "GET http://api.example.com/ HTTP/1.1\nA\u{1}: x\n\n",
+        "GET http://api.example.com/ HTTP/1.1\nTransfer-Encoding : chunked\n\n",
+        "GET http://api.example.com/ HTTP/2\n\n",
+        "\n\n",
+    ] {
+        assert!(parse(head).is_err(), "{head}");
+    }
 }
