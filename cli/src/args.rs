@@ -1,29 +1,24 @@
 //! The arguments of the command line.
 
-mod auth;
-mod denied;
-mod edits;
-mod offers;
+mod calls;
 mod serve;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
+use mcp_bindgen_schema::drift::{Change, Class};
 
-use crate::exit::{EXIT_CODES, Failure};
+use crate::exit::{EXIT_CODES, Exit, Failure};
 use crate::text::in_ticks;
 
-pub(crate) use auth::{Auth, AuthCommand, Login, Token};
-pub(crate) use denied::Denied;
-pub(crate) use edits::{Remove, Rename, Set};
-pub(crate) use offers::{
-    GetPrompt, OfferOptions, OneServer, Prompt, PromptCommand, ReadResource, Resource, ResourceCommand,
+pub(crate) use calls::{
+    Behind, Call, CallOptions, GetPrompt, Learn, OfferOptions, OneServer, PromptCommand, ReadResource, ResourceCommand,
+    Run,
 };
-pub(crate) use serve::{Host, Log, LogCommand, Serve};
+pub(crate) use serve::{AuthCommand, Host, LogCommand, Serve, Token};
 
 /// Typed Rust for MCP servers: snapshots, checks, bindings, calls.
 #[derive(Debug, Parser)]
@@ -69,9 +64,22 @@ pub(crate) enum Command {
     /// Add a server to mcp.toml, ask it what it offers, and write its snapshot.
     Add(Add),
     /// Remove servers from mcp.toml, with their snapshots and overrides.
-    Remove(Remove),
+    Remove {
+        /// Servers of mcp.toml.
+        #[arg(value_name = "SERVER", required = true)]
+        servers: Vec<String>,
+        /// Remove without asking.
+        #[arg(long)]
+        yes: bool,
+    },
     /// Rename a server in mcp.toml, with its snapshot and its overrides.
-    Rename(Rename),
+    Rename {
+        /// A server of mcp.toml.
+        old: String,
+        /// Its new name.
+        #[arg(value_name = "NEW")]
+        name: String,
+    },
     /// Set or remove keys of a server in mcp.toml.
     Set(Set),
     /// Take servers over into mcp.toml from programs that are configured with them already; secrets stay where they are.
@@ -85,7 +93,13 @@ pub(crate) enum Command {
     /// List tools, prompts and resource templates, and the names of their bindings, from snapshots.
     List(List),
     /// Look for what stands in the way of servers and builds on this machine, and say what mends it.
-    Doctor(Doctor),
+    Doctor {
+        #[command(flatten)]
+        servers: Servers,
+        /// Also start or reach the servers, as they are configured, and explain what fails.
+        #[arg(long)]
+        connect: bool,
+    },
     /// Print the generated Rust, formatted.
     Expand(Expand),
     /// Call a tool.
@@ -93,45 +107,53 @@ pub(crate) enum Command {
     /// Learn the type of a tool's result from results, and write it to the server's overrides.
     Learn(Learn),
     /// List or read the resources of a server.
-    Resource(Resource),
+    #[command(subcommand)]
+    Resource(ResourceCommand),
     /// List or get the prompts of a server.
-    Prompt(Prompt),
+    #[command(subcommand)]
+    Prompt(PromptCommand),
     /// Run a template: text whose actions call tools.
     Run(Run),
     /// Serve the tools of servers again as one MCP server, over stdin and stdout or over HTTP.
     Serve(Serve),
     /// Log in to servers that use OAuth, show what is stored, and log out.
-    Auth(Auth),
+    #[command(subcommand)]
+    Auth(AuthCommand),
     /// Check the log that `serve --log` writes.
-    Log(Log),
+    #[command(subcommand)]
+    Log(LogCommand),
     /// Print the line that teaches a shell to complete commands, servers, tools and their flags.
-    Completions(Completions),
+    Completions {
+        /// The shell whose start-up file the line belongs into.
+        #[arg(value_parser = ["bash", "zsh", "fish", "powershell", "elvish"])]
+        shell: String,
+    },
     /// Write the man pages to a folder: for packages.
     #[command(hide = true)]
-    Man(Man),
+    Man {
+        /// The folder; it is made where it is not there.
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Completions {
-    /// The shell whose start-up file the line belongs into.
-    #[arg(value_enum)]
-    pub(crate) shell: Shell,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Shell {
-    Bash,
-    Zsh,
-    Fish,
-    Powershell,
-    Elvish,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Man {
-    /// The folder; it is made where it is not there.
-    #[arg(value_name = "DIR")]
-    pub(crate) folder: PathBuf,
+impl Command {
+    /// Refuses the formats that this command does not have.
+    pub(crate) fn takes(&self, format: Format) -> Result<(), Failure> {
+        let known: &[Format] = match self {
+            Self::Check(_) => &[Format::Text, Format::Json, Format::Markdown, Format::Github],
+            Self::List(list) if !list.shapes => &[Format::Text, Format::Json, Format::Markdown, Format::Html],
+            Self::Completions { .. } | Self::Man { .. } => &[Format::Text],
+            _ => &[Format::Text, Format::Json],
+        };
+        if known.contains(&format) {
+            return Ok(());
+        }
+        let name = |format: &Format| format.to_possible_value().map(|value| value.get_name().to_owned());
+        let names = in_ticks(known.iter().filter_map(name));
+        let format = name(&format).unwrap_or_default();
+        Err(Failure::usage(format!("this command has no format `{format}`; it has {names}")))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -169,6 +191,18 @@ pub(crate) struct Add {
     /// The arguments of the server's program.
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Set {
+    /// A server of mcp.toml.
+    pub(crate) server: String,
+    /// A key and its value, as TOML or as text: `timeout=60s`, `'tools=["list_*"]'`, `'env.TOKEN=${TOKEN}'`.
+    #[arg(value_name = "KEY=VALUE", required_unless_present = "unset")]
+    pub(crate) keys: Vec<String>,
+    /// Remove a key; repeatable.
+    #[arg(long, value_name = "KEY")]
+    pub(crate) unset: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -213,15 +247,6 @@ pub(crate) struct Servers {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Doctor {
-    #[command(flatten)]
-    pub(crate) servers: Servers,
-    /// Also start or reach the servers, as they are configured, and explain what fails.
-    #[arg(long)]
-    pub(crate) connect: bool,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) servers: Servers,
@@ -238,13 +263,35 @@ pub(crate) struct Check {
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
     /// FILE, SERVER, either of them with @REVISION, or live:SERVER.
-    #[arg(value_name = "OLD")]
     pub(crate) old: String,
     /// The same.
-    #[arg(value_name = "NEW")]
     pub(crate) new: String,
     #[command(flatten)]
     pub(crate) denied: Denied,
+}
+
+/// Which changes fail a command.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Denied {
+    /// Exit with 4 only for changes of this class and of those before it.
+    #[arg(long, value_name = "CLASS", value_parser = class())]
+    pub(crate) deny: Option<Class>,
+}
+
+impl Denied {
+    /// The exit code for changes; `otherwise` where no class was named.
+    pub(crate) fn exit(self, changes: &[Change], otherwise: Exit) -> Exit {
+        match self.deny {
+            None => otherwise,
+            Some(class) if changes.iter().any(|change| change.class <= class) => Exit::OutOfDate,
+            Some(_) => Exit::Done,
+        }
+    }
+}
+
+fn class() -> impl TypedValueParser<Value = Class> {
+    let named = |name: String| Class::ALL.into_iter().find(|class| class.name() == name).unwrap_or(Class::Breaking);
+    PossibleValuesParser::new(Class::ALL.map(Class::name)).map(named)
 }
 
 #[derive(Debug, Args)]
@@ -303,155 +350,4 @@ pub(crate) struct Expand {
     /// Have names begin with nothing.
     #[arg(long, conflicts_with = "prefix")]
     pub(crate) no_prefix: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(
-    override_usage = "mcp-bindgen call [OPTIONS] SERVER TOOL [--NAME VALUE]...",
-    after_help = "The flags of a tool: `mcp-bindgen call SERVER TOOL --help`. They come from its schema, which also \
-                  determines how a value is read. The options above are also accepted after TOOL."
-)]
-pub(crate) struct Call {
-    /// The arguments, a JSON object: as text, `@FILE`, or `-` for stdin. Flags override single places of it.
-    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
-    pub(crate) args: Option<String>,
-    /// One argument, `NAME=VALUE` or `NAME:=JSON`, by any name: also one that an option of this program has.
-    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
-    pub(crate) arg: Vec<String>,
-    #[command(flatten)]
-    pub(crate) options: CallOptions,
-    /// A server of the configuration.
-    #[arg(value_name = "SERVER")]
-    pub(crate) server: String,
-    /// The tool's name on the server, and its flags.
-    #[arg(value_name = "TOOL", required = true, num_args = 1.., trailing_var_arg = true)]
-    pub(crate) words: Vec<OsString>,
-}
-
-/// The options of `call`, before the tool's name and behind it.
-#[derive(Debug, Default, Args)]
-pub(crate) struct CallOptions {
-    /// How long all of it may take, connecting included: `500ms`, `30s`, `2m`; by default what the configuration says.
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub(crate) timeout: Option<Duration>,
-    /// Approve the call of a tool that the configuration wants approved.
-    #[arg(long)]
-    pub(crate) yes: bool,
-    /// Ask on the terminal for each argument that is not given.
-    #[arg(short = 'i')]
-    pub(crate) interactive: bool,
-    /// Print the request, and send nothing.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Write images, audio and other data of the answer to files in this folder; by default they are only named.
-    #[arg(short = 'o', value_name = "DIR")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-/// The options that may stand behind a name whose flags a server decides: those of every command, and some of its own.
-#[derive(Debug, Default, Parser)]
-#[command(no_binary_name = true, disable_help_flag = true)]
-pub(crate) struct Behind<O: Args> {
-    #[arg(long)]
-    pub(crate) config: Option<PathBuf>,
-    #[arg(long, value_enum)]
-    pub(crate) format: Option<Format>,
-    #[arg(short, long, conflicts_with = "verbose")]
-    pub(crate) quiet: bool,
-    #[arg(short, long, action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
-    #[arg(long, value_enum)]
-    pub(crate) color: Option<ColorChoice>,
-    #[arg(short, long)]
-    pub(crate) help: bool,
-    #[command(flatten)]
-    pub(crate) options: O,
-}
-
-#[derive(Debug, Args)]
-#[command(
-    group = clap::ArgGroup::new("results").required(true).multiple(true).args(["args", "from", "from_file"]),
-    override_usage = "mcp-bindgen learn [OPTIONS] SERVER TOOL --args JSON|--from CASSETTE|--from-file RESULT..."
-)]
-pub(crate) struct Learn {
-    /// A server of the configuration.
-    pub(crate) server: String,
-    /// The tool's name on the server.
-    pub(crate) tool: String,
-    /// Call the tool with these arguments, a JSON object: as text, `@FILE`, or `-` for stdin; repeatable.
-    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
-    pub(crate) args: Vec<String>,
-    /// Take the results of the tool from a cassette; repeatable.
-    #[arg(long, value_name = "CASSETTE")]
-    pub(crate) from: Vec<PathBuf>,
-    /// Take a result from a file: what `call --format json` prints, or a JSON value as the tool answers it; repeatable.
-    #[arg(long, value_name = "RESULT")]
-    pub(crate) from_file: Vec<PathBuf>,
-    /// Put what is learned in place of the outputSchema that the server declares.
-    #[arg(long)]
-    pub(crate) replace: bool,
-    /// Require what every result has, also where fewer than three results were learned from.
-    #[arg(long)]
-    pub(crate) required: bool,
-    /// Show the type and write nothing; `--args` calls the tool all the same.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// How long each call may take, connecting included: `500ms`, `30s`, `2m`; by default what the configuration says.
-    #[arg(long, value_name = "DURATION", value_parser = duration, requires = "args")]
-    pub(crate) timeout: Option<Duration>,
-    /// Call a tool that does not say that it only reads, or that the configuration wants approved.
-    #[arg(long)]
-    pub(crate) yes: bool,
-}
-
-impl Command {
-    /// Refuses the formats that this command does not have.
-    pub(crate) fn takes(&self, format: Format) -> Result<(), Failure> {
-        let known: &[Format] = match self {
-            Self::Check(_) => &[Format::Text, Format::Json, Format::Markdown, Format::Github],
-            Self::List(list) if !list.shapes => &[Format::Text, Format::Json, Format::Markdown, Format::Html],
-            Self::Completions(_) | Self::Man(_) => &[Format::Text],
-            _ => &[Format::Text, Format::Json],
-        };
-        if known.contains(&format) {
-            return Ok(());
-        }
-        let names = in_ticks(known.iter().map(|format| format.name()));
-        Err(Failure::usage(format!("this command has no format `{}`; it has {names}", format.name())))
-    }
-}
-
-impl Format {
-    fn name(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Run {
-    /// The template, or `-` for stdin. What comes from stdin, or from a pipe such as `/dev/stdin` and `<(..)`, is no file of
-    /// this machine: it may only call the tools that `remote_use` of their server names.
-    pub(crate) template: String,
-    /// A variable that the template uses, as text, or as JSON (`NAME:=JSON`).
-    #[arg(long = "set", value_name = "NAME=TEXT", allow_hyphen_values = true)]
-    pub(crate) variables: Vec<String>,
-    /// The value of a completion slot, as text, or as JSON (`NAME:=JSON`).
-    #[arg(long = "fill", value_name = "NAME=TEXT", allow_hyphen_values = true)]
-    pub(crate) fillings: Vec<String>,
-    /// Only check that the template is right and fits the tools; nothing is called, and no server with a snapshot asked.
-    #[arg(long, conflicts_with_all = ["variables", "fillings", "yes", "timeout"])]
-    pub(crate) check: bool,
-    /// Take the template for one that is no file of this machine, as with `-`.
-    #[arg(long)]
-    pub(crate) remote: bool,
-    /// How long each call may take, connecting included: `500ms`, `30s`, `2m`; by default what the configuration says.
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub(crate) timeout: Option<Duration>,
-    /// Approve the calls of tools that the configuration wants approved.
-    #[arg(long)]
-    pub(crate) yes: bool,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    mcp_bindgen_model::parse_duration(text).ok_or_else(|| "a whole number above zero with ms, s, m or h".to_owned())
 }

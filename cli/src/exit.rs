@@ -1,10 +1,9 @@
 //! How the program ends.
 
+use std::error::Error;
 use std::fmt::Display;
-use std::io;
 use std::process::ExitCode;
 
-use mcp_bindgen_model::FileError;
 use mcp_bindgen_runtime::{CallError, ConnectError, ConnectErrorKind, Dispatched};
 
 /// The exit codes, for the help text.
@@ -71,11 +70,6 @@ impl Failure {
         Self { exit: Exit::Failed, message: message.into() }
     }
 
-    /// Creates a failure with the message of an error.
-    pub(crate) fn of(error: impl Display) -> Self {
-        Self::new(error.to_string())
-    }
-
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { exit: Exit::Usage, message: message.into() }
     }
@@ -87,35 +81,18 @@ impl Failure {
     }
 }
 
-impl From<FileError> for Failure {
-    fn from(error: FileError) -> Self {
-        Self::of(error)
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::of(error)
-    }
-}
-
-impl From<ConnectError> for Failure {
-    fn from(error: ConnectError) -> Self {
-        let exit = match error.kind {
-            ConnectErrorKind::Config | ConnectErrorKind::Unsupported => Exit::Failed,
-            _ => Exit::NotConnected,
-        };
-        Self { exit, message: in_our_words(&error.to_string()) }
-    }
-}
-
-impl From<CallError> for Failure {
-    fn from(error: CallError) -> Self {
-        let exit = match error {
-            CallError::NotConnected { .. } | CallError::Transport { .. } => Exit::NotConnected,
+/// Failed requests have exit codes of their own.
+impl<E: Error + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let any: &(dyn Error + 'static) = &error;
+        let exit = match (any.downcast_ref::<ConnectError>().map(|error| error.kind), any.downcast_ref()) {
+            (Some(ConnectErrorKind::Config | ConnectErrorKind::Unsupported), _) => Exit::Failed,
+            (Some(_), _) | (_, Some(CallError::NotConnected { .. } | CallError::Transport { .. })) => {
+                Exit::NotConnected
+            }
             // All that a call waits for before it is sent is the connection.
-            CallError::Timeout { dispatched: Dispatched::No, .. } => Exit::NotConnected,
-            CallError::Tool(_) => Exit::ToolError,
+            (_, Some(CallError::Timeout { dispatched: Dispatched::No, .. })) => Exit::NotConnected,
+            (_, Some(CallError::Tool(_))) => Exit::ToolError,
             _ => Exit::Failed,
         };
         Self { exit, message: in_our_words(&error.to_string()) }

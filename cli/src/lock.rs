@@ -1,10 +1,9 @@
 //! One run at a time for files that are read, changed and written back.
 
 use std::fs::{self, File};
-use std::io;
 use std::path::Path;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use fs4::TryLockError;
 

@@ -1,14 +1,14 @@
 //! The configuration that a command works on.
 
-use std::env;
-use std::fs;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use mcp_bindgen_codegen::{CODES, Options};
 use mcp_bindgen_model::{Config, FileError, SecretRef, ServerConfig, is_server_name, matches_glob, printable};
 use toml_edit::DocumentMut;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Result};
 use crate::output::Output;
 use crate::text::{did_you_mean, in_ticks};
 
@@ -19,13 +19,13 @@ const SERVERS_VARIABLE: &str = "MCP_SERVERS";
 pub(crate) const CONFIGURATIONS: [&str; 2] = ["mcp.toml", ".mcp.json"];
 
 /// Loads the configuration, and prints its warnings. Servers of `MCP_SERVERS` precede those of a file.
-pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Config, Failure> {
+pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Config> {
     load_for(explicit, &[], output)
 }
 
 /// Loads the configuration for servers of these names, or for all if there are no names. Warnings about other servers
 /// are omitted.
-pub(crate) fn load_for(explicit: Option<&Path>, names: &[String], output: &mut Output) -> Result<Config, Failure> {
+pub(crate) fn load_for(explicit: Option<&Path>, names: &[String], output: &mut Output) -> Result<Config> {
     let (config, strangers) = read(explicit)?;
     strangers.iter().for_each(|stranger| output.warning_once(&stranger.to_string()));
     let is_wanted = |server: &String| names.is_empty() || names.contains(server);
@@ -36,12 +36,12 @@ pub(crate) fn load_for(explicit: Option<&Path>, names: &[String], output: &mut O
 }
 
 /// Reads the configuration, and returns it with the warnings about servers of `MCP_SERVERS` that its file does not have.
-pub(crate) fn read(explicit: Option<&Path>) -> Result<(Config, Vec<FileError>), Failure> {
+pub(crate) fn read(explicit: Option<&Path>) -> Result<(Config, Vec<FileError>)> {
     // CI often sets an unset variable to an empty value.
     let named = env::var(SERVERS_VARIABLE).ok().filter(|text| !text.trim().is_empty());
     let named = named.map(|text| Config::from_env_json(&text)).transpose()?;
-    let Some(path) = specified(explicit)? else {
-        return named.map(|named| (named, Vec::new())).ok_or_else(|| missing().into());
+    let Some(path) = find(explicit)? else {
+        return Ok((named.ok_or_else(missing)?, Vec::new()));
     };
     let mut config = Config::load(&path)?;
     config.check_codes(CODES.iter().map(|code| code.id))?;
@@ -53,16 +53,11 @@ pub(crate) fn read(explicit: Option<&Path>) -> Result<(Config, Vec<FileError>), 
     Ok((config, strangers))
 }
 
-/// Returns the specified configuration, or that of the current folder, its crate or its workspace.
-pub(crate) fn specified(explicit: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
-    explicit.map_or_else(find, |path| Ok(Some(path.to_owned())))
-}
-
 /// Returns the configuration to change: the one that is read, or a new one beside the crate.
-pub(crate) fn target(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
+pub(crate) fn target(explicit: Option<&Path>) -> Result<PathBuf> {
     let here = env::current_dir()?;
     let new = || seen_from(&crate_of(&here, None).unwrap_or_else(|| here.clone()).join("mcp.toml"), &here);
-    Ok(specified(explicit)?.unwrap_or_else(new))
+    Ok(find(explicit)?.unwrap_or_else(new))
 }
 
 /// Returns the error for a missing configuration.
@@ -87,7 +82,7 @@ fn strangers(config: &Config, named: &Config, path: &Path) -> Vec<FileError> {
 
 /// Returns the options for a server's bindings in the crate of a file, or of the current folder. Prefixed names also
 /// require [`Options::beside`].
-pub(crate) fn options(config: &Config, server: &str, file: Option<&Path>) -> Result<Options, Failure> {
+pub(crate) fn options(config: &Config, server: &str, file: Option<&Path>) -> Result<Options> {
     let server = config.server_with_defaults(server)?;
     let here = env::current_dir()?;
     let folder = crate_of(&here, file).or_else(|| server.folder.clone()).unwrap_or(here);
@@ -100,28 +95,26 @@ pub(crate) fn crate_of(here: &Path, file: Option<&Path>) -> Option<PathBuf> {
     start.ancestors().find(|folder| folder.join("Cargo.toml").is_file()).map(Path::to_owned)
 }
 
-fn find() -> Result<Option<PathBuf>, Failure> {
+/// Returns the specified configuration, or that of the current folder, its crate or its workspace.
+pub(crate) fn find(explicit: Option<&Path>) -> Result<Option<PathBuf>> {
+    if let Some(path) = explicit {
+        return Ok(Some(path.to_owned()));
+    }
     let here = env::current_dir()?;
     for folder in here.ancestors() {
         match CONFIGURATIONS.iter().map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok()) {
             // A configuration further up must not be used instead.
-            Some(path) if !path.is_file() => return Err(no_file(&seen_from(&path, &here)).into()),
+            Some(path) if !path.is_file() => {
+                is_missing(&seen_from(&path, &here))?;
+                let what = if path.is_dir() { "a directory" } else { "not a readable file" };
+                let error = FileError::new(format!("expected a file, found {what}")).in_file(seen_from(&path, &here));
+                return Err(error.with_help("move it, or specify the configuration with `--config`").into());
+            }
             None if !folder.join("Cargo.toml").is_file() => {}
             _ => return Ok(Config::find(folder).map(|path| seen_from(&path, &here))),
         }
     }
     Ok(None)
-}
-
-/// Returns the error for a path that is not a file.
-fn no_file(path: &Path) -> FileError {
-    if path.is_symlink() && !path.exists() {
-        return leads_nowhere(path);
-    }
-    let what = if path.is_dir() { "a directory" } else { "not a readable file" };
-    FileError::new(format!("expected a file, found {what}"))
-        .in_file(path)
-        .with_help("move it, or specify the configuration with `--config`")
 }
 
 /// Returns `true` if there is no file at a path. If that is unknown, reading reports the reason.
@@ -130,18 +123,16 @@ fn no_file(path: &Path) -> FileError {
 /// Fails for a broken link, in whose place nothing may be written.
 pub(crate) fn is_missing(path: &Path) -> Result<bool, FileError> {
     match path.try_exists() {
-        Ok(false) if path.is_symlink() => Err(leads_nowhere(path)),
+        Ok(false) if path.is_symlink() => {
+            let error = FileError::new("broken symbolic link").in_file(path);
+            Err(error.with_help("create the target, or remove the link"))
+        }
         exists => Ok(matches!(exists, Ok(false))),
     }
 }
 
-/// Returns the error for a broken link.
-fn leads_nowhere(path: &Path) -> FileError {
-    FileError::new("broken symbolic link").in_file(path).with_help("create the target, or remove the link")
-}
-
 /// Fails if a server was renamed or removed in the meantime.
-pub(crate) fn still_has(config: &Config, server: &str) -> Result<(), Failure> {
+pub(crate) fn still_has(config: &Config, server: &str) -> Result<()> {
     // Servers of the variable need not be in the file.
     let path = config.path.as_ref().filter(|_| env::var_os(SERVERS_VARIABLE).is_none());
     match path.map(|path| (path, Config::load(path))) {
@@ -154,7 +145,7 @@ pub(crate) fn still_has(config: &Config, server: &str) -> Result<(), Failure> {
 }
 
 /// Refuses what cannot be the name of a server.
-pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
+pub(crate) fn check_name(name: &str) -> Result<()> {
     if is_server_name(name) {
         return Ok(());
     }
@@ -167,9 +158,9 @@ pub(crate) fn seen_from(path: &Path, here: &Path) -> PathBuf {
     path.strip_prefix(here).unwrap_or(path).to_owned()
 }
 
-/// Formats the path relative to this folder, if it is inside.
-pub(crate) fn shown(path: &Path, here: &Path) -> String {
-    seen_from(path, here).display().to_string()
+/// Formats the path relative to the current folder, if it is inside.
+pub(crate) fn shown(path: &Path) -> String {
+    seen_from(path, &env::current_dir().unwrap_or_default()).display().to_string()
 }
 
 /// Writes a relative path as git and URLs do.
@@ -221,14 +212,14 @@ pub(crate) fn load_servers(
     explicit: Option<&Path>,
     names: &[String],
     output: &mut Output,
-) -> Result<(Config, Vec<ServerConfig>), Failure> {
+) -> Result<(Config, Vec<ServerConfig>)> {
     let config = load_for(explicit, names, output)?;
     let servers = servers(&config, names)?;
     Ok((config, servers))
 }
 
 /// Returns the servers of these names, or all.
-pub(crate) fn servers(config: &Config, names: &[String]) -> Result<Vec<ServerConfig>, Failure> {
+pub(crate) fn servers(config: &Config, names: &[String]) -> Result<Vec<ServerConfig>> {
     if names.is_empty() {
         if config.servers.is_empty() {
             let error = FileError::new("no servers are configured").with_help(
@@ -239,12 +230,7 @@ pub(crate) fn servers(config: &Config, names: &[String]) -> Result<Vec<ServerCon
         }
         return Ok(config.servers.values().cloned().collect());
     }
-    let mut servers: Vec<ServerConfig> = Vec::new();
-    for name in names {
-        let server = config.server(name)?;
-        if !servers.iter().any(|known| known.name == *name) {
-            servers.push(server.clone());
-        }
-    }
-    Ok(servers)
+    let mut known = BTreeSet::new();
+    let wanted = names.iter().filter(|name| known.insert(name.as_str()));
+    wanted.map(|name| Ok(config.server(name)?.clone())).collect()
 }

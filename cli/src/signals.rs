@@ -1,9 +1,14 @@
 //! Signals that end the program.
 
-use std::io;
-use std::thread;
+use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Duration;
+use std::{io, thread};
 
+#[cfg(unix)]
+use tokio::signal::unix::Signal;
+#[cfg(windows)]
+use tokio::signal::windows::CtrlC as Signal;
 use tokio::sync::watch;
 
 use crate::exit::Exit;
@@ -24,14 +29,14 @@ impl Signals {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut handlers = {
             let _entered = runtime.enter();
-            Handlers::new(hang_up)?
+            handlers(hang_up)?
         };
         let (received, receiver) = watch::channel(None);
         let listen = async move {
-            let exit = handlers.next().await;
+            let exit = next(&mut handlers).await;
             // A command that has ended looks at nothing.
             let _ = received.send(Some(exit));
-            let _ = tokio::time::timeout(drain + TIME_TO_CLOSE, handlers.next()).await;
+            let _ = tokio::time::timeout(drain + TIME_TO_CLOSE, next(&mut handlers)).await;
             mcp_bindgen_runtime::kill_servers();
             std::process::exit(exit as i32)
         };
@@ -49,56 +54,35 @@ impl Signals {
     }
 }
 
+/// Returns the streams of the signals, each with the exit code that reports it.
 #[cfg(unix)]
-struct Handlers {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-    /// The SIGHUP stream. It is `None` if SIGHUP has another meaning or is ignored (`nohup`), because a handler would
-    /// end the program.
-    hang_up: Option<tokio::signal::unix::Signal>,
-}
+fn handlers(hears_hang_up: bool) -> io::Result<Vec<(Signal, Exit)>> {
+    use tokio::signal::unix::{SignalKind, signal};
 
-#[cfg(unix)]
-impl Handlers {
-    fn new(hears_hang_up: bool) -> io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-
-        let hang_up = SignalKind::hangup();
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hang_up: if !hears_hang_up || ignores(hang_up) { None } else { Some(signal(hang_up)?) },
-        })
+    let mut handlers = vec![
+        (signal(SignalKind::interrupt())?, Exit::Interrupted),
+        (signal(SignalKind::terminate())?, Exit::Terminated),
+    ];
+    // A handler would end the program if SIGHUP has another meaning or is ignored (`nohup`).
+    let hang_up = SignalKind::hangup();
+    if hears_hang_up && !ignores(hang_up) {
+        handlers.push((signal(hang_up)?, Exit::HungUp));
     }
-
-    async fn next(&mut self) -> Exit {
-        let hung_up = async {
-            match &mut self.hang_up {
-                Some(hang_up) => hang_up.recv().await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            _ = self.interrupt.recv() => Exit::Interrupted,
-            _ = self.terminate.recv() => Exit::Terminated,
-            _ = hung_up => Exit::HungUp,
-        }
-    }
+    Ok(handlers)
 }
 
 #[cfg(windows)]
-struct Handlers(tokio::signal::windows::CtrlC);
+fn handlers(_: bool) -> io::Result<Vec<(Signal, Exit)>> {
+    Ok(vec![(tokio::signal::windows::ctrl_c()?, Exit::Interrupted)])
+}
 
-#[cfg(windows)]
-impl Handlers {
-    fn new(_: bool) -> io::Result<Self> {
-        tokio::signal::windows::ctrl_c().map(Self)
-    }
-
-    async fn next(&mut self) -> Exit {
-        self.0.recv().await;
-        Exit::Interrupted
-    }
+/// Waits for a signal.
+async fn next(handlers: &mut [(Signal, Exit)]) -> Exit {
+    poll_fn(|context| {
+        let exit = handlers.iter_mut().find_map(|(signal, exit)| signal.poll_recv(context).is_ready().then_some(*exit));
+        exit.map_or(Poll::Pending, Poll::Ready)
+    })
+    .await
 }
 
 /// Returns `true` if the parent process ignores the signal, as far as the system reports it.

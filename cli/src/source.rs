@@ -8,8 +8,8 @@ use mcp_bindgen_model::{
     read_text,
 };
 
-use crate::args::{List, Selection};
-use crate::exit::Failure;
+use crate::args::{List, Selection, SnapshotOptions};
+use crate::exit::{Failure, Result};
 use crate::output::Output;
 use crate::plan::adapted;
 use crate::project;
@@ -66,65 +66,54 @@ pub(crate) fn read(
     prefix: Option<&Prefix>,
     file: Option<&Path>,
     output: &mut Output,
-) -> Result<Vec<Result<Bound, Failure>>, Failure> {
-    match &source.file.snapshot {
-        Some(path) => without(config).map(|()| vec![of_file(path, source.file.name.as_deref())]),
-        None => {
-            let mut config = project::load(config, output)?;
-            let mut read = of_servers(&config, source.server.as_slice(), file)?;
-            if let Some(prefix) = prefix {
-                for bound in read.iter().flatten() {
-                    let server = config.servers.entry(bound.options.server_name().to_owned());
-                    server.and_modify(|server| server.prefix = prefix.clone());
-                }
-                for bound in read.iter_mut().flatten() {
-                    bound.options = bound.options.clone().beside(&config);
-                }
-            }
-            Ok(read)
+) -> Result<Vec<Result<Bound>>> {
+    let (mut config, mut read) = selected(config, source.server.as_slice(), &source.file, file, output)?;
+    if let Some(prefix) = prefix {
+        for bound in read.iter().flatten() {
+            let server = config.servers.entry(bound.options.server_name().to_owned());
+            server.and_modify(|server| server.prefix = prefix.clone());
+        }
+        for bound in read.iter_mut().flatten().filter(|bound| bound.server.is_some()) {
+            bound.options = bound.options.clone().beside(&config);
         }
     }
+    Ok(read)
 }
 
-/// Reads the bindings of any servers for `list`. Fails if its output file is one of the input files.
-pub(crate) fn listed(
-    config: Option<&Path>,
-    wanted: &List,
-    output: &mut Output,
-) -> Result<Vec<Result<Bound, Failure>>, Failure> {
-    match &wanted.file.snapshot {
-        Some(path) => {
-            without(config)?;
-            kept([(path.clone(), "the snapshot"), (Overrides::beside(path), "its overrides")], wanted)?;
-            Ok(vec![of_file(path, wanted.file.name.as_deref())])
-        }
-        None => {
-            let config = project::load(config, output)?;
-            let of_servers_here = config.servers.keys().flat_map(|server| {
-                let path = config.snapshot_path(server);
-                [(Overrides::beside(&path), "overrides of a snapshot"), (path, "a snapshot")]
-            });
-            kept(of_servers_here.chain(config.path.clone().map(|path| (path, "the configuration"))), wanted)?;
-            of_servers(&config, &wanted.servers, None)
-        }
-    }
-}
-
-/// Fails if `--config` is given but not used.
-fn without(config: Option<&Path>) -> Result<(), Failure> {
-    match config {
-        Some(_) => Err(Failure::usage("`--snapshot` does not use a configuration: remove `--config`")),
-        None => Ok(()),
-    }
-}
-
-/// Refuses to overwrite the inputs of this program, whether they exist or not.
-fn kept(inputs: impl IntoIterator<Item = (PathBuf, &'static str)>, wanted: &List) -> Result<(), Failure> {
-    let Some(file) = &wanted.output else { return Ok(()) };
+/// Reads the bindings of any servers for `list`. Fails if its output file is one of the input files, which may not
+/// exist.
+pub(crate) fn listed(config: Option<&Path>, wanted: &List, output: &mut Output) -> Result<Vec<Result<Bound>>> {
+    let (config, read) = selected(config, &wanted.servers, &wanted.file, None, output)?;
+    let Some(file) = &wanted.output else { return Ok(read) };
+    let snapshots =
+        config.servers.keys().map(|server| config.snapshot_path(server)).chain(wanted.file.snapshot.clone());
+    let inputs =
+        snapshots.flat_map(|path| [(Overrides::beside(&path), "overrides of a snapshot"), (path, "a snapshot")]);
+    let mut inputs = inputs.chain(config.path.clone().map(|path| (path, "the configuration")));
     let place = place_of(file);
-    let Some((_, what)) = inputs.into_iter().find(|(path, _)| place_of(path) == place) else { return Ok(()) };
-    let error = FileError::new(format!("this is the path of {what}, and was not changed"));
-    Err(error.in_file(file).with_help("choose another file with `-o`").into())
+    let Some((_, what)) = inputs.find(|(path, _)| place_of(path) == place) else { return Ok(read) };
+    let error = FileError::new(format!("this is the path of {what}, and was not changed")).in_file(file);
+    Err(error.with_help("choose another file with `-o`").into())
+}
+
+/// Returns the snapshots of servers and their configuration, or the snapshot of a file, which has none.
+fn selected(
+    config: Option<&Path>,
+    servers: &[String],
+    snapshot: &SnapshotOptions,
+    file: Option<&Path>,
+    output: &mut Output,
+) -> Result<(Config, Vec<Result<Bound>>)> {
+    let Some(path) = &snapshot.snapshot else {
+        let config = project::load(config, output)?;
+        let servers = project::servers(&config, servers)?;
+        let read = servers.iter().map(|server| of_server(&config, &server.name, file)).collect();
+        return Ok((config, read));
+    };
+    if config.is_some() {
+        return Err(Failure::usage("`--snapshot` does not use a configuration: remove `--config`"));
+    }
+    Ok((Config::default(), vec![of_file(path, snapshot.name.as_deref())]))
 }
 
 /// Returns the canonical path of a file, even if it does not exist.
@@ -138,13 +127,8 @@ fn place_of(file: &Path) -> PathBuf {
     }
 }
 
-fn of_servers(config: &Config, names: &[String], file: Option<&Path>) -> Result<Vec<Result<Bound, Failure>>, Failure> {
-    let servers = project::servers(config, names)?;
-    Ok(servers.iter().map(|server| of_server(config, &server.name, file)).collect())
-}
-
 /// Returns the snapshot of a server, whose configuration can be obeyed.
-pub(crate) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound, Failure> {
+pub(crate) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound> {
     let path = config.snapshot_path(server);
     if matches!(path.try_exists(), Ok(false)) {
         let error = FileError::new(format!("server `{server}` has no snapshot"))
@@ -160,7 +144,7 @@ pub(crate) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> R
 }
 
 /// Returns the snapshot of a server, whatever its patterns do.
-pub(crate) fn bound(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound, Failure> {
+pub(crate) fn bound(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound> {
     let options = project::options(config, server, file)?.beside(config);
     let loaded = load(&config.snapshot_path(server)).map_err(|error| match error.help {
         None => error.with_help(format!("run `mcp-bindgen sync {server}` to write it again")),
@@ -177,7 +161,7 @@ pub(crate) fn unusable(bound: &Bound, server: &str) -> Vec<FileError> {
 
 /// Checks before calls that every pattern of a server has an effect on the tools of its snapshot: a misspelled pattern of `approve`
 /// or of a policy would allow calls. Without a readable snapshot there is nothing to check.
-pub(crate) fn check_patterns(config: &Config, server: &str) -> Result<(), Failure> {
+pub(crate) fn check_patterns(config: &Config, server: &str) -> Result<()> {
     let path = config.snapshot_path(server);
     let Some(bound) = path.exists().then(|| bound(config, server, None).ok()).flatten() else { return Ok(()) };
     idle(&bound, server).into_iter().next().map_or(Ok(()), |error| Err(error.into()))
@@ -198,7 +182,7 @@ pub(crate) fn idle(bound: &Bound, server: &str) -> Vec<FileError> {
     bound.options.idle_patterns(&bound.snapshot).into_iter().map(error).collect()
 }
 
-fn of_file(path: &Path, name: Option<&str>) -> Result<Bound, Failure> {
+fn of_file(path: &Path, name: Option<&str>) -> Result<Bound> {
     let (text, snapshot) = load(path)?;
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     let name = match name {

@@ -1,4 +1,4 @@
-//! The arguments of `serve` and `log`.
+//! The arguments of `serve`, `log` and `auth`.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
@@ -83,20 +83,49 @@ pub(crate) enum Host {
     Vscode,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Log {
-    #[command(subcommand)]
-    pub(crate) command: LogCommand,
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum LogCommand {
     /// Check that no line of a log was changed, removed, added or moved.
     Verify {
         /// The log.
-        #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuthCommand {
+    /// Authorize this program to use a server: in a browser, which opens.
+    Login {
+        /// A server of the configuration.
+        server: String,
+        /// Open no browser: open the address anywhere, and paste the address of the page that the browser ends at.
+        #[arg(long)]
+        no_browser: bool,
+    },
+    /// Show the stored tokens; exit code 1 if a server that is named has none.
+    Status(Servers),
+    /// Remove the stored tokens.
+    Logout(Servers),
+    /// Create a token for a client of `serve --tokens`, and print it; the file only has its digest.
+    Token(Token),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Token {
+    /// The name of the client, by which `[access]` and policies know it.
+    pub(crate) name: String,
+    /// The file with the tokens, which is created if it does not exist.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tokens: PathBuf,
+    /// A group of the client.
+    #[arg(long)]
+    pub(crate) group: Vec<String>,
+    /// A scope of the client.
+    #[arg(long)]
+    pub(crate) scope: Vec<String>,
+    /// Remove the token instead.
+    #[arg(long, conflicts_with_all = ["group", "scope"])]
+    pub(crate) revoke: bool,
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {

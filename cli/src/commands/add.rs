@@ -33,17 +33,11 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
     let name = wanted.name.as_str();
     project::check_name(name)?;
     let path = file(config)?;
-    let here = env::current_dir()?;
-    let table = table(wanted, &here, &path)?;
-    let shown = project::shown(&path, &here);
+    let table = table(wanted, &path, output)?;
+    let shown = project::shown(&path);
     let (_, config) = with_server(ConfigFile::open(&path)?, name, &table)?;
     let server = config.server(name)?.clone();
     without_secret(&server, None)?;
-    let env = wanted.env.iter().filter_map(|given| given.split_once('='));
-    let headers = wanted.header.iter().filter_map(|given| given.split_once([':', '=']));
-    for (key, text) in env.chain(headers).map(|(key, text)| (key.trim(), text.trim())) {
-        warn_of_filled_in(key, key, text, output);
-    }
     for warning in config.warnings.iter().filter(|warning| warning.server.as_deref() == Some(name)) {
         output.warning(&warning.to_string());
     }
@@ -80,7 +74,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
     apply([(&*snapshot_path, Some(snapshot.to_text().into())), (file.path(), Some(file.to_text().into()))])?;
     drop(file);
     output.status("Added", &format!("{name} to {shown}"));
-    let snapshot_shown = project::shown(&snapshot_path, &here);
+    let snapshot_shown = project::shown(&snapshot_path);
     output.status("Wrote", &format!("{snapshot_shown} ({})", counted(snapshot.tools.len(), "tool")));
     let (tools, _) = Bindings::describe(&bound.snapshot, &bound.options);
     told(&snapshot, &tools, output);
@@ -129,10 +123,10 @@ pub(super) fn file(explicit: Option<&Path>) -> Result<PathBuf> {
 }
 
 /// Returns the table of the server, as a person would write it.
-fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table> {
+fn table(wanted: &args::Add, file: &Path, output: &mut Output) -> Result<Table> {
     let mut table = Table::new();
     let args::Source { npm, uvx, command, url } = &wanted.source;
-    let command = command.as_ref().map(|command| rebased(command, here, file));
+    let command = command.as_ref().map(|command| rebased(command, file)).transpose()?;
     for (key, given) in [("npm", npm), ("uvx", uvx), ("command", &command), ("url", url)] {
         if let Some(given) = given {
             not_secret(&format!("--{key} "), (key, given))?;
@@ -154,11 +148,12 @@ fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table> {
         let message = format!("`{}` is set by both `--env` and `--inherit-env`", printable(name));
         return Err(Failure::usage(message).with_help("remove one of them"));
     }
+    let headers: Vec<_> = wanted.header.iter().map(|given| header(given)).collect::<Result<_, _>>()?;
+    env.iter().chain(&headers).for_each(|(key, text)| warn_of_filled_in(key, key, text, output));
     put_pairs(&mut table, "env", env, str::to_owned)?;
     wanted.inherit_env.iter().try_for_each(|name| check_inherited(name))?;
     once(wanted.inherit_env.iter().cloned())?;
     put_list(&mut table, "inherit_env", &wanted.inherit_env);
-    let headers: Vec<_> = wanted.header.iter().map(|given| header(given)).collect::<Result<_, _>>()?;
     put_pairs(&mut table, "headers", headers, str::to_ascii_lowercase)?;
     if wanted.tools.iter().any(String::is_empty) {
         return Err(Failure::usage("`--tools` is empty: expected tool names or patterns such as `list_*`"));
@@ -168,17 +163,19 @@ fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table> {
 }
 
 /// Rebases a command path, which is relative to the current folder, onto the folder of the file.
-fn rebased(command: &str, here: &Path, file: &Path) -> String {
-    let is_relative =
-        !command.starts_with(['/', '\\', '~']) && !command.starts_with("${") && command.get(1..2) != Some(":");
-    let folder = std::path::absolute(file).ok().and_then(|file| Some(file.parent()?.to_owned()));
-    let folder = folder.map(|folder| fs::canonicalize(&folder).unwrap_or(folder));
-    match folder.map(|folder| relative(&folder, here)) {
-        Some(way) if is_relative && command.contains(['/', '\\']) && way != "." => {
-            format!("{way}/{}", command.strip_prefix("./").unwrap_or(command))
-        }
-        _ => command.to_owned(),
+fn rebased(command: &str, file: &Path) -> Result<String> {
+    let is_absolute = command.starts_with(['/', '\\', '~']) || command.get(1..2) == Some(":");
+    // A name is searched on PATH.
+    if is_absolute || command.starts_with("${") || !command.contains(['/', '\\']) {
+        return Ok(command.to_owned());
     }
+    let file = std::path::absolute(file)?;
+    let folder = project::folder_of(&file);
+    let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    Ok(match relative(&folder, &env::current_dir()?).as_str() {
+        "." => command.to_owned(),
+        way => format!("{way}/{}", command.strip_prefix("./").unwrap_or(command)),
+    })
 }
 
 /// Adds pairs with unique names to the table; `compared` normalizes the names for the comparison.
@@ -248,11 +245,9 @@ fn not_secret(option: &str, (key, text): (&str, &str)) -> Result<()> {
         return Ok(());
     }
     let filled_in = variable_of(text).filter(|_| is_secret_key(key));
-    let variable = match &filled_in {
-        Some(variable) => variable.clone(),
-        None if ["--env ", "--header "].contains(&option) => variable(key),
-        None => "SECRET".to_owned(),
-    };
+    let is_keyed = ["--env ", "--header "].contains(&option);
+    let own = || if is_keyed { variable(key) } else { "SECRET".to_owned() };
+    let variable = filled_in.clone().unwrap_or_else(own);
     let placeholder = format!("${{{variable}}}");
     let shown = without_secrets(key, text, &placeholder);
     if shown == text && !is_secret_key(key) {

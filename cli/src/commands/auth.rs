@@ -16,7 +16,9 @@ use crate::{live, project};
 
 pub(crate) async fn run(config: Option<&Path>, command: &AuthCommand, output: &mut Output) -> Result<Exit> {
     match command {
-        AuthCommand::Login(login) => log_in(config, login, output).await,
+        AuthCommand::Login { server, no_browser } => {
+            log_in(config, server, if *no_browser { Way::Pasted } else { Way::Browser }, output).await
+        }
         AuthCommand::Status(servers) => status(config, &servers.servers, output).await,
         AuthCommand::Logout(servers) => log_out(config, &servers.servers, output).await,
         AuthCommand::Token(token) => change_token(token, output),
@@ -24,11 +26,11 @@ pub(crate) async fn run(config: Option<&Path>, command: &AuthCommand, output: &m
 }
 
 /// Connects once, with a user at the browser, so that tokens are there for all that comes.
-async fn log_in(config: Option<&Path>, login: &args::Login, output: &mut Output) -> Result<Exit> {
+async fn log_in(config: Option<&Path>, server: &str, way: Way, output: &mut Output) -> Result<Exit> {
     let config = project::load(config, output)?;
-    let server = config.server(&login.server)?;
+    let server = config.server(server)?;
     check(server)?;
-    let authorization = oauth(&server.name, if login.no_browser { Way::Pasted } else { Way::Browser });
+    let authorization = oauth(&server.name, way);
     let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
     let options = ClientOptions::new().authorization(authorization.clone());
     let client = Client::for_snapshot(&config, server, known.as_ref(), options);
@@ -45,14 +47,15 @@ async fn log_in(config: Option<&Path>, login: &args::Login, output: &mut Output)
 async fn status(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Exit> {
     let (mut reports, mut lines) = (Vec::new(), Vec::new());
     let mut exit = Exit::Done;
-    for (server, ready) in chosen(config, names, output).await? {
-        let stored = oauth(&server, Way::Stored).stored(&ready).await?;
+    for server in chosen(config, names, output).await? {
+        let stored = oauth(&server.name, Way::Stored).stored(&server).await?;
         // Without names on the command line, some servers may need no tokens.
         if stored.is_none() && !names.is_empty() {
             exit = Exit::Failed;
         }
-        lines.push(format!("{server}: {}", stored.as_ref().map_or_else(|| "no tokens".to_owned(), shown)));
-        reports.push(report(&server, stored.as_ref()));
+        let said = stored.as_ref().map_or_else(|| "no tokens".to_owned(), shown);
+        lines.push(format!("{}: {said}", server.name));
+        reports.push(report(&server.name, stored.as_ref()));
     }
     output.report(&json!({ "format": 1, "servers": reports }))?;
     if lines.is_empty() {
@@ -65,12 +68,13 @@ async fn status(config: Option<&Path>, names: &[String], output: &mut Output) ->
 
 async fn log_out(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Exit> {
     let mut removed = Vec::new();
-    for (server, ready) in chosen(config, names, output).await? {
-        if oauth(&server, Way::Stored).forget(&ready).await? {
-            output.status("Removed", &format!("the tokens of {server}; its authorization server was not told"));
-            removed.push(server);
+    for server in chosen(config, names, output).await? {
+        let name = &server.name;
+        if oauth(name, Way::Stored).forget(&server).await? {
+            output.status("Removed", &format!("the tokens of {name}; its authorization server was not told"));
+            removed.push(server.name);
         } else if !names.is_empty() {
-            output.status("Unchanged", &format!("{server}: there are no tokens"));
+            output.status("Unchanged", &format!("{name}: there are no tokens"));
         }
     }
     if removed.is_empty() && names.is_empty() {
@@ -82,31 +86,30 @@ async fn log_out(config: Option<&Path>, names: &[String], output: &mut Output) -
 /// Creates or revokes a token for a client of a proxy.
 fn change_token(arguments: &args::Token, output: &mut Output) -> Result<Exit> {
     let args::Token { name, tokens, group, scope, revoke } = arguments;
-    if *revoke {
-        let text = TokenFile::changed(tokens, name, None).map_err(Failure::of)?;
-        write_private(tokens, text.as_bytes())?;
-        output.status("Removed", &format!("the token `{name}` of {}", tokens.display()));
-        return output.done(&json!({ "format": 1, "removed": [name] }));
-    }
-    let token = TokenFile::new_token().ok_or_else(|| Failure::new("the operating system has no random numbers"))?;
-    let text = TokenFile::changed(tokens, name, Some((&token, group, scope))).map_err(Failure::of)?;
+    let new = || TokenFile::new_token().ok_or_else(|| Failure::new("the operating system has no random numbers"));
+    let token = if *revoke { None } else { Some(new()?) };
+    let text = TokenFile::changed(tokens, name, token.as_deref().map(|token| (token, &**group, &**scope)))?;
     write_private(tokens, text.as_bytes())?;
-    output.status("Added", &format!("the token `{name}` to {}, which only has its digest", tokens.display()));
+    let tokens = tokens.display();
+    let Some(token) = token else {
+        output.status("Removed", &format!("the token `{name}` of {tokens}"));
+        return output.done(&json!({ "format": 1, "removed": [name] }));
+    };
+    output.status("Added", &format!("the token `{name}` to {tokens}, which only has its digest"));
     output.report(&json!({ "format": 1, "name": name, "token": token }))?;
     output.data(&token)?;
     Ok(Exit::Done)
 }
 
-/// Returns the servers of these names, or all that can use tokens, each with the values of its placeholders.
-async fn chosen(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Vec<(String, ServerConfig)>> {
+/// Returns the servers of these names, or all that can use tokens, with the values of their placeholders.
+async fn chosen(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Vec<ServerConfig>> {
     let (config, servers) = project::load_servers(config, names, output)?;
     if !names.is_empty() {
         servers.iter().try_for_each(check)?;
     }
     let mut chosen = Vec::new();
-    for server in servers.into_iter().filter(takes_tokens) {
-        let ready = ready(&config, &server).await?;
-        chosen.push((server.name, ready));
+    for server in servers.iter().filter(|server| takes_tokens(server)) {
+        chosen.push(ready(&config, server).await?);
     }
     Ok(chosen)
 }

@@ -5,25 +5,22 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::args;
-use crate::doctor::{self, Finding, Level, Live};
-use crate::exit::{Exit, Failure};
-use crate::live;
+use crate::doctor::{self, ERROR, FINE, Finding, Live, WARNING};
+use crate::exit::{Exit, Result};
 use crate::output::Output;
-use crate::project;
 use crate::report::counted;
+use crate::{live, project};
 
 /// How many servers of one finding are named.
 const MOST_NAMED: usize = 8;
 
-pub(crate) async fn run(config: Option<&Path>, arguments: &args::Doctor, output: &mut Output) -> Result<Exit, Failure> {
-    let names = &arguments.servers.servers;
+pub(crate) async fn run(config: Option<&Path>, names: &[String], connects: bool, output: &mut Output) -> Result<Exit> {
     let config = project::load_for(config, names, output)?;
     let is_empty = config.servers.is_empty() && names.is_empty();
     let servers = if is_empty { Vec::new() } else { project::servers(&config, names)? };
     let servers: Vec<_> = servers.iter().map(|server| config.with_defaults(server)).collect();
     let mut live = Live::new();
-    if arguments.connect {
+    if connects {
         live::snapshots(&config, servers.clone(), output, |_, found| {
             live.insert(found.server.name, found.live);
             Ok(())
@@ -32,13 +29,11 @@ pub(crate) async fn run(config: Option<&Path>, arguments: &args::Doctor, output:
     }
     let findings = doctor::findings(&config, &servers, &live).await;
     let told = grouped(&findings);
-    for (servers, finding) in &told {
-        tell(servers, finding, output);
-    }
-    let report: Value = findings.iter().map(to_json).collect();
-    output.report(&json!({ "format": 1, "findings": report }))?;
-    let count = |level: Level| told.iter().filter(|(_, finding)| finding.level == level).count();
-    let (errors, warnings) = (count(Level::Error), count(Level::Warning));
+    told.iter().for_each(|(servers, finding)| tell(servers, finding, output));
+    let to_json = |Finding { server, subject, level, text, help }: &Finding| json!({ "server": server, "subject": subject, "level": level, "text": text, "help": help });
+    output.report(&json!({ "format": 1, "findings": findings.iter().map(to_json).collect::<Value>() }))?;
+    let count = |level: &str| told.iter().filter(|(_, finding)| finding.level == level).count();
+    let (errors, warnings) = (count(ERROR), count(WARNING));
     let said = format!("{}, {}", counted(errors, "error"), counted(warnings, "warning"));
     output.status("Finished", &format!("{} checked: {said}", counted(servers.len(), "server")));
     Ok(if errors > 0 { Exit::Failed } else { Exit::Done })
@@ -69,18 +64,7 @@ fn tell(servers: &[&str], finding: &Finding, output: &mut Output) {
     let text = format!("{servers}{}: {}", finding.subject, finding.text);
     let help = finding.help.as_ref().map(|help| format!("\n  = help: {help}")).unwrap_or_default();
     match finding.level {
-        Level::Fine => output.status("Fine", &text),
-        Level::Warning => output.warning(&format!("{text}{help}")),
-        Level::Error => output.error(&format!("{text}{help}")),
+        FINE => output.status("Fine", &text),
+        level => output.diagnostic(level, &format!("{text}{help}")),
     }
-}
-
-fn to_json(finding: &Finding) -> Value {
-    let level = match finding.level {
-        Level::Fine => "fine",
-        Level::Warning => "warning",
-        Level::Error => "error",
-    };
-    let Finding { server, subject, text, help, .. } = finding;
-    json!({ "server": server, "subject": subject, "level": level, "text": text, "help": help })
 }

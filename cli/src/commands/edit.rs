@@ -1,7 +1,6 @@
 //! `remove`, `rename` and `set`, and the files that they change.
 
 use std::collections::BTreeSet;
-use std::env;
 use std::path::{Path, PathBuf};
 
 use jsonc_parser::ast;
@@ -10,25 +9,23 @@ use mcp_bindgen_model::{Config, FileError, Overrides, Snapshot, read_text};
 use serde_json::json;
 use toml_edit::{Key, Value};
 
-use super::add::{warn_of_filled_in, without_secret};
+use super::add::{file, warn_of_filled_in, without_secret};
 use super::faults::shared_module;
 use crate::changes::{apply, read};
 use crate::config_file::{self, ConfigFile};
 use crate::exit::{Exit, Failure, Result};
 use crate::output::Output;
+use crate::project::shown;
 use crate::text::in_ticks;
 use crate::{args, project, source, terminal};
 
 /// Runs `remove`: removes servers from `mcp.toml`, with their snapshots and overrides.
-pub(crate) fn remove(config: Option<&Path>, wanted: &args::Remove, output: &mut Output) -> Result<Exit> {
+pub(crate) fn remove(config: Option<&Path>, mut names: Vec<String>, yes: bool, output: &mut Output) -> Result<Exit> {
     let path = target(config)?;
-    let here = env::current_dir()?;
-    let shown = |path: &Path| project::shown(path, &here);
-    let mut names = wanted.servers.clone();
     names.sort();
     names.dedup();
     let (_, files, _) = without(ConfigFile::open(&path)?, &names)?;
-    if !wanted.yes {
+    if !yes {
         let files: String = files.iter().map(|file| format!(", {}", shown(file))).collect();
         match terminal::asked(&format!("Remove {} from {}{files}?", in_ticks(&names), shown(&path)))? {
             Some(true) => {}
@@ -46,31 +43,24 @@ pub(crate) fn remove(config: Option<&Path>, wanted: &args::Remove, output: &mut 
     apply([config].into_iter().chain(files.iter().map(|file| (file.as_path(), None))))?;
     drop(file);
     output.status("Removed", &format!("{} from {}", names.join(", "), shown(&path)));
-    for file in &files {
-        output.status("Deleted", &shown(file));
-    }
-    for (file, name) in &others {
-        tell_kept(&shown(file), name, output);
-    }
-    output.status("Next", &format!("remove {} from `mcp_tools!` and templates", in_ticks(&names)));
     let files: Vec<String> = files.iter().map(|file| shown(file)).collect();
+    files.iter().for_each(|file| output.status("Deleted", file));
+    others.iter().for_each(|other| output.status("Kept", other));
+    output.status("Next", &format!("remove {} from `mcp_tools!` and templates", in_ticks(&names)));
     output.done(&json!({
         "format": 1, "servers": names, "config": shown(&path), "status": "removed", "deleted": files,
     }))
 }
 
-/// A file that is not of the server in whose place it lies.
-type Other = (PathBuf, String);
-
-/// Returns the file without the servers, the files of those servers, and other files in their places.
-fn without(mut file: ConfigFile, names: &[String]) -> Result<(ConfigFile, Vec<PathBuf>, Vec<Other>)> {
+/// Returns the file without the servers, the files of those servers, and messages about other files in their places.
+fn without(mut file: ConfigFile, names: &[String]) -> Result<(ConfigFile, Vec<PathBuf>, Vec<String>)> {
     names.iter().try_for_each(|name| file.remove_server(name))?;
     let config = file.checked()?;
     let (mut own, mut others) = (Vec::new(), Vec::new());
     for (name, path) in names.iter().flat_map(|name| files(&config, name).map(|path| (name, path))) {
         match read(&path)? {
             Some(contents) if is_of(&contents, name) => own.push(path),
-            Some(_) => others.push((path, name.clone())),
+            Some(_) => others.push(kept(&path, name)),
             None => {}
         }
     }
@@ -78,12 +68,9 @@ fn without(mut file: ConfigFile, names: &[String]) -> Result<(ConfigFile, Vec<Pa
 }
 
 /// Runs `rename`: renames a server, its snapshot and its overrides.
-pub(crate) fn rename(config: Option<&Path>, wanted: &args::Rename, output: &mut Output) -> Result<Exit> {
-    let (old, new) = (wanted.old.as_str(), wanted.name.as_str());
+pub(crate) fn rename(config: Option<&Path>, old: &str, new: &str, output: &mut Output) -> Result<Exit> {
     project::check_name(new)?;
     let path = target(config)?;
-    let here = env::current_dir()?;
-    let shown = |path: &Path| project::shown(path, &here);
     let mut file = ConfigFile::locked(&path)?;
     file.rename_server(old, new)?;
     let config = file.checked()?;
@@ -91,7 +78,7 @@ pub(crate) fn rename(config: Option<&Path>, wanted: &args::Rename, output: &mut 
         return Err(error.into());
     }
     let mut moved: Vec<(PathBuf, PathBuf, Vec<u8>)> = Vec::new();
-    let mut others: Vec<PathBuf> = Vec::new();
+    let mut others: Vec<String> = Vec::new();
     for (from, to) in files(&config, old).into_iter().zip(files(&config, new)) {
         let mut contents = read(&from)?;
         if from.is_symlink() {
@@ -99,7 +86,7 @@ pub(crate) fn rename(config: Option<&Path>, wanted: &args::Rename, output: &mut 
             return Err(error.with_help("replace the link with its file, then rename").into());
         }
         if contents.take_if(|contents| !is_of(contents, old)).is_some() {
-            others.push(from.clone());
+            others.push(kept(&from, old));
         }
         let contents = contents.map(|contents| of_server(contents, new));
         let known = read(&to)?;
@@ -108,9 +95,7 @@ pub(crate) fn rename(config: Option<&Path>, wanted: &args::Rename, output: &mut 
             let error = FileError::new("the file already exists").in_file(shown(&to));
             return Err(error.with_help("delete it, or use another name").into());
         }
-        if let Some(contents) = contents {
-            moved.push((from, to, contents));
-        }
+        moved.extend(contents.map(|contents| (from, to, contents)));
     }
     // The configuration never names files that are not there.
     let written = moved.iter().map(|(_, to, contents)| (to.as_path(), Some(contents.clone())));
@@ -121,9 +106,7 @@ pub(crate) fn rename(config: Option<&Path>, wanted: &args::Rename, output: &mut 
     for (from, to, _) in &moved {
         output.status("Moved", &format!("{} to {}", shown(from), shown(to)));
     }
-    for other in &others {
-        tell_kept(&shown(other), old, output);
-    }
+    others.iter().for_each(|other| output.status("Kept", other));
     let next = format!("write `{new}` for `{old}` in `mcp_tools!` and templates; its bindings are named after it");
     output.status("Next", &next);
     let files: Vec<String> = moved.iter().map(|(_, to, _)| shown(to)).collect();
@@ -158,7 +141,7 @@ struct Edits<'w> {
 /// Runs `set`: changes keys of a server.
 pub(crate) fn set(config: Option<&Path>, wanted: &args::Set, output: &mut Output) -> Result<Exit> {
     let path = target(config)?;
-    let shown = project::shown(&path, &env::current_dir()?);
+    let shown = shown(&path);
     let server = wanted.server.as_str();
     let edits = Edits::read(wanted)?.with_texts(&path)?;
     let (file, config) = edits.applied(ConfigFile::locked(&path)?)?;
@@ -193,12 +176,10 @@ pub(crate) fn set(config: Option<&Path>, wanted: &args::Set, output: &mut Output
 impl<'w> Edits<'w> {
     fn read(wanted: &'w args::Set) -> Result<Self> {
         let set: Vec<_> = wanted.keys.iter().map(|text| assignment(text)).collect::<Result<_, _>>()?;
-        let unset = wanted.unset.iter().map(|text| {
-            let invalid =
-                || Failure::usage("invalid key for `--unset`").with_help("`--unset timeout`, `--unset env.TOKEN`");
-            Key::parse(text).map_err(|_| invalid())
-        });
-        let unset: Vec<_> = unset.collect::<Result<_, _>>()?;
+        let help = "`--unset timeout`, `--unset env.TOKEN`";
+        let invalid = |_| Failure::usage("invalid key for `--unset`").with_help(help);
+        let unset: Vec<_> =
+            wanted.unset.iter().map(|text| Key::parse(text).map_err(invalid)).collect::<Result<_, _>>()?;
         let mut known = BTreeSet::new();
         for path in set.iter().map(|(path, _)| path).chain(&unset) {
             if !known.insert(path.iter().map(Key::get).collect::<Vec<_>>()) {
@@ -272,15 +253,13 @@ fn name(path: &[Key]) -> String {
 ///
 /// # Errors
 /// Fails if there is no `mcp.toml`, or only a `.mcp.json`.
-pub(super) fn target(explicit: Option<&Path>) -> Result<PathBuf> {
-    let path = super::add::file(explicit)?;
-    match explicit {
-        None if path.symlink_metadata().is_err() => Err(project::missing().into()),
-        _ => {
-            read_text(&path)?;
-            Ok(path)
-        }
+fn target(explicit: Option<&Path>) -> Result<PathBuf> {
+    let path = file(explicit)?;
+    if explicit.is_none() && path.symlink_metadata().is_err() {
+        return Err(project::missing().into());
     }
+    read_text(&path)?;
+    Ok(path)
 }
 
 /// Returns the places of a server's files beside `mcp.toml`: its snapshot and its overrides.
@@ -297,9 +276,9 @@ fn is_of(contents: &[u8], server: &str) -> bool {
     is_snapshot || Overrides::parse(&text).is_ok()
 }
 
-/// Tells of a file that is not the server's.
-fn tell_kept(path: &str, server: &str, output: &mut Output) {
-    output.status("Kept", &format!("{path}: not a snapshot of {server} or overrides"));
+/// Formats the message about a file that is not the server's.
+fn kept(path: &Path, server: &str) -> String {
+    format!("{}: not a snapshot of {server} or overrides", shown(path))
 }
 
 #[cfg(test)]

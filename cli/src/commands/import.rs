@@ -85,7 +85,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
             ));
         }
     }
-    let shown_path = project::shown(file.path(), &here);
+    let shown_path = project::shown(file.path());
     drop(file);
     tell(&found, &taken, all, wanted.dry_run, &shown_path, output);
     let text = tables(&taken);

@@ -21,62 +21,57 @@ const SCHEMA: &str = "mcp.schema.json";
 /// Writes the files that are missing, and keeps those of the user.
 pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Output) -> Result<Exit> {
     let here = env::current_dir()?;
-    let path = target(config, &here)?;
-    let seen = |path: &Path| project::seen_from(path, &here);
-    let shown = |path: &Path| project::shown(path, &here);
+    let path = project::seen_from(&target(config, &here)?, &here);
     // Two concurrent runs would not see each other's files.
     let lock = Lock::of(&path)?;
-    let root = path.parent().unwrap_or(&here);
-    let defaults = if path.is_file() { Config::load(seen(&path))? } else { Config::default() }.defaults;
-    let folder = defaults.snapshots;
+    let root = path.parent().unwrap_or(Path::new(""));
+    let folder = if path.is_file() { Config::load(&path)? } else { Config::default() }.defaults.snapshots;
     let snapshots = root.join(&folder);
     // This check comes first, so that a failure writes nothing.
     if snapshots.is_file() {
-        let error = FileError::new("expected a directory for snapshots, found a file").in_file(seen(&snapshots));
+        let error = FileError::new("expected a directory for snapshots, found a file").in_file(&snapshots);
         return Err(error.with_help("move it away").into());
     }
     let is_json = project::is_json(&path);
     // The files, each with its new text; `None` keeps the file.
-    let mut files: Vec<(PathBuf, Option<String>)> = Vec::new();
-    let is_missing = current(&seen(&path))?.is_none();
-    files.push((path.clone(), is_missing.then(|| CONFIG.to_owned())));
+    let mut files = vec![(path.clone(), if current(&path)?.is_none() { Some(CONFIG.to_owned()) } else { None })];
     if let Some(rule) = attributes(&folder) {
         let file = root.join(".gitattributes");
-        let text = with_rule(current(&seen(&file))?.unwrap_or_default(), &rule);
+        let text = with_rule(current(&file)?.unwrap_or_default(), &rule);
         files.push((file, text));
     }
     if !is_json {
         let file = root.join(SCHEMA);
         let text = format!("{:#}\n", config_schema());
         // Another version of this program may have written the file.
-        let is_same = current(&seen(&file))?.is_some_and(|current| current == text);
+        let is_same = current(&file)?.is_some_and(|current| current == text);
         files.push((file, (!is_same).then_some(text)));
     }
     // If the dependency fails, nothing else is written.
     add_dependency(&here, wanted, output).await?;
-    let mut made: Vec<String> = Vec::new();
+    let mut made: Vec<PathBuf> = Vec::new();
     for (path, text) in files {
         let Some(text) = text else {
-            output.status("Kept", &shown(&path));
+            output.status("Kept", &path.display().to_string());
             continue;
         };
-        write_if_changed(&seen(&path), text.as_bytes())?;
-        output.status("Wrote", &shown(&path));
-        made.push(shown(&path));
+        write_if_changed(&path, text.as_bytes())?;
+        output.status("Wrote", &path.display().to_string());
+        made.push(path);
     }
     if !snapshots.is_dir() {
         fs::create_dir_all(&snapshots)
             .map_err(|error| FileError::new(format!("failed to create the folder: {error}")).in_file(&snapshots))?;
-        output.status("Made", &format!("{}/, for snapshots", shown(&snapshots)));
-        made.push(shown(&snapshots));
+        output.status("Made", &format!("{}/, for snapshots", snapshots.display()));
+        made.push(snapshots);
     }
     drop(lock);
-    output.report(&json!({ "format": 1, "config": seen(&path), "made": made }))?;
+    output.report(&json!({ "format": 1, "config": path, "made": made }))?;
     if lacks_runtime(&here) {
         output.status("Next", "cargo add tokio --features macros,rt-multi-thread, the runtime for calls");
     }
     let next = match is_json {
-        true => format!("mcp-bindgen import --from {}, which copies its servers to an mcp.toml", shown(&path)),
+        true => format!("mcp-bindgen import --from {}, which copies its servers to an mcp.toml", path.display()),
         false => "mcp-bindgen add NAME --npm PACKAGE, or mcp-bindgen import".to_owned(),
     };
     output.status("Next", &next);
@@ -90,7 +85,7 @@ fn target(explicit: Option<&Path>, here: &Path) -> Result<PathBuf> {
             Err(Failure::usage(project::not_ours(path, "use `--config` for an mcp.toml")))
         }
         Some(path) => Ok(here.join(path)),
-        None => Ok(project::specified(None)?.map_or_else(|| root(here).join("mcp.toml"), |path| here.join(path))),
+        None => Ok(project::find(None)?.map_or_else(|| root(here).join("mcp.toml"), |path| here.join(path))),
     }
 }
 
@@ -144,9 +139,9 @@ async fn add_dependency(here: &Path, wanted: &args::Init, output: &mut Output) -
         return Ok(());
     };
     let manifest = folder.join("Cargo.toml");
-    let text = fs::read_to_string(&manifest).map_err(|error| FileError::new(error.to_string()).in_file(&manifest))?;
-    let document: DocumentMut =
-        text.parse().map_err(|error: TomlError| FileError::new(error.to_string().trim_end()).in_file(&manifest))?;
+    let failed = |error: String| FileError::new(error.trim_end()).in_file(&manifest);
+    let text = fs::read_to_string(&manifest).map_err(|error| failed(error.to_string()))?;
+    let document: DocumentMut = text.parse().map_err(|error: TomlError| failed(error.to_string()))?;
     if document.get("package").is_none() {
         let why = "this is a workspace; run `mcp-bindgen init` in the crate that calls tools";
         output.status("Skipped", &format!("the dependency: {why}"));

@@ -137,7 +137,7 @@ impl Lesson<'_> {
         let (tool, server) = (&self.arguments.tool, &self.server.name);
         let mut results = Vec::new();
         for path in &self.arguments.from {
-            let cassette = Cassette::replay(path).map_err(Failure::of)?;
+            let cassette = Cassette::replay(path)?;
             let fault = |message: String| Failure::from(FileError::new(message).in_file(path));
             if let Some(other) = cassette.server().filter(|recorded| recorded != server) {
                 let other = printable(&other);
@@ -213,12 +213,10 @@ impl Lesson<'_> {
         sample.merge(&values.sample);
         let count = values.count;
         let mut said = overrides.tools.get(&arguments.tool).cloned().unwrap_or_default();
-        let learned_from = said.learned_from.unwrap_or_default().saturating_add(count);
-        let schema = match arguments.required || learned_from >= FEWEST_TO_REQUIRE {
-            true => sample.schema(),
-            false => sample.schema_of_few(),
-        };
-        let is_left_optional = schema != sample.schema();
+        let learned_from = said.learned_from.unwrap_or_default().saturating_add(count as u64);
+        let complete = sample.schema();
+        let is_enough = arguments.required || learned_from >= FEWEST_TO_REQUIRE;
+        let schema = if is_enough { complete.clone() } else { sample.schema_of_few() };
         said.output_schema = Some(schema.clone());
         said.learned_from = Some(learned_from);
         overrides.put(&arguments.tool, said);
@@ -235,14 +233,13 @@ impl Lesson<'_> {
             touch(snapshot);
         }
         drop(lock);
-        let results = if count == 1 { "result" } else { "results" };
-        let from = match learned_from == count {
-            true => format!("{count} {results}"),
-            false => format!("{count} more {results}, {learned_from} in all"),
+        let from = match learned_from == count as u64 {
+            true => counted(count, "result"),
+            false => format!("{}, {learned_from} in all", counted(count, "more result")),
         };
         output.status("Learned", &format!("{} -> {} from {from}", self.shown(), binding.returns));
         output.status(word, &path.display().to_string());
-        if is_left_optional {
+        if schema != complete {
             let from = format!("below {FEWEST_TO_REQUIRE} results every field is optional");
             output.status("", &format!("{from}: learn from more, or require what all of them have with `--required`"));
         }
@@ -302,7 +299,7 @@ enum Held {
 /// The schema that was learned, and the number of results.
 struct Values {
     sample: Sample,
-    count: u64,
+    count: usize,
     /// Those without any value.
     empty: usize,
 }
@@ -358,17 +355,14 @@ fn held(result: &ToolResult) -> Held {
 fn read(path: &Path, server: &str, tool: &str) -> Result<ToolResult> {
     let fault = |message: String| FileError::new(message).in_file(path);
     // Its text stays out of messages.
-    let value: Value = serde_json::from_str(&read_text(path)?).map_err(|error| {
+    let mut value: Value = serde_json::from_str(&read_text(path)?).map_err(|error| {
         fault("the file is not JSON".to_owned())
             .at(error.line().max(1), error.column().max(1))
             .with_help("expected the output of `mcp-bindgen call --format json`")
     })?;
-    let Value::Object(mut result) = value else {
+    let Some(result) = value.as_object_mut().filter(|object| is_result(object)) else {
         return Ok(ToolResult::from_json(server, tool, json!({ "structuredContent": value })));
     };
-    if !is_result(&result) {
-        return Ok(ToolResult::from_json(server, tool, json!({ "structuredContent": result })));
-    }
     for (key, expected) in [("server", server), ("tool", tool)] {
         let said = result.shift_remove(key);
         if let Some(other) = said.as_ref().and_then(Value::as_str).filter(|said| *said != expected) {
@@ -376,7 +370,7 @@ fn read(path: &Path, server: &str, tool: &str) -> Result<ToolResult> {
             return Err(fault(message).into());
         }
     }
-    Ok(ToolResult::from_json(server, tool, Value::Object(result)))
+    Ok(ToolResult::from_json(server, tool, value))
 }
 
 /// Returns `true` if an object is the result of a call, and not what some tool has found.

@@ -33,8 +33,8 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit> {
     match arguments.command {
         Command::Init(init) => until_interrupted(init::run(config, &init, output)),
         Command::Add(add) => until_interrupted(add::run(config, &add, output)),
-        Command::Remove(remove) => edit::remove(config, &remove, output),
-        Command::Rename(rename) => edit::rename(config, &rename, output),
+        Command::Remove { servers, yes } => edit::remove(config, servers, yes, output),
+        Command::Rename { old, name } => edit::rename(config, &old, &name, output),
         Command::Set(set) => edit::set(config, &set, output),
         Command::Import(import) => import::run(config, &import, output),
         Command::Sync(servers) => until_interrupted(check::sync(config, &servers, output)),
@@ -42,18 +42,20 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit> {
         Command::Diff(diff) => until_interrupted(diff::run(config, &diff, output)),
         Command::List(list) if list.shapes => list::shapes(config, &list, output),
         Command::List(list) => list::run(config, &list, output),
-        Command::Doctor(doctor) => until_interrupted(doctor::run(config, &doctor, output)),
+        Command::Doctor { servers, connect } => {
+            until_interrupted(doctor::run(config, &servers.servers, connect, output))
+        }
         Command::Expand(expand) => expand::run(config, &expand, output),
         Command::Call(call) => until_interrupted(call::run(config, call, output)),
         Command::Learn(learn) => until_interrupted(learn::run(config, &learn, output)),
-        Command::Resource(resource) => until_interrupted(offers::resource(config, resource.command, output)),
-        Command::Prompt(prompt) => until_interrupted(offers::prompt(config, prompt.command, output)),
+        Command::Resource(command) => until_interrupted(offers::resource(config, command, output)),
+        Command::Prompt(command) => until_interrupted(offers::prompt(config, command, output)),
         Command::Run(run) => until_interrupted(run::run(config, &run, output)),
-        Command::Auth(auth) => until_interrupted(auth::run(config, &auth.command, output)),
+        Command::Auth(command) => until_interrupted(auth::run(config, &command, output)),
         Command::Serve(serve) => serve::run(config, &serve, output),
-        Command::Log(log) => serve::verify_log(&log.command, output),
-        Command::Completions(completions) => completions::run(completions.shell, output),
-        Command::Man(man) => completions::man(&man.folder, output),
+        Command::Log(command) => serve::verify_log(&command, output),
+        Command::Completions { shell } => completions::run(&shell, output),
+        Command::Man { folder } => completions::man(&folder, output),
     }
 }
 

@@ -1,9 +1,10 @@
 //! `run`: a template, with the servers of the configuration.
 
 use std::collections::BTreeMap;
+use std::future::ready;
 use std::path::{Path, PathBuf};
 
-use mcp_bindgen_agents::template::{TemplateErrorKind, TemplateProblem};
+use mcp_bindgen_agents::template::TemplateErrorKind;
 use mcp_bindgen_agents::{CompletionRequest, RenderedTemplate, Template, TemplateError, Toolset};
 use mcp_bindgen_codegen::Options;
 use mcp_bindgen_codegen::template::{Checked, KnownServer, Script, located};
@@ -241,13 +242,15 @@ async fn with_servers(
         let options = Patience::new(arguments.timeout).options();
         tools = tools.server(name, &found.listed.tools, found.client.clone().with_call_options(options));
     }
-    let tools = tools.build().map_err(Failure::of)?;
+    let tools = tools.build()?;
     let name = input.path.display().to_string();
     let read = if input.is_remote { Template::remote(name, &input.text) } else { Template::new(name, &input.text) };
     let outcome = match read {
         Ok(template) => {
             let fillings = input.fillings.clone();
-            let completer = move |request| filled(fillings.clone(), request);
+            let completer = move |CompletionRequest { name, .. }| {
+                ready(fillings.get(&name).cloned().ok_or_else(|| format!("pass it with `--fill {name}=..`")))
+            };
             template.run(&tools).with_all(&input.variables).completer(completer).await
         }
         Err(error) => Err(error),
@@ -258,26 +261,18 @@ async fn with_servers(
     }
 }
 
-async fn filled(fillings: Map<String, Value>, request: CompletionRequest) -> Result<Value, String> {
-    let name = &request.name;
-    fillings.get(name).cloned().ok_or_else(|| format!("pass it with `--fill {name}=..`"))
-}
-
 /// Refuses variables that the template does not use, and slots without a completer.
 fn check_given(script: &Script, input: &Input) -> Result<()> {
-    for name in input.variables.keys() {
-        if !script.may_use(name) {
-            let help = did_you_mean(name, script.variables())
-                .unwrap_or_else(|| format!("it uses {}", in_ticks(script.variables())));
-            return Err(Failure::usage(format!("the template uses no variable `{name}`")).with_help(help));
-        }
+    let unknown = |fact: &str, name: &str, verb: &str, known: Vec<&str>| {
+        let help =
+            did_you_mean(name, known.iter().copied()).unwrap_or_else(|| format!("it {verb} {}", in_ticks(known)));
+        Err(Failure::usage(format!("the template {fact} `{name}`")).with_help(help))
+    };
+    if let Some(name) = input.variables.keys().find(|name| !script.may_use(name)) {
+        return unknown("uses no variable", name, "uses", script.variables().collect());
     }
-    for name in input.fillings.keys() {
-        if !script.may_complete(name) {
-            let slots = || script.completions().filter_map(|(_, name)| name);
-            let help = did_you_mean(name, slots()).unwrap_or_else(|| format!("it has {}", in_ticks(slots())));
-            return Err(Failure::usage(format!("the template has no slot `{name}`")).with_help(help));
-        }
+    if let Some(name) = input.fillings.keys().find(|name| !script.may_complete(name)) {
+        return unknown("has no slot", name, "has", script.completions().filter_map(|(_, name)| name).collect());
     }
     let open = |(_, name): &(Place, Option<&str>)| name.is_some_and(|name| !input.fillings.contains_key(name));
     if let Some((place, Some(name))) = script.completions().find(open) {
@@ -370,14 +365,10 @@ fn tell(input: &Input, error: &TemplateError, output: &mut Output) -> Result<Exi
         }
         output.error(&text);
     }
-    Ok(Exit::of_all(error.problems().iter().map(exit_of)))
-}
-
-fn exit_of(problem: &TemplateProblem) -> Exit {
-    match &problem.kind {
+    Ok(Exit::of_all(error.problems().iter().map(|problem| match &problem.kind {
         TemplateErrorKind::Call(error) => Failure::from((**error).clone()).exit,
         _ => Exit::Failed,
-    }
+    })))
 }
 
 #[cfg(test)]

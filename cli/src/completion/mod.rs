@@ -1,20 +1,20 @@
 //! Completion in shells, which run the program with `COMPLETE` set. It reads files, contacts no servers, writes
 //! nothing, and ignores errors.
 
-mod known;
 mod shells;
 
 use std::error::Error as _;
 use std::ffi::OsString;
-use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::{env, io};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
-use clap_complete::env::{Elvish, EnvCompleter, Fish, Shells, Zsh};
-use mcp_bindgen_model::Config;
+use clap_complete::env::{Elvish, Fish, Shells, Zsh};
+use mcp_bindgen_model::{Config, ServerConfig, Snapshot, printable};
+use mcp_bindgen_schema::apply_views;
 use mcp_bindgen_schema::flags::{Flag, Flags};
 use serde_json::Value;
 
@@ -22,8 +22,8 @@ use crate::args::{Arguments, CallOptions, OfferOptions};
 use crate::flags::{input_schema, name_of, own_options, prompt_schema};
 use crate::import::host::Host;
 use crate::project;
-use known::{Offered, is_harmless, is_quotable, offered, servers, short, snapshot};
-use shells::{Shell, unquoted};
+use crate::text::{cut, one_line};
+use shells::{QUOTABLE, Shell, is_plain, unquoted};
 
 /// The variable that shells set to their own name.
 const VARIABLE: &str = "COMPLETE";
@@ -31,30 +31,44 @@ const VARIABLE: &str = "COMPLETE";
 const SERVER_ARGUMENTS: [&str; 4] = ["server", "servers", "old", "new"];
 /// The commands of which these are servers of somewhere else.
 const WITHOUT_SERVERS: [&str; 2] = ["add", "import"];
+/// The maximum length of a candidate.
+const LONGEST_CANDIDATE: usize = 256;
+/// The maximum width of a description, in columns.
+const HELP_COLUMNS: usize = 80;
+
+/// A candidate, and its description.
+type Offered = (String, String);
 
 /// Answers a shell's request; returns `None` without a request.
 pub(crate) fn answer() -> Option<ExitCode> {
-    if std::env::var_os(VARIABLE).is_none_or(|shell| shell.is_empty() || shell == "0") {
-        return None;
-    }
+    let shell = env::var_os(VARIABLE).filter(|shell| !shell.is_empty() && shell != "0")?;
+    let mut line: Vec<OsString> = env::args_os().collect();
     // Registration has no words.
-    let is_asked = std::env::args_os().any(|word| word == "--");
-    let shell = std::env::var_os(VARIABLE).map(|shell| shell.to_string_lossy().into_owned()).unwrap_or_default();
-    let line = line(&shell, std::env::args_os().collect());
-    let words: Vec<OsString> = line.iter().skip_while(|word| *word != "--").skip(1).cloned().collect();
-    let words = match Shell::Bash.is(&shell) {
-        true => shells::joined(&words, shells::index().unwrap_or_default()).0,
-        false => words,
+    let first = line.iter().position(|word| word == "--").map(|at| at + 1);
+    let end = line.len();
+    let words = line.get_mut(first.unwrap_or(end)..).unwrap_or_default();
+    // Shells give the word that is being written as it is written, with its quotes.
+    let written = match shell.to_str() {
+        Some("bash" | "zsh") => shells::index().and_then(|index| words.get_mut(index)),
+        Some("fish") => words.last_mut(),
+        _ => None,
+    };
+    if let Some(word) = written {
+        *word = unquoted(word);
+    }
+    let words = match shell == "bash" {
+        true => shells::joined(words, shells::index().unwrap_or_default()).0,
+        false => words.to_vec(),
     };
     let completed = CompleteEnv::with_factory(|| command(words.get(1..).unwrap_or_default()))
         .var(VARIABLE)
         .shells(Shells(&[&Shell::Bash, &Elvish, &Fish, &Shell::Powershell, &Zsh]))
-        .try_complete(line, std::env::current_dir().ok().as_deref());
+        .try_complete(line, env::current_dir().ok().as_deref());
     match completed {
         Ok(false) => None,
         Ok(true) => Some(ExitCode::SUCCESS),
         // Messages would appear inside the line that the user is typing.
-        Err(_) if is_asked => Some(ExitCode::SUCCESS),
+        Err(_) if first.is_some() => Some(ExitCode::SUCCESS),
         Err(error) => {
             let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
             if cause.is_none_or(|cause| cause.kind() != io::ErrorKind::BrokenPipe) {
@@ -66,27 +80,11 @@ pub(crate) fn answer() -> Option<ExitCode> {
     }
 }
 
-/// Returns the words of this process, of which shells give the one that is being written as it is written, with its
-/// quotes.
-fn line(shell: &str, mut line: Vec<OsString>) -> Vec<OsString> {
-    let index = match shell {
-        "bash" | "zsh" => shells::index(),
-        "fish" => None,
-        _ => return line,
-    };
-    let first = line.iter().position(|word| word == "--").map_or(line.len(), |at| at + 1);
-    if let Some(word) = line.get_mut(first..).and_then(|words| match index {
-        Some(index) => words.get_mut(index),
-        None => words.last_mut(),
-    }) {
-        *word = unquoted(word);
-    }
-    line
-}
-
 /// Returns the command line with the candidates for these words.
 fn command(words: &[OsString]) -> Command {
-    let root = Arguments::command();
+    let hosts = Host::ALL.into_iter().map(|host| undescribed(host.name())).collect();
+    let root = Arguments::command()
+        .mut_subcommand("import", |import| import.mut_arg("from", |from| from.add(offering(hosts))));
     if words.is_empty() {
         return root;
     }
@@ -100,10 +98,11 @@ fn command(words: &[OsString]) -> Command {
     let named = said.try_get_one::<PathBuf>("config").ok().flatten();
     let named = named.map(PathBuf::as_path);
     // A wrong `MCP_SERVERS` does not hide the servers of the file.
-    let of_file = || Config::load(&project::specified(named).ok()??).ok();
+    let of_file = || Config::load(&project::find(named).ok()??).ok();
     let read = project::read(named).ok().map(|(config, _)| config);
-    let Some(config) = read.or_else(of_file) else { return with_hosts(root) };
-    let root = with_servers(with_hosts(root), &servers(&config));
+    let Some(config) = read.or_else(of_file) else { return root };
+    let servers = config.servers.keys().filter(|name| is_harmless(name)).map(|name| undescribed(name));
+    let root = with_servers(root, &servers.collect::<Vec<_>>());
     match path.as_slice() {
         [name] => root.mut_subcommand(name, |command| with_offers(command, &path, said, &config)),
         [outer, name] => root.mut_subcommand(outer, |outer| {
@@ -113,53 +112,44 @@ fn command(words: &[OsString]) -> Command {
     }
 }
 
-fn with_hosts(root: Command) -> Command {
-    let hosts = Host::ALL.into_iter().map(|host| undescribed(host.name())).collect();
-    root.mut_subcommand("import", |import| import.mut_arg("from", |from| from.add(offering(hosts))))
-}
-
 /// Adds the candidates of a server to the command at this path, with these arguments so far.
 fn with_offers(command: Command, path: &[&str], said: &ArgMatches, config: &Config) -> Command {
-    let server = || snapshot(config, said.try_get_one::<String>("server").ok()??);
-    let names = |listed: &[Value], is_offered: &dyn Fn(&str) -> bool| -> Vec<Offered> {
-        let named = listed.iter().filter_map(|item| Some((name_of(item)?, item)));
-        named.filter(|(name, _)| is_offered(name)).filter_map(|(name, item)| offered(name, item)).collect()
-    };
+    let Some((server, snapshot)) = server(said, config) else { return command };
     let named = |listed: &[Value]| {
         let name = said.try_get_many::<OsString>("words").ok()??.next()?.to_str();
         listed.iter().find(|item| name_of(item) == name).cloned()
     };
+    let offer = |item: &Value| offered(name_of(item)?, item);
+    let is_selected = |tool: &&Value| name_of(tool).is_some_and(|name| server.selects(name));
+    let tools = || snapshot.tools.iter().filter(is_selected).filter_map(offer).collect();
     match path {
         ["call"] => {
-            let Some((config, snapshot)) = server() else { return command };
             let flags =
                 named(&snapshot.tools).map(|tool| Flags::new(input_schema(&tool), own_options::<CallOptions>()));
-            with_words(command, names(&snapshot.tools, &|name| config.selects(name)), flags)
+            with_words(command, tools(), flags)
         }
-        [name @ ("learn" | "expand")] => {
-            let Some((config, snapshot)) = server() else { return command };
-            let names = names(&snapshot.tools, &|name| config.selects(name));
-            let argument = if *name == "learn" { "tool" } else { "tools" };
-            command.mut_arg(argument, |argument| argument.add(offering(names)))
-        }
+        ["learn"] => command.mut_arg("tool", |tool| tool.add(offering(tools()))),
+        ["expand"] => command.mut_arg("tools", |tool| tool.add(offering(tools()))),
         ["prompt", "get"] => {
-            let Some((_, snapshot)) = server() else { return command };
             let flags = named(&snapshot.prompts)
                 .map(|prompt| Flags::new(&prompt_schema(&prompt), own_options::<OfferOptions>()));
-            with_words(command, names(&snapshot.prompts, &|_| true), flags)
+            with_words(command, snapshot.prompts.iter().filter_map(offer).collect(), flags)
         }
         ["resource", "read"] => {
-            let Some((_, snapshot)) = server() else { return command };
             // Snapshots have no resources, only templates: what their URIs begin with.
-            let begun = |template: &Value| {
-                let uri = template.get("uriTemplate")?.as_str()?.split('{').next()?;
-                offered(uri, template)
-            };
+            let begun = |template: &Value| offered(template.get("uriTemplate")?.as_str()?.split('{').next()?, template);
             let uris = snapshot.resource_templates.iter().filter_map(begun).collect();
             command.mut_arg("uri", |uri| uri.add(offering(uris)))
         }
         _ => command,
     }
+}
+
+/// Returns the server that the arguments name, with its snapshot.
+fn server<'c>(said: &ArgMatches, config: &'c Config) -> Option<(&'c ServerConfig, Snapshot)> {
+    let found = config.servers.get(said.try_get_one::<String>("server").ok()??)?;
+    let snapshot = Snapshot::load(config.snapshot_path(&found.name)).ok()?;
+    Some((found, apply_views(&snapshot, found).unwrap_or(snapshot)))
 }
 
 fn with_servers(command: Command, names: &[Offered]) -> Command {
@@ -179,10 +169,7 @@ fn with_words(command: Command, names: Vec<Offered>, flags: Option<Flags>) -> Co
     let command = command.mut_arg("words", |words| {
         words.num_args(1).trailing_var_arg(false).action(ArgAction::Set).add(offering(names))
     });
-    match flags {
-        Some(flags) => with_flags(command, &flags),
-        None => command,
-    }
+    flags.iter().fold(command, with_flags)
 }
 
 fn undescribed(text: &str) -> Offered {
@@ -234,4 +221,62 @@ fn argument(long: &str, flag: &Flag) -> Arg {
     }
     let values = flag.values.iter().filter(|value| is_quotable(value)).map(|value| undescribed(value)).collect();
     argument.action(ArgAction::Append).add(offering(values))
+}
+
+/// Returns a name with its description, if it is safe for a shell.
+fn offered(name: &str, described: &Value) -> Option<Offered> {
+    let help = short(described.get("description").and_then(Value::as_str).unwrap_or_default());
+    is_harmless(name).then(|| (name.to_owned(), help))
+}
+
+/// Returns `true` if shells read a text as one plain word. They insert candidates unchanged into a line that is then
+/// executed, so a server's name such as `$(..)` must not get there.
+fn is_harmless(text: &str) -> bool {
+    is_word_of(text, is_plain)
+}
+
+/// Returns `true` if shells read a text as one word when quoted, and execute none of it when unquoted.
+fn is_quotable(text: &str) -> bool {
+    is_word_of(text, |character| is_plain(character) || QUOTABLE.contains(character))
+}
+
+fn is_word_of(text: &str, may_stand: impl Fn(char) -> bool) -> bool {
+    (1..=LONGEST_CANDIDATE).contains(&text.len()) && !text.starts_with('-') && text.chars().all(may_stand)
+}
+
+fn short(text: &str) -> String {
+    cut(&printable(&one_line(text)), HELP_COLUMNS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_harmless, is_quotable};
+
+    #[test]
+    fn completion_candidates_cannot_run_code() {
+        for fine in ["list_issues", "auth-method", "note:///", "a.b", "課題"] {
+            assert!(is_harmless(fine) && is_quotable(fine), "{fine}");
+        }
+        for quoted in ["New York", "R&D", "none (yet)", "a;b"] {
+            assert!(is_quotable(quoted) && !is_harmless(quoted), "{quoted}");
+        }
+        for odd in [
+            "",
+            "-rf",
+            "$(touch x)",
+            "`x`",
+            "a\"b",
+            "a\\b",
+            "!!",
+            "a\nb",
+            "a\x0bb",
+            "\x1b[2J",
+            "~root",
+            "a*",
+            "\u{202e}x",
+            "a'b",
+        ] {
+            assert!(!is_harmless(odd) && !is_quotable(odd), "{odd:?}");
+        }
+    }
 }

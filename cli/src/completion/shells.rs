@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Command;
-use clap_complete::engine::complete;
+use clap_complete::engine::{CompletionCandidate, complete};
 use clap_complete::env::{self as shells, EnvCompleter};
 
 const BREAKS: [char; 2] = ['=', ':'];
@@ -62,9 +62,7 @@ impl EnvCompleter for Shell {
     ) -> Result<(), io::Error> {
         let mut script = Vec::new();
         self.of_library().write_registration(var, name, bin, completer, &mut script)?;
-        if matches!(self, Self::Powershell) {
-            return buf.write_all(&script);
-        }
+        // PowerShell's has no such end.
         let script = String::from_utf8_lossy(&script).replacen(END, &format!("{QUOTED}{END}"), 1);
         buf.write_all(script.as_bytes())
     }
@@ -76,57 +74,33 @@ impl EnvCompleter for Shell {
         current_dir: Option<&Path>,
         buf: &mut dyn Write,
     ) -> Result<(), io::Error> {
-        match self {
-            Self::Bash => complete_bash(cmd, &args, current_dir, buf),
-            Self::Powershell => complete_powershell(cmd, args, current_dir, buf),
+        if let Self::Powershell = self {
+            let mut lines = Vec::new();
+            shells::Powershell.write_complete(cmd, args, current_dir, &mut lines)?;
+            for line in String::from_utf8_lossy(&lines).lines() {
+                // A description follows the value.
+                let (value, help) = line.split_at(line.find('\t').unwrap_or(line.len()));
+                match value.chars().all(is_plain) {
+                    true => writeln!(buf, "{line}")?,
+                    false => writeln!(buf, "'{}'{help}", value.replace('\'', "''"))?,
+                }
+            }
+            return Ok(());
         }
+        let Some(index) = index() else { return Ok(()) };
+        let (words, is_broken) = joined(&args, index);
+        let current = words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+        // Bash keeps the text before the break, so it must not be repeated.
+        let known = if is_broken { current.rfind(BREAKS).map_or(0, |at| at + 1) } else { 0 };
+        let before = current.get(..known).unwrap_or_default();
+        let last = words.len().saturating_sub(1);
+        let candidates = complete(cmd, words, last, current_dir)?;
+        let value = |candidate: &CompletionCandidate| {
+            candidate.get_value().to_string_lossy().strip_prefix(before).map(str::to_owned)
+        };
+        let separator = env::var("_CLAP_IFS").unwrap_or_else(|_| "\n".to_owned());
+        write!(buf, "{}", candidates.iter().filter_map(value).collect::<Vec<_>>().join(&separator))
     }
-}
-
-fn complete_bash(
-    cmd: &mut Command,
-    args: &[OsString],
-    current_dir: Option<&Path>,
-    buf: &mut dyn Write,
-) -> io::Result<()> {
-    let Some(index) = index() else { return Ok(()) };
-    let (words, is_broken) = joined(args, index);
-    let current = words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-    // Bash keeps the text before the break, so it must not be repeated.
-    let known = if is_broken { current.rfind(BREAKS).map_or(0, |at| at + 1) } else { 0 };
-    let before = current.get(..known).unwrap_or_default();
-    let last = words.len().saturating_sub(1);
-    let separator = env::var("_CLAP_IFS").unwrap_or_else(|_| "\n".to_owned());
-    let mut is_first = true;
-    for candidate in complete(cmd, words, last, current_dir)? {
-        let value = candidate.get_value().to_string_lossy();
-        let Some(value) = value.strip_prefix(before) else { continue };
-        if !is_first {
-            write!(buf, "{separator}")?;
-        }
-        write!(buf, "{value}")?;
-        is_first = false;
-    }
-    Ok(())
-}
-
-fn complete_powershell(
-    cmd: &mut Command,
-    args: Vec<OsString>,
-    current_dir: Option<&Path>,
-    buf: &mut dyn Write,
-) -> io::Result<()> {
-    let mut lines = Vec::new();
-    shells::Powershell.write_complete(cmd, args, current_dir, &mut lines)?;
-    for line in String::from_utf8_lossy(&lines).lines() {
-        // Its description follows.
-        let end = line.find('\t').unwrap_or(line.len());
-        match line.split_at(end) {
-            (value, help) if value.chars().all(is_plain) => writeln!(buf, "{value}{help}")?,
-            (value, help) => writeln!(buf, "'{}'{help}", value.replace('\'', "''"))?,
-        }
-    }
-    Ok(())
 }
 
 /// Returns the word that a shell would read so far; a quote may be open.
@@ -157,19 +131,13 @@ pub(super) fn joined(words: &[OsString], index: usize) -> (Vec<OsString>, bool) 
     let is_break =
         |word: &OsStr| word.to_str().is_some_and(|text| !text.is_empty() && text.chars().all(|c| BREAKS.contains(&c)));
     let mut joined: Vec<OsString> = Vec::new();
-    let mut is_behind_break = false;
-    let mut is_broken = false;
+    let (mut is_behind_break, mut is_broken) = (false, false);
     for word in words.iter().take(index + 1) {
         let breaks = is_break(word);
+        is_broken = !joined.is_empty() && (is_behind_break || breaks);
         match joined.last_mut() {
-            Some(last) if is_behind_break || breaks => {
-                last.push(word);
-                is_broken = true;
-            }
-            _ => {
-                joined.push(word.clone());
-                is_broken = false;
-            }
+            Some(last) if is_broken => last.push(word),
+            _ => joined.push(word.clone()),
         }
         is_behind_break = breaks;
     }

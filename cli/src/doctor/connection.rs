@@ -37,42 +37,27 @@ const NO_REGISTRY: [&str; 6] =
 /// Words beside the name of a variable in a message that asks for it.
 const ASKING: [&str; 7] = ["environment", "missing", "must be", "not set", "please set", "required", "undefined"];
 
-/// The cause of a failure, and the next step.
-struct Diagnosis {
-    /// The cause, if it is more specific than the error.
-    cause: Option<String>,
-    next_step: String,
-}
-
-impl Diagnosis {
-    fn new(next_step: impl Into<String>) -> Self {
-        Self { cause: None, next_step: next_step.into() }
-    }
-
-    fn of(cause: impl Into<String>, next_step: impl Into<String>) -> Self {
-        Self { cause: Some(cause.into()), next_step: next_step.into() }
-    }
-}
-
 /// Checks that a server answers.
 pub(super) fn connection(server: &ServerConfig, live: &Result<Snapshot, ConnectError>) -> Finding {
-    const SUBJECT: &str = "connection";
     let error = match live {
         Ok(snapshot) => {
             let tools = counted(snapshot.tools.len(), "tool");
-            return Finding::fine(SUBJECT, format!("the server is up and has {tools}"));
+            return Finding::fine(format!("the server is up and has {tools}"));
         }
         Err(error) => error,
     };
     let message = in_our_words(&error.message);
     // Some errors of the configuration have a help of their own.
-    let diagnosis = if message.contains("\n  = help: ") { None } else { Some(diagnosis(server, error)) };
-    let cause = diagnosis.as_ref().and_then(|diagnosis| diagnosis.cause.as_ref());
-    let text = cause.map_or_else(|| message.clone(), |cause| format!("{cause}\n  = note: {message}"));
-    Finding { help: diagnosis.map(|diagnosis| diagnosis.next_step), ..Finding::error(SUBJECT, text, "") }
+    if message.contains("\n  = help: ") {
+        return Finding { help: None, ..Finding::error(message, "") };
+    }
+    let finding = explained(server, error);
+    let text = if finding.text.is_empty() { message } else { format!("{}\n  = note: {message}", finding.text) };
+    Finding { text, ..finding }
 }
 
-fn diagnosis(server: &ServerConfig, error: &ConnectError) -> Diagnosis {
+/// Finds the cause of a failure, and the next step. The cause is empty if it is not more specific than the error.
+fn explained(server: &ServerConfig, error: &ConnectError) -> Finding {
     if has_any(&error.message, &UNTRUSTED) {
         let next_step = match &server.transport {
             Transport::Stdio { .. } => {
@@ -80,7 +65,7 @@ fn diagnosis(server: &ServerConfig, error: &ConnectError) -> Diagnosis {
             }
             _ => format!("set `ca` of server `{}` to the certificate of its authority", server.name),
         };
-        return Diagnosis::of("the certificate is not trusted", next_step);
+        return Finding::error("the certificate is not trusted", next_step);
     }
     match &server.transport {
         Transport::Stdio { command, args, .. } => of_program(server, command, args, error),
@@ -89,7 +74,7 @@ fn diagnosis(server: &ServerConfig, error: &ConnectError) -> Diagnosis {
 }
 
 /// Explains the failure of a server that is started here.
-fn of_program(server: &ServerConfig, command: &str, args: &[String], error: &ConnectError) -> Diagnosis {
+fn of_program(server: &ServerConfig, command: &str, args: &[String], error: &ConnectError) -> Finding {
     let evidence = error.evidence();
     let program = Path::new(command).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     if matches!(program, "npx" | "uvx") {
@@ -99,13 +84,13 @@ fn of_program(server: &ServerConfig, command: &str, args: &[String], error: &Con
         let package = package.map(|package| printable(package));
         let package = package.map_or_else(|| "the package".to_owned(), |package| format!("the package `{package}`"));
         if has_any(&error.message, &NO_PACKAGE) {
-            return Diagnosis::of(
+            return Finding::error(
                 format!("{package} does not exist in the registry"),
                 "correct its name and version; for a private package, set the registry and its credentials",
             );
         }
         if has_any(&error.message, &NO_REGISTRY) {
-            return Diagnosis::of(
+            return Finding::error(
                 format!("failed to download {package}"),
                 "check the network, the proxy (HTTPS_PROXY) and the package registry",
             );
@@ -114,40 +99,46 @@ fn of_program(server: &ServerConfig, command: &str, args: &[String], error: &Con
     if let Some(name) = evidence.stderr.iter().find_map(|line| variable_asked_for(server, line)) {
         let cause = format!("the server needs the environment variable `{name}`, which is not passed to it");
         if server.inherit_env.iter().any(|passed| passed == name) {
-            return Diagnosis::of(cause, format!("set it: `export {name}=..`"));
+            return Finding::error(cause, format!("set it: `export {name}=..`"));
         }
         let env = format!("`env = {{ {name} = \"${{{name}}}\" }}`");
-        return Diagnosis::of(cause, format!("set it for server `{}`: {env}", server.name));
+        return Finding::error(cause, format!("set it for server `{}`: {env}", server.name));
     }
     let is_silent = evidence.stderr.is_empty() && evidence.stray_output.is_empty();
     match (error.kind, &evidence.exit_status) {
-        _ if !evidence.stray_output.is_empty() && evidence.stderr.is_empty() => Diagnosis::of(
+        _ if !evidence.stray_output.is_empty() && evidence.stderr.is_empty() => Finding::error(
             "the program writes something other than MCP to stdout",
             "start it as an MCP server: many programs need an argument such as `mcp` or `stdio`; logs belong on stderr",
         ),
-        (Kind::Timeout, _) => Diagnosis::new(format!(
-            "if it starts slowly, set `connect_timeout = \"2m\"` of server `{}`; a program that is not an MCP server \
+        (Kind::Timeout, _) => Finding::error(
+            "",
+            format!(
+                "if it starts slowly, set `connect_timeout = \"2m\"` of server `{}`; a program that is not an MCP server \
              never answers",
-            server.name
-        )),
-        (_, Some(_)) if is_silent => Diagnosis::of(
+                server.name
+            ),
+        ),
+        (_, Some(_)) if is_silent => Finding::error(
             "the program ended and printed nothing",
             format!("run it in a terminal with `args` and `env` of server `{}`", server.name),
         ),
-        (_, Some(_)) => Diagnosis::new(format!(
-            "fix the reported error; server `{}` gets its own `env`, and few variables of your shell",
-            server.name
-        )),
-        _ => Diagnosis::new(format!("correct server `{}` in the configuration", server.name)),
+        (_, Some(_)) => Finding::error(
+            "",
+            format!(
+                "fix the reported error; server `{}` gets its own `env`, and few variables of your shell",
+                server.name
+            ),
+        ),
+        _ => Finding::error("", format!("correct server `{}` in the configuration", server.name)),
     }
 }
 
 /// Explains the failure of a server at a URL.
-fn of_address(server: &ServerConfig, headers: &BTreeMap<String, String>, error: &ConnectError) -> Diagnosis {
+fn of_address(server: &ServerConfig, headers: &BTreeMap<String, String>, error: &ConnectError) -> Finding {
     let status = error.evidence().http_status;
     match (error.kind, status) {
         (Kind::Auth, _) if error.message.contains("requires a user") => {
-            Diagnosis::new(format!("run `mcp-bindgen auth login {}`", server.name))
+            Finding::error("", format!("run `mcp-bindgen auth login {}`", server.name))
         }
         (Kind::Auth, _) => {
             let named = |is_it: &dyn Fn(&str) -> bool| headers.iter().find(|(name, _)| is_it(name));
@@ -155,28 +146,32 @@ fn of_address(server: &ServerConfig, headers: &BTreeMap<String, String>, error: 
             let Some((name, value)) = authorization.or_else(|| named(&is_secret_key)) else {
                 let header = format!("Authorization = \"Bearer ${{{}}}\"", variable(&server.name, "TOKEN"));
                 let header = format!("headers = {{ {header} }}");
-                return Diagnosis::new(format!("set a token for server `{}`: `{header}`", server.name));
+                return Finding::error("", format!("set a token for server `{}`: `{header}`", server.name));
             };
             // A command may have placeholders, too.
             let secrets = ServerConfig::stdio("", value.as_str()).placeholders();
             let secrets = secrets.iter().map(SecretRef::to_string).collect::<Vec<_>>().join(", ");
             let value = if secrets.is_empty() { "its value".to_owned() } else { format!("`{secrets}`") };
             // The error names that one.
-            let cause =
-                authorization.is_none().then(|| format!("the server rejected the header `{}`", printable(name)));
-            let next_step = format!("check that {value} is a valid token with the required permissions");
-            Diagnosis { cause, next_step }
+            let cause = match authorization {
+                Some(_) => String::new(),
+                None => format!("the server rejected the header `{}`", printable(name)),
+            };
+            Finding::error(cause, format!("check that {value} is a valid token with the required permissions"))
         }
-        (_, Some(status @ (404 | 405 | 410 | 501))) => Diagnosis::of(
+        (_, Some(status @ (404 | 405 | 410 | 501))) => Finding::error(
             format!("no MCP server answers at the path of `url` (HTTP {status})"),
             "correct the path: often `/mcp`, for HTTP+SSE `/sse` with `transport = \"sse\"`",
         ),
-        (_, Some(429 | 500..)) => Diagnosis::new("try again later, or look at the logs of the server"),
-        (Kind::Timeout, _) => Diagnosis::new(format!(
-            "check that `url` is an MCP server; if it is slow, set `connect_timeout = \"2m\"` of server `{}`",
-            server.name
-        )),
-        _ => Diagnosis::new("check that `url` is an MCP server, and its transport (`http` or `sse`)"),
+        (_, Some(429 | 500..)) => Finding::error("", "try again later, or look at the logs of the server"),
+        (Kind::Timeout, _) => Finding::error(
+            "",
+            format!(
+                "check that `url` is an MCP server; if it is slow, set `connect_timeout = \"2m\"` of server `{}`",
+                server.name
+            ),
+        ),
+        _ => Finding::error("", "check that `url` is an MCP server, and its transport (`http` or `sse`)"),
     }
 }
 

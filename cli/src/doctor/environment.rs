@@ -1,8 +1,10 @@
-//! The environment of servers, and keys in files of other programs that are not obeyed here.
+//! The environment of servers: values of placeholders, variables, and keys in files of other programs that are not obeyed
+//! here.
 
+use std::cmp::Reverse;
 use std::env;
 
-use mcp_bindgen_model::{Config, SecretRef, ServerConfig, Transport, is_secret_key};
+use mcp_bindgen_model::{Config, SecretRef, ServerConfig, Transport, is_secret_key, printable};
 use mcp_bindgen_runtime::{LocalSecrets, find_secret};
 
 use super::Finding;
@@ -14,50 +16,84 @@ use crate::text::in_ticks;
 /// Variables that programs often need to reach the network or to find files, and that children do not inherit by themselves.
 const OFTEN_NEEDED: [&str; 6] =
     ["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "npm_config_registry", "UV_INDEX_URL", "VOLTA_HOME"];
+/// Shorter values occur in too many other words.
+const SHORTEST: usize = 3;
 
-/// Checks that all variables in the configuration are set.
-pub(super) async fn variables(server: &ServerConfig) -> Vec<Finding> {
-    const SUBJECT: &str = "variables";
-    let mut found = Vec::new();
-    if let Err(error) = server.expand_with(|_| Some(String::new())) {
-        found.push(Finding::error(SUBJECT, error.to_string(), "fix the placeholder"));
-    }
-    for secret in server.placeholders() {
-        let SecretRef::Variable(name) = &secret else { continue };
-        match find_secret(server, &secret, &LocalSecrets).await {
-            Ok(Some(_)) => {
-                found.push(Finding::fine(SUBJECT, format!("`{name}` is set")));
-                continue;
+/// A server whose placeholders are filled as far as they can be.
+pub(super) struct Filled {
+    pub(super) config: ServerConfig,
+    /// The values of the placeholders, the longest first.
+    known: Vec<(String, SecretRef)>,
+    /// Those that have no value, and no default.
+    open: Vec<String>,
+}
+
+impl Filled {
+    /// Fills the placeholders, and checks that all variables in the configuration are set.
+    pub(super) async fn of(server: &ServerConfig) -> (Self, Vec<Finding>) {
+        let (mut known, mut open, mut found) = (Vec::new(), Vec::new(), Vec::new());
+        if let Err(error) = server.expand_with(|_| Some(String::new())) {
+            found.push(Finding::error(error.to_string(), "fix the placeholder"));
+        }
+        for secret in server.placeholders() {
+            let value = find_secret(server, &secret, &LocalSecrets).await;
+            // A default replaces a missing value.
+            let is_open = !matches!(value, Ok(Some(_))) && needs(server, &secret);
+            if let SecretRef::Variable(name) = &secret {
+                let error = value.as_ref().err();
+                found.extend(error.map(|error| Finding::error(error.to_string(), "fix it, or change `secrets`")));
+                found.push(match &value {
+                    Ok(Some(_)) => Finding::fine(format!("`{name}` is set")),
+                    _ if is_open => unset(server, name),
+                    _ => Finding::fine(format!("`{name}` is not set, and has a default")),
+                });
             }
-            Ok(None) => {}
-            Err(error) => found.push(Finding::error(SUBJECT, error.to_string(), "fix it, or change `secrets`")),
+            match value {
+                Ok(Some(value)) => known.push((value, secret)),
+                _ if is_open => open.push(secret.to_string()),
+                _ => {}
+            }
         }
-        // A default replaces a missing value.
-        if needs(server, &secret) {
-            let default = format!(", or give it a default: `${{{name}:-..}}`");
-            let stores = in_ticks(server.secret_stores.iter().map(ToString::to_string));
-            let set = match server.secret_stores.is_empty() {
-                true => format!("`export {name}=..`"),
-                false => format!("set it in one of {stores}"),
-            };
-            let help = format!("{set}{}", if is_secret_key(name) { "" } else { &default });
-            found.push(Finding::error(SUBJECT, format!("`{name}` is not set"), help));
-        } else {
-            found.push(Finding::fine(SUBJECT, format!("`{name}` is not set, and has a default")));
-        }
+        // Proxies and the like are often not set, and the server does not need them then.
+        let is_unset = |name: &&String| !OFTEN_NEEDED.contains(&name.as_str()) && env::var_os(name).is_none();
+        found.extend(server.inherit_env.iter().filter(is_unset).map(|name| {
+            Finding::warning(format!("`{name}` of `inherit_env` is not set"), format!("`export {name}=..`"))
+        }));
+        known.sort_by_key(|(value, _)| Reverse(value.len()));
+        let config = server.expand_with(|asked| {
+            let value = known.iter().find(|(_, secret)| secret == asked).map(|(value, _)| value.clone());
+            value.or_else(|| Some(asked.to_string()).filter(|placeholder| open.contains(placeholder)))
+        });
+        (Self { config: config.unwrap_or_else(|_| server.clone()), known, open }, found)
     }
-    // Proxies and the like are often not set, and the server does not need them then.
-    let is_unset = |name: &&String| !OFTEN_NEEDED.contains(&name.as_str()) && env::var_os(name.as_str()).is_none();
-    found.extend(server.inherit_env.iter().filter(is_unset).map(|name| {
-        let text = format!("`{name}` of `inherit_env` is not set");
-        Finding::warning(SUBJECT, text, format!("`export {name}=..`"))
-    }));
-    found
+
+    /// Returns `true` if something in a text is still not known.
+    pub(super) fn is_open(&self, text: &str) -> bool {
+        self.open.iter().any(|placeholder| text.contains(placeholder.as_str()))
+    }
+
+    /// Returns a text with placeholders in place of their values, which may be secret.
+    pub(super) fn shown(&self, text: &str) -> String {
+        let known = self.known.iter().filter(|(value, _)| value.len() >= SHORTEST);
+        let text = known.fold(text.to_owned(), |text, (value, secret)| text.replace(value, &secret.to_string()));
+        printable(&text)
+    }
+}
+
+/// Reports a variable that is not set, and has no default.
+fn unset(server: &ServerConfig, name: &str) -> Finding {
+    let stores = &server.secret_stores;
+    let set = match stores.is_empty() {
+        true => format!("`export {name}=..`"),
+        false => format!("set it in one of {}", in_ticks(stores.iter().map(ToString::to_string))),
+    };
+    let default =
+        if is_secret_key(name) { String::new() } else { format!(", or give it a default: `${{{name}:-..}}`") };
+    Finding::error(format!("`{name}` is not set"), set + &default)
 }
 
 /// Reports variables that are set here, are often needed, and do not reach the child.
 pub(super) fn passed_on(server: &ServerConfig) -> Option<Finding> {
-    const SUBJECT: &str = "environment";
     let Transport::Stdio { .. } = &server.transport else { return None };
     let is_given = |name: &str| server.env.contains_key(name) || server.inherit_env.iter().any(|given| given == name);
     // An empty variable counts as unset.
@@ -69,12 +105,11 @@ pub(super) fn passed_on(server: &ServerConfig) -> Option<Finding> {
     let list = kept.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
     let are = if kept.len() == 1 { "a variable is" } else { "variables are" };
     let text = format!("{are} set here and not passed to the server");
-    Some(Finding::warning(SUBJECT, text, format!("to pass them: `inherit_env = [{list}]`")))
+    Some(Finding::warning(text, format!("to pass them: `inherit_env = [{list}]`")))
 }
 
 /// Returns the parts of a `.mcp.json` that are ignored when it is read directly.
 pub(super) fn passed_over(config: &Config, server: &ServerConfig) -> Vec<Finding> {
-    const SUBJECT: &str = "configuration";
     let Some(path) = config.path.as_deref().filter(|path| is_json(path)) else { return Vec::new() };
     let folder = folder_of(path);
     let found = of_file(path, &Folders::of_this_process(folder), folder);
@@ -91,5 +126,5 @@ pub(super) fn passed_over(config: &Config, server: &ServerConfig) -> Vec<Finding
         }
         said.extend(entry.notes);
     }
-    said.into_iter().map(|said| Finding::warning(SUBJECT, said, help.clone())).collect()
+    said.into_iter().map(|said| Finding::warning(said, help.clone())).collect()
 }

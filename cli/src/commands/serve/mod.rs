@@ -39,9 +39,9 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
     let (loaded, servers) = runtime.block_on(load(wanted, output))?;
     let mut builder = builder(&loaded, &servers);
     if let Some(path) = &arguments.log {
-        builder = builder.log(CallLog::open(path).map_err(Failure::of)?);
+        builder = builder.log(CallLog::open(path)?);
     }
-    let proxy = runtime.block_on(options::shared(builder, arguments))?.build().map_err(Failure::of)?;
+    let proxy = runtime.block_on(options::shared(builder, arguments))?.build()?;
     let mut signals = Signals::listen(false, if options.is_some() { DRAIN } else { Duration::ZERO })?;
     let events = proxy.events();
     let outcome = runtime.block_on(async {
@@ -93,7 +93,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
 /// Runs `log verify`: checks the log of a proxy's calls.
 pub(crate) fn verify_log(command: &LogCommand, output: &mut Output) -> Result<Exit> {
     let LogCommand::Verify { file } = command;
-    let lines = CallLog::verify(file).map_err(Failure::of)?;
+    let lines = CallLog::verify(file)?;
     output.status("Verified", &format!("{lines} lines of {}", file.display()));
     output.done(&json!({ "format": 1, "lines": lines }))
 }

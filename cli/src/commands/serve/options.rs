@@ -30,7 +30,7 @@ pub(super) fn http_options(address: SocketAddr, arguments: &args::Serve) -> Resu
         options = options.bearer(token);
     }
     if let Some(path) = &arguments.tokens {
-        options = options.tokens(TokenFile::load(path).map_err(Failure::of)?);
+        options = options.tokens(TokenFile::load(path)?);
     }
     if let (Some(_), Some(issuer), Some(audience)) = (&arguments.auth, &arguments.issuer, &arguments.audience) {
         let auth = JwtAuth::new(issuer, audience);
@@ -103,7 +103,7 @@ pub(super) fn failure(error: ServeError) -> Failure {
         ServeError::AccessWithoutNames => {
             ("`[access]` requires names of callers".to_owned(), "serve over HTTP with `--tokens FILE` or `--auth jwt`")
         }
-        other => return Failure::of(other),
+        other => return other.into(),
     };
     Failure::usage(message).with_help(help)
 }
