@@ -18,7 +18,7 @@ pub(crate) use calls::{
     Behind, Call, CallOptions, GetPrompt, Learn, OfferOptions, OneServer, PromptCommand, ReadResource, ResourceCommand,
     Run,
 };
-pub(crate) use serve::{AuthCommand, Host, LogCommand, Serve, Token};
+pub(crate) use serve::{AuthCommand, LogCommand, Serve, Token};
 
 /// Typed Rust for MCP servers: snapshots, checks, bindings, calls.
 #[derive(Debug, Parser)]

@@ -1,11 +1,19 @@
-//! Changes several files atomically: all or none.
+//! Changes of files: one run at a time, and all or none.
 
+use std::fs::{self, File};
 use std::path::Path;
-use std::{fs, io};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
+use fs4::TryLockError;
 use mcp_bindgen_model::{FileError, write_if_changed};
 
+use crate::exit::{Failure, Result};
 use crate::project;
+
+/// Others read and write a file in less.
+const PATIENCE: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// A file with its new contents; `None` removes it.
 type Change<'f> = (&'f Path, Option<Vec<u8>>);
@@ -53,4 +61,51 @@ fn make((path, contents): &Change<'_>) -> Result<(), FileError> {
             _ => Ok(()),
         },
     }
+}
+
+/// The lock of a folder, or `None` on file systems without locks, where concurrent runs are not synchronized. No other run
+/// changes the files of the folder until this is dropped or its process ends.
+pub(crate) type Lock = Option<File>;
+
+/// Waits for the lock of a file's folder, after following links; a missing folder is created.
+///
+/// # Errors
+/// Fails if another program keeps the lock.
+pub(crate) fn lock(file: &Path) -> Result<Lock> {
+    let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let folder = project::folder_of(&file);
+    // If the lock cannot be created or opened, the later write reports the error.
+    let Ok(held) = fs::create_dir_all(folder).and_then(|()| opened(folder)) else { return Ok(None) };
+    let begun = Instant::now();
+    loop {
+        match fs4::FileExt::try_lock(&held) {
+            Ok(()) => return Ok(Some(held)),
+            Err(TryLockError::Error(_)) => return Ok(None),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::new(format!(
+                    "another process has locked the folder `{}` for {} seconds\n  = help: end it, and run this again\n  = \
+                     note: nothing was written",
+                    folder.display(),
+                    PATIENCE.as_secs()
+                )));
+            }
+        }
+    }
+}
+
+/// Opens the folder itself for the lock, so that nothing new lies in it.
+#[cfg(unix)]
+fn opened(folder: &Path) -> io::Result<File> {
+    File::open(folder)
+}
+
+/// Opens a file of the user's for the lock, for folders cannot be locked.
+#[cfg(not(unix))]
+fn opened(folder: &Path) -> io::Result<File> {
+    let folder = fs::canonicalize(folder)?;
+    let digest = mcp_bindgen_model::sha256(folder.as_os_str().as_encoded_bytes());
+    let digest: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let path = std::env::temp_dir().join(format!("mcp-bindgen-{digest}.lock"));
+    File::options().create(true).truncate(false).write(true).open(path)
 }

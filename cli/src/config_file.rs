@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::{Config, FileError, read_text, write_if_changed};
 use similar::{ChangeTag, TextDiff};
-use toml_edit::{DocumentMut, Item, Table};
+use toml_edit::{DocumentMut, Item, Table, TableLike};
 
+use crate::changes::{Lock, lock};
 use crate::exit::Failure;
-use crate::lock::Lock;
 use crate::project;
 
 pub(crate) use servers::set;
@@ -26,7 +26,7 @@ pub(crate) struct ConfigFile {
     text: String,
     has_bom: bool,
     /// The lock of a run that writes the file.
-    _lock: Option<Lock>,
+    _lock: Lock,
 }
 
 impl ConfigFile {
@@ -47,8 +47,8 @@ impl ConfigFile {
     pub(crate) fn locked(path: &Path) -> Result<Self, Failure> {
         // A link that leads nowhere has no folder to lock.
         current(path)?;
-        let lock = Lock::of(path)?;
-        Ok(Self { _lock: Some(lock), ..Self::open(path)? })
+        let lock = lock(path)?;
+        Ok(Self { _lock: lock, ..Self::open(path)? })
     }
 
     fn parse(text: &str, path: &Path) -> Result<Self, Failure> {
@@ -92,7 +92,7 @@ impl ConfigFile {
             self.document.insert("servers", Item::Table(servers));
         }
         let servers = self.document.get("servers").and_then(Item::as_table_like);
-        let is_first = self.document.len() == 1 && servers.is_none_or(|servers| servers.iter().next().is_none());
+        let is_first = self.document.len() == 1 && servers.is_none_or(TableLike::is_empty);
         let about_nothing = self.document.trailing().as_str().unwrap_or_default().to_owned();
         let servers = self.document.get_mut("servers").and_then(Item::as_table_like_mut).ok_or_else(|| {
             FileError::new("`servers` is not a table").in_file(&self.path).with_help("write `[servers.NAME]` tables")

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::fmt::Display;
-use std::process::ExitCode;
 
 use mcp_bindgen_runtime::{CallError, ConnectError, ConnectErrorKind, Dispatched};
 
@@ -46,12 +45,6 @@ impl Exit {
             (Self::OutOfDate, worse) | (worse, Self::OutOfDate) => worse,
             _ => Self::Failed,
         })
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
     }
 }
 

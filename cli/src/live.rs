@@ -1,20 +1,27 @@
-//! Servers as they are now.
+//! Servers as they are now, and the authorization to ask them: with stored tokens, in a browser, or by pasting an address.
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::io::{self, BufRead};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use mcp_bindgen_model::{Config, ServerConfig, Snapshot};
-use mcp_bindgen_runtime::{CallError, CallOptions, Client, ClientOptions, ConnectError, ConnectErrorKind};
+use mcp_bindgen_model::{Config, ServerConfig, Snapshot, Transport};
+use mcp_bindgen_runtime::{
+    CallError, CallOptions, Client, ClientOptions, ConnectError, ConnectErrorKind, LocalTokenStore, OAuth,
+};
 use tokio::task::JoinSet;
 
 use crate::exit::{Exit, Failure, Result};
 use crate::output::Output;
-use crate::sign_in::authorized;
+use crate::terminal;
 
 /// How often what moves moves.
 const TICK: Duration = Duration::from_millis(100);
+/// The program as authorization servers show it to users.
+const NAME: &str = "mcp-bindgen";
+/// The beginning of the address that a user pastes. No program listens at it.
+const PASTED: &str = "http://127.0.0.1/callback";
 
 /// Returns a client of a server with the snapshot that it has, if any, and with its authorization.
 pub(crate) fn client(config: &Config, server: &ServerConfig, options: ClientOptions) -> Client {
@@ -112,18 +119,12 @@ fn connecting(error: &CallError) -> Option<ConnectError> {
     cause.downcast_ref().cloned()
 }
 
-/// A server, with the result of a listing.
-pub(crate) struct Found {
-    pub(crate) server: ServerConfig,
-    pub(crate) live: Result<Snapshot, ConnectError>,
-}
-
 /// Takes snapshots of servers concurrently; `take` receives each result as it arrives.
 pub(crate) async fn snapshots(
     config: &Config,
     servers: Vec<ServerConfig>,
     output: &mut Output,
-    mut take: impl FnMut(&mut Output, Found) -> Result<()>,
+    mut take: impl FnMut(&mut Output, ServerConfig, Result<Snapshot, ConnectError>) -> Result<()>,
 ) -> Result<()> {
     let mut asked = JoinSet::new();
     let mut works = BTreeMap::new();
@@ -131,7 +132,7 @@ pub(crate) async fn snapshots(
         let name = server.name.clone();
         works.insert(name.clone(), output.begin("Asking", &format!("{name} what it offers")));
         let client = client(config, &server, ClientOptions::new());
-        asked.spawn(async move { Found { server, live: snapshot(&client).await } });
+        asked.spawn(async move { (server, snapshot(&client).await) });
     }
     let mut clock = tokio::time::interval(TICK);
     loop {
@@ -143,9 +144,9 @@ pub(crate) async fn snapshots(
             }
         };
         let Some(found) = found else { return Ok(()) };
-        let found = found.map_err(|error| Failure::new(error.to_string()))?;
-        works.remove(&found.server.name);
-        take(output, found)?;
+        let (server, live) = found?;
+        works.remove(&server.name);
+        take(output, server, live)?;
     }
 }
 
@@ -166,4 +167,52 @@ pub(crate) fn unconfigured_failure(error: ConnectError, server: &ServerConfig) -
     let failure = Failure::from(error);
     let help = || format!("increase `timeout` or `connect_timeout` of server `{}`", server.name);
     if is_late { failure.with_help(help()) } else { failure }
+}
+
+/// The way in which a user is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Not at all: only stored tokens are used.
+    Stored,
+    /// In a browser on this machine.
+    Browser,
+    /// In any browser: the user pastes the final address.
+    Pasted,
+}
+
+/// Returns the options of a client with the authorization of its server. Servers that ask for none are not affected.
+pub(crate) fn authorized(server: &ServerConfig, options: ClientOptions) -> ClientOptions {
+    let way = if terminal::is_there() { Way::Browser } else { Way::Stored };
+    if takes_tokens(server) { options.authorization(oauth(&server.name, way)) } else { options }
+}
+
+/// Returns `true` for a server at a URL without an `Authorization` header of its own.
+pub(crate) fn takes_tokens(server: &ServerConfig) -> bool {
+    let (Transport::Http { headers, .. } | Transport::Sse { headers, .. }) = &server.transport else { return false };
+    !headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
+}
+
+/// Returns the authorization of a server. Tokens are kept for the user of this machine.
+pub(crate) fn oauth(server: &str, way: Way) -> OAuth {
+    let oauth = OAuth::new().client_name(NAME).store(LocalTokenStore::new()).wait_for_user();
+    let server = server.to_owned();
+    match way {
+        Way::Stored => oauth,
+        Way::Browser => oauth.open_browser().on_url(move |url| {
+            terminal::tell(&format!("Open this address in a browser to authorize {NAME} for `{server}`:\n{url}"));
+        }),
+        Way::Pasted => oauth.on_redirect(PASTED, move |url| {
+            terminal::tell(&format!(
+                "Open this address in a browser to authorize {NAME} for `{server}`:\n{url}\n\
+                 The browser then ends at a page that it cannot show. Paste the address of that page here:"
+            ));
+            async { terminal::apart(line).await.map_err(|failure| failure.message)?.map_err(|error| error.to_string()) }
+        }),
+    }
+}
+
+fn line() -> io::Result<String> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    Ok(line.trim().to_owned())
 }

@@ -13,12 +13,10 @@ mod git;
 mod import;
 mod inventory;
 mod live;
-mod lock;
 mod output;
 mod plan;
 mod project;
 mod report;
-mod sign_in;
 mod signals;
 mod source;
 mod terminal;
@@ -50,7 +48,7 @@ fn main() -> ExitCode {
     trace::begin(arguments.verbose);
     let exit = commands::run(arguments, &mut output).unwrap_or_else(|failure| output.failure(&failure));
     output.end(exit);
-    exit.into()
+    ExitCode::from(exit as u8)
 }
 
 /// Prints clap's message: the help, the version or an error, which is also printed as JSON if `--format json` was given.
@@ -65,7 +63,7 @@ fn misunderstood(error: Error) -> ExitCode {
         let said = said.strip_prefix("error: ").unwrap_or(&said).trim_end().to_owned();
         drop(writeln!(io::stdout(), "{:#}", failure_json(Exit::Usage, &[said])));
     }
-    Exit::Usage.into()
+    ExitCode::from(Exit::Usage as u8)
 }
 
 /// Returns the colours of errors of parsing.

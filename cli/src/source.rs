@@ -118,13 +118,9 @@ fn selected(
 
 /// Returns the canonical path of a file, even if it does not exist.
 fn place_of(file: &Path) -> PathBuf {
-    if let Ok(place) = file.canonicalize() {
-        return place;
-    }
-    match (project::folder_of(file).canonicalize(), file.file_name()) {
-        (Ok(folder), Some(name)) => folder.join(name),
-        _ => file.to_owned(),
-    }
+    let in_folder = |folder: PathBuf| folder.join(file.file_name().unwrap_or_default());
+    let missing = |_| project::folder_of(file).canonicalize().map(in_folder);
+    file.canonicalize().or_else(missing).unwrap_or_else(|_| file.to_owned())
 }
 
 /// Returns the snapshot of a server, whose configuration can be obeyed.
@@ -185,15 +181,11 @@ pub(crate) fn idle(bound: &Bound, server: &str) -> Vec<FileError> {
 fn of_file(path: &Path, name: Option<&str>) -> Result<Bound> {
     let (text, snapshot) = load(path)?;
     let stem = path.file_stem().and_then(|stem| stem.to_str());
-    let name = match name {
-        Some(name) if is_server_name(name) => name,
-        Some(name) => return Err(Failure::usage(format!("invalid server name `{name}`"))),
-        None => [snapshot.server.as_deref(), stem]
-            .into_iter()
-            .flatten()
-            .find(|name| is_server_name(name))
-            .ok_or_else(|| Failure::usage(format!("{} has no server name: add `--server NAME`", path.display())))?,
-    };
+    name.map_or(Ok(()), project::check_name)?;
+    let names = [name, snapshot.server.as_deref(), stem];
+    let name = names.into_iter().flatten().find(|name| is_server_name(name));
+    let missing = || Failure::usage(format!("{} has no server name: add `--server NAME`", path.display()));
+    let name = name.ok_or_else(missing)?;
     Bound::of_file(path.to_owned(), None, Options::new(name), (text, snapshot)).map_err(misfits)
 }
 

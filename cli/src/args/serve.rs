@@ -4,7 +4,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use mcp_bindgen_agents::Host;
 
 use super::Servers;
 
@@ -68,19 +70,8 @@ pub(crate) struct Serve {
     #[arg(long, requires = "public", conflicts_with_all = ["bearer_env", "tokens", "auth"])]
     pub(crate) no_auth: bool,
     /// Serve nothing, and print what a host needs to start this command, or to reach it with `--http`.
-    #[arg(long, value_name = "HOST", conflicts_with_all = ["allow_origin", "allow_host", "public", "no_auth", "tokens", "auth", "log", "max_children", "state", "watch"])]
+    #[arg(long, value_name = "HOST", value_parser = host(), conflicts_with_all = ["allow_origin", "allow_host", "public", "no_auth", "tokens", "auth", "log", "max_children", "state", "watch"])]
     pub(crate) print_config: Option<Host>,
-}
-
-/// The programs whose configuration `--print-config` knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Host {
-    // Claude Code: `.mcp.json`.
-    Claude,
-    // Cursor: `.cursor/mcp.json`.
-    Cursor,
-    // Visual Studio Code: `.vscode/mcp.json`.
-    Vscode,
 }
 
 #[derive(Debug, Subcommand)]
@@ -131,4 +122,13 @@ pub(crate) struct Token {
 fn address(text: &str) -> Result<SocketAddr, String> {
     let port = text.parse().map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     port.or_else(|_| text.parse()).map_err(|_| "an address with a port, such as 127.0.0.1:8080, or a port".to_owned())
+}
+
+/// Returns the parser of the programs whose configuration `--print-config` knows.
+fn host() -> impl TypedValueParser<Value = Host> {
+    PossibleValuesParser::new(["claude", "cursor", "vscode"]).map(|name| match name.as_str() {
+        "claude" => Host::Claude,
+        "cursor" => Host::Cursor,
+        _ => Host::VsCode,
+    })
 }

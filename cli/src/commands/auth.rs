@@ -6,13 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use mcp_bindgen_model::{Config, ServerConfig, Snapshot, write_private};
 use mcp_bindgen_proxy::TokenFile;
 use mcp_bindgen_runtime::{Client, ClientOptions, LocalSecrets, StoredAuthorization, with_secrets};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::{self, AuthCommand};
 use crate::exit::{Exit, Failure, Result};
+use crate::live::{self, Way, oauth, takes_tokens};
 use crate::output::Output;
-use crate::sign_in::{Way, oauth, takes_tokens};
-use crate::{live, project};
+use crate::project;
 
 pub(crate) async fn run(config: Option<&Path>, command: &AuthCommand, output: &mut Output) -> Result<Exit> {
     match command {
@@ -45,25 +45,24 @@ async fn log_in(config: Option<&Path>, server: &str, way: Way, output: &mut Outp
 }
 
 async fn status(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Exit> {
-    let (mut reports, mut lines) = (Vec::new(), Vec::new());
-    let mut exit = Exit::Done;
+    let mut servers = Vec::new();
     for server in chosen(config, names, output).await? {
         let stored = oauth(&server.name, Way::Stored).stored(&server).await?;
-        // Without names on the command line, some servers may need no tokens.
-        if stored.is_none() && !names.is_empty() {
-            exit = Exit::Failed;
-        }
-        let said = stored.as_ref().map_or_else(|| "no tokens".to_owned(), shown);
-        lines.push(format!("{}: {said}", server.name));
-        reports.push(report(&server.name, stored.as_ref()));
+        servers.push((server.name, stored));
     }
+    let reports: Value = servers.iter().map(|(name, stored)| report(name, stored.as_ref())).collect();
     output.report(&json!({ "format": 1, "servers": reports }))?;
-    if lines.is_empty() {
+    if servers.is_empty() {
         let what = "no servers that could use OAuth: all are child processes, or have a header of their own";
         output.status("Found", what);
     }
-    lines.iter().try_for_each(|line| output.data(line))?;
-    Ok(exit)
+    for (name, stored) in &servers {
+        let said = stored.as_ref().map_or_else(|| "no tokens".to_owned(), shown);
+        output.data(&format!("{name}: {said}"))?;
+    }
+    // Without names on the command line, some servers may need no tokens.
+    let is_missing = !names.is_empty() && servers.iter().any(|(_, stored)| stored.is_none());
+    Ok(if is_missing { Exit::Failed } else { Exit::Done })
 }
 
 async fn log_out(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Exit> {
@@ -151,7 +150,7 @@ fn time(seconds: u64) -> String {
     }
 }
 
-fn report(server: &str, stored: Option<&StoredAuthorization>) -> serde_json::Value {
+fn report(server: &str, stored: Option<&StoredAuthorization>) -> Value {
     let Some(stored) = stored else { return json!({ "server": server, "authorized": false }) };
     let expires = stored.expires.and_then(|end| end.duration_since(UNIX_EPOCH).ok()).map(|since| since.as_secs());
     json!({

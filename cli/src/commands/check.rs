@@ -47,7 +47,7 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
         let compared = side_by_side(&servers, 1, |server| compared(&config, server, None, Format::Text));
         compared.into_iter().try_for_each(|compared| add(output, compared))?;
     } else {
-        live::snapshots(&config, servers, output, |output, live::Found { server, live }| {
+        live::snapshots(&config, servers, output, |output, server, live| {
             let compared = compared(&config, &server, Some(live), output.format);
             add(output, compared)
         })
@@ -216,7 +216,7 @@ pub(crate) async fn sync(config: Option<&Path>, servers: &args::Servers, output:
     let servers = project::servers(&config, &servers.servers)?;
     let mut exits = Vec::new();
     let mut report: BTreeMap<String, (&str, Value)> = BTreeMap::new();
-    live::snapshots(&config, servers, output, |output, live::Found { server, live }| {
+    live::snapshots(&config, servers, output, |output, server, live| {
         let entry = match synced(&config, &server, live) {
             Ok((plan, misfits)) => {
                 // Misfits stop the next build.

@@ -21,8 +21,8 @@ pub(crate) async fn run(config: Option<&Path>, names: &[String], connects: bool,
     let servers: Vec<_> = servers.iter().map(|server| config.with_defaults(server)).collect();
     let mut live = Live::new();
     if connects {
-        live::snapshots(&config, servers.clone(), output, |_, found| {
-            live.insert(found.server.name, found.live);
+        live::snapshots(&config, servers.clone(), output, |_, server, answer| {
+            live.insert(server.name, answer);
             Ok(())
         })
         .await?;

@@ -8,9 +8,9 @@ use mcp_bindgen_model::{Config, FileError, config_schema, printable, write_if_ch
 use serde_json::json;
 use toml_edit::{DocumentMut, Item, TomlError};
 
+use crate::changes::lock;
 use crate::config_file::current;
 use crate::exit::{Exit, Failure, Result};
-use crate::lock::Lock;
 use crate::output::Output;
 use crate::{args, project};
 
@@ -23,7 +23,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
     let here = env::current_dir()?;
     let path = project::seen_from(&target(config, &here)?, &here);
     // Two concurrent runs would not see each other's files.
-    let lock = Lock::of(&path)?;
+    let lock = lock(&path)?;
     let root = path.parent().unwrap_or(Path::new(""));
     let folder = if path.is_file() { Config::load(&path)? } else { Config::default() }.defaults.snapshots;
     let snapshots = root.join(&folder);
@@ -92,14 +92,13 @@ fn target(explicit: Option<&Path>, here: &Path) -> Result<PathBuf> {
 /// Returns the rule for the snapshots, which are compared byte for byte: git must not change their line ends on
 /// Windows. Returns `None` for a folder that no rule beside the configuration can match.
 fn attributes(folder: &Path) -> Option<String> {
-    let mut pattern = String::new();
+    let mut pattern = PathBuf::new();
     for part in folder.components().filter(|part| *part != Component::CurDir) {
         let Component::Normal(part) = part else { return None };
-        pattern.push_str(&part.to_string_lossy());
-        pattern.push('/');
+        pattern.push(part);
     }
-    // Without a slash it would hold in every folder.
-    let pattern = if pattern.is_empty() { "/*.json".to_owned() } else { format!("{pattern}*.json") };
+    // In the folder itself, a rule without a slash would hold in every folder.
+    let pattern = format!("{}/*.json", project::slashed(&pattern));
     // Patterns end at a space, unless they are quoted.
     let pattern = if pattern.contains(char::is_whitespace) { format!("\"{pattern}\"") } else { pattern };
     Some(format!("{pattern} text eol=lf"))
@@ -161,14 +160,10 @@ async fn add_dependency(here: &Path, wanted: &args::Init, output: &mut Output) -
     let path = wanted.path.as_ref().map(|path| format!(" --path {}", path.display())).unwrap_or_default();
     output.status("Running", &format!("cargo add mcp-bindgen{path}"));
     let mut add = cargo(&folder);
-    add.args(["add", "mcp-bindgen"]);
+    add.args(["add", "mcp-bindgen"]).args(output.is_quiet.then_some("--quiet")).stdout(Stdio::null());
     if let Some(path) = &wanted.path {
         add.arg("--path").arg(here.join(path));
     }
-    if output.is_quiet {
-        add.arg("--quiet");
-    }
-    add.stdout(Stdio::null());
     // Its stderr is shown as it comes: it may wait for another cargo. A signal ends it with this program.
     let why = match tokio::process::Command::from(add).kill_on_drop(true).status().await {
         Ok(status) if status.success() => return Ok(()),

@@ -13,10 +13,10 @@ use serde_json::{Map, Value, json};
 
 use super::call::{answered, arguments};
 use crate::args;
+use crate::changes::lock;
 use crate::exit::{Exit, Failure, Result};
 use crate::flags::{input_schema, name_of};
 use crate::live::{self, Patience};
-use crate::lock::Lock;
 use crate::output::Output;
 use crate::report::counted;
 use crate::source::{self, Bound};
@@ -56,11 +56,11 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Learn, output: &mu
     if !calls.is_empty() && !wanted.yes {
         lesson.ask(tool, calls.len())?;
     }
-    let failure = lesson.call(calls, &mut results, output).await.err();
-    let exit = match failure {
-        Some(failure) if results.is_empty() => return Err(failure),
+    let exit = match lesson.call(calls, &mut results, output).await {
+        Ok(()) => Exit::Done,
+        Err(failure) if results.is_empty() => return Err(failure),
         // Results so far are kept.
-        failure => failure.map_or(Exit::Done, |failure| output.failure(&failure)),
+        Err(failure) => output.failure(&failure),
     };
     let all = results.len();
     results.retain(|result| !result.is_error && !result.needs_input());
@@ -201,7 +201,7 @@ impl Lesson<'_> {
     fn put(&self, mut bound: Bound, results: &[ToolResult], secrets: &KnownSecrets, output: &mut Output) -> Result<()> {
         let Self { config, server, arguments, path: snapshot, declared } = *self;
         let path = Overrides::beside(snapshot);
-        let lock = if arguments.dry_run { None } else { Some(Lock::of(snapshot)?) };
+        let lock = if arguments.dry_run { None } else { lock(snapshot)? };
         project::still_has(config, &server.name)?;
         let mut overrides = Overrides::load_beside(snapshot)?.unwrap_or_default();
         let mut sample = self.known(Some(&overrides), self.find()?)?;

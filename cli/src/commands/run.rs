@@ -139,13 +139,6 @@ impl<'c> CalledServers<'c> {
         let known = self.known();
         script.prefixed().all(|name| known.iter().any(|server| server.has(name)))
     }
-
-    /// Closes all connections.
-    async fn close(&self) {
-        for found in self.found.values() {
-            found.client.close().await;
-        }
-    }
 }
 
 /// Returns the values of an option that may be given several times, as `NAME=TEXT` or `NAME:=JSON`.
@@ -193,7 +186,9 @@ pub(crate) async fn run(config: Option<&Path>, arguments: &args::Run, output: &m
     }
     let servers = CalledServers::find(&config, &script, arguments, output).await?;
     let exit = with_servers(&config, &script, arguments, &input, &servers, output).await;
-    servers.close().await;
+    for found in servers.found.values() {
+        found.client.close().await;
+    }
     exit
 }
 

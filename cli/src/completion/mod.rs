@@ -3,6 +3,7 @@
 
 mod shells;
 
+use std::collections::BTreeSet;
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -95,8 +96,7 @@ fn command(words: &[OsString]) -> Command {
         path.push(name);
         said = inner;
     }
-    let named = said.try_get_one::<PathBuf>("config").ok().flatten();
-    let named = named.map(PathBuf::as_path);
+    let named = said.try_get_one::<PathBuf>("config").ok().flatten().map(PathBuf::as_path);
     // A wrong `MCP_SERVERS` does not hide the servers of the file.
     let of_file = || Config::load(&project::find(named).ok()??).ok();
     let read = project::read(named).ok().map(|(config, _)| config);
@@ -186,8 +186,8 @@ fn offering(offered: Vec<Offered>) -> ArgValueCandidates {
 /// Returns the command with the flags of a tool or prompt.
 fn with_flags(mut command: Command, flags: &Flags) -> Command {
     let mut by_arg = Vec::new();
-    let mut taken: Vec<String> = vec!["help".to_owned()];
-    taken.extend(command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)));
+    let known = command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned));
+    let mut taken: BTreeSet<String> = known.chain(["help".to_owned()]).collect();
     for flag in flags.list() {
         // A key that the user chooses is not known.
         if flag.name.ends_with(".KEY") || flag.name.contains(".KEY.") {
@@ -200,8 +200,7 @@ fn with_flags(mut command: Command, flags: &Flags) -> Command {
         let negated = flag.also.iter().filter(|form| form.starts_with("--no-"));
         for form in std::iter::once(&flag.name).chain(negated) {
             let Some(long) = form.strip_prefix("--").filter(|long| is_harmless(long)) else { continue };
-            if !taken.iter().any(|known| known == long) {
-                taken.push(long.to_owned());
+            if taken.insert(long.to_owned()) {
                 command = command.arg(argument(long, flag));
             }
         }

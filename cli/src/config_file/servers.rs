@@ -65,12 +65,11 @@ impl ConfigFile {
         self.server(old)?;
         let path = self.path.clone();
         let Some(servers) = self.servers() else { return Ok(()) };
-        if old == new {
-            return Err(FileError::new(format!("server `{new}` already exists")).in_file(path).into());
-        }
         if servers.contains_key(new) {
             let error = FileError::new(format!("server `{new}` already exists")).in_file(path);
-            return Err(error.with_help(format!("use another name, or `mcp-bindgen remove {new}` first")).into());
+            // The server itself need not be removed.
+            let help = (old != new).then(|| format!("use another name, or `mcp-bindgen remove {new}` first"));
+            return Err(FileError { help, ..error }.into());
         }
         let names: Vec<String> = servers.iter().map(|(name, _)| name.to_owned()).collect();
         // Keys have an order of their own: each is taken out and put back.

@@ -73,14 +73,14 @@ pub(super) fn named_in_sources(config: &Config) -> Vec<Finding> {
 }
 
 /// Returns the members of the workspace whose root a folder is.
-fn members(root: &Path) -> Vec<PathBuf> {
-    let Some(manifest) = cargo_file(&root.join("Cargo.toml")) else { return Vec::new() };
+fn members(root: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    let Some(manifest) = cargo_file(&root.join("Cargo.toml")) else { return found };
     let list = |key: &str| -> Vec<String> {
         let list = manifest.get("workspace").and_then(|workspace| workspace.get(key)?.as_array());
         list.into_iter().flatten().filter_map(|member| member.as_str().map(str::to_owned)).collect()
     };
     let excluded: Vec<PathBuf> = list("exclude").iter().map(|folder| root.join(folder)).collect();
-    let mut found = BTreeSet::new();
     for pattern in list("members") {
         let parts = pattern.split('/').filter(|part| !part.is_empty() && *part != ".");
         found.extend(parts.fold(vec![root.to_owned()], |folders, part| {
@@ -88,7 +88,7 @@ fn members(root: &Path) -> Vec<PathBuf> {
         }));
     }
     found.retain(|folder| folder != root && folder.join("Cargo.toml").is_file() && !excluded.contains(folder));
-    found.into_iter().collect()
+    found
 }
 
 /// Reads every Rust source below a folder; not those of other crates there.

@@ -81,8 +81,8 @@ fn of_program(server: &ServerConfig, command: &str, args: &[String], error: &Con
         // The value of another option may be anything, an address with a password included.
         let package =
             args.iter().find(|arg| !matches!(arg.as_str(), "-y" | "--yes")).filter(|arg| !arg.starts_with('-'));
-        let package = package.map(|package| printable(package));
-        let package = package.map_or_else(|| "the package".to_owned(), |package| format!("the package `{package}`"));
+        let package = package.map(|package| format!("the package `{}`", printable(package)));
+        let package = package.as_deref().unwrap_or("the package");
         if has_any(&error.message, &NO_PACKAGE) {
             return Finding::error(
                 format!("{package} does not exist in the registry"),
@@ -110,26 +110,20 @@ fn of_program(server: &ServerConfig, command: &str, args: &[String], error: &Con
             "the program writes something other than MCP to stdout",
             "start it as an MCP server: many programs need an argument such as `mcp` or `stdio`; logs belong on stderr",
         ),
-        (Kind::Timeout, _) => Finding::error(
-            "",
-            format!(
-                "if it starts slowly, set `connect_timeout = \"2m\"` of server `{}`; a program that is not an MCP server \
+        (Kind::Timeout, _) => advice(format!(
+            "if it starts slowly, set `connect_timeout = \"2m\"` of server `{}`; a program that is not an MCP server \
              never answers",
-                server.name
-            ),
-        ),
+            server.name
+        )),
         (_, Some(_)) if is_silent => Finding::error(
             "the program ended and printed nothing",
             format!("run it in a terminal with `args` and `env` of server `{}`", server.name),
         ),
-        (_, Some(_)) => Finding::error(
-            "",
-            format!(
-                "fix the reported error; server `{}` gets its own `env`, and few variables of your shell",
-                server.name
-            ),
-        ),
-        _ => Finding::error("", format!("correct server `{}` in the configuration", server.name)),
+        (_, Some(_)) => advice(format!(
+            "fix the reported error; server `{}` gets its own `env`, and few variables of your shell",
+            server.name
+        )),
+        _ => advice(format!("correct server `{}` in the configuration", server.name)),
     }
 }
 
@@ -138,7 +132,7 @@ fn of_address(server: &ServerConfig, headers: &BTreeMap<String, String>, error: 
     let status = error.evidence().http_status;
     match (error.kind, status) {
         (Kind::Auth, _) if error.message.contains("requires a user") => {
-            Finding::error("", format!("run `mcp-bindgen auth login {}`", server.name))
+            advice(format!("run `mcp-bindgen auth login {}`", server.name))
         }
         (Kind::Auth, _) => {
             let named = |is_it: &dyn Fn(&str) -> bool| headers.iter().find(|(name, _)| is_it(name));
@@ -146,33 +140,33 @@ fn of_address(server: &ServerConfig, headers: &BTreeMap<String, String>, error: 
             let Some((name, value)) = authorization.or_else(|| named(&is_secret_key)) else {
                 let header = format!("Authorization = \"Bearer ${{{}}}\"", variable(&server.name, "TOKEN"));
                 let header = format!("headers = {{ {header} }}");
-                return Finding::error("", format!("set a token for server `{}`: `{header}`", server.name));
+                return advice(format!("set a token for server `{}`: `{header}`", server.name));
             };
             // A command may have placeholders, too.
             let secrets = ServerConfig::stdio("", value.as_str()).placeholders();
             let secrets = secrets.iter().map(SecretRef::to_string).collect::<Vec<_>>().join(", ");
             let value = if secrets.is_empty() { "its value".to_owned() } else { format!("`{secrets}`") };
             // The error names that one.
-            let cause = match authorization {
-                Some(_) => String::new(),
-                None => format!("the server rejected the header `{}`", printable(name)),
-            };
+            let rejected = || format!("the server rejected the header `{}`", printable(name));
+            let cause = authorization.map_or_else(rejected, |_| String::new());
             Finding::error(cause, format!("check that {value} is a valid token with the required permissions"))
         }
         (_, Some(status @ (404 | 405 | 410 | 501))) => Finding::error(
             format!("no MCP server answers at the path of `url` (HTTP {status})"),
             "correct the path: often `/mcp`, for HTTP+SSE `/sse` with `transport = \"sse\"`",
         ),
-        (_, Some(429 | 500..)) => Finding::error("", "try again later, or look at the logs of the server"),
-        (Kind::Timeout, _) => Finding::error(
-            "",
-            format!(
-                "check that `url` is an MCP server; if it is slow, set `connect_timeout = \"2m\"` of server `{}`",
-                server.name
-            ),
-        ),
-        _ => Finding::error("", "check that `url` is an MCP server, and its transport (`http` or `sse`)"),
+        (_, Some(429 | 500..)) => advice("try again later, or look at the logs of the server"),
+        (Kind::Timeout, _) => advice(format!(
+            "check that `url` is an MCP server; if it is slow, set `connect_timeout = \"2m\"` of server `{}`",
+            server.name
+        )),
+        _ => advice("check that `url` is an MCP server, and its transport (`http` or `sse`)"),
     }
+}
+
+/// Suggests a next step for an error whose message names the cause.
+fn advice(next_step: impl Into<String>) -> Finding {
+    Finding::error("", next_step)
 }
 
 fn has_any(text: &str, words: &[&str]) -> bool {

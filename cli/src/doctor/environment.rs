@@ -99,13 +99,10 @@ pub(super) fn passed_on(server: &ServerConfig) -> Option<Finding> {
     // An empty variable counts as unset.
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let kept: Vec<&str> = OFTEN_NEEDED.into_iter().filter(|name| is_set(name) && !is_given(name)).collect();
-    if kept.is_empty() {
-        return None;
-    }
-    let list = kept.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
     let are = if kept.len() == 1 { "a variable is" } else { "variables are" };
     let text = format!("{are} set here and not passed to the server");
-    Some(Finding::warning(text, format!("to pass them: `inherit_env = [{list}]`")))
+    // The list is printed as TOML.
+    (!kept.is_empty()).then(|| Finding::warning(text, format!("to pass them: `inherit_env = {kept:?}`")))
 }
 
 /// Returns the parts of a `.mcp.json` that are ignored when it is read directly.

@@ -113,16 +113,11 @@ pub(super) fn failure(error: ServeError) -> Failure {
 /// # Errors
 /// Fails if a host cannot use the address, or if the configuration file is missing.
 pub(super) fn host_config(
-    host: args::Host,
+    host: Host,
     config: &Config,
     servers: &[ServerConfig],
     arguments: &args::Serve,
 ) -> Result<Value> {
-    let host = match host {
-        args::Host::Claude => Host::Claude,
-        args::Host::Cursor => Host::Cursor,
-        args::Host::Vscode => Host::VsCode,
-    };
     let entry = match arguments.http {
         Some(address) if address.port() == 0 || address.ip().is_unspecified() => {
             let message = format!("the address {address} is not allowed in the configuration of a host");
