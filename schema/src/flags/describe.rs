@@ -1,14 +1,11 @@
 //! The help of each flag.
 
-use std::collections::HashSet;
-
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Flags;
-use super::kebab::kebab;
-use super::names::Meaning;
-use super::print::Name;
-use super::view::View;
+use super::print::one_word;
+use super::typed::placeholder;
+use super::view::{View, kebab};
 use crate::normalize::{Kinds, Schemas};
 use crate::shape::ShapeId;
 use crate::texts::text_or_json;
@@ -42,23 +39,27 @@ pub struct Flag {
 }
 
 impl Flag {
+    fn new(path: Vec<String>, name: String, view: &View<'_>) -> Self {
+        let (repeats, is_switch) = (view.repeats(), view.is_switch());
+        let item = view.item(0);
+        let taken = if repeats { &item } else { view };
+        let is_listed = !is_switch && !taken.kinds().has(Kinds::STRING);
+        let values = taken.literals.iter().filter(|_| is_listed).map(text_or_json).collect();
+        let value = (!is_switch).then(|| placeholder(taken));
+        let (also, is_required, description, default) = (Vec::new(), false, None, None);
+        Self { path, name, also, value, repeats, is_required, values, description, default }
+    }
+
     /// Returns the argument that sets the property to this text: `--owner=rust-lang`.
     #[must_use]
     pub fn with_text(&self, text: &str) -> String {
-        format!("{}={text}", self.as_word())
+        format!("{}={text}", one_word(&self.name))
     }
 
     /// Returns the argument that sets the property to this JSON: `--labels:=[]`.
     #[must_use]
     pub fn with_json(&self, json: &str) -> String {
-        format!("{}:={json}", self.as_word())
-    }
-
-    fn as_word(&self) -> String {
-        match self.name.strip_prefix("--arg ") {
-            Some(name) => format!("--arg={name}"),
-            None => self.name.clone(),
-        }
+        format!("{}:={json}", one_word(&self.name))
     }
 
     /// Returns the flag with the placeholder of its value: `--owner <STRING>`, `--draft`, `--arg format=<STRING>`.
@@ -74,143 +75,73 @@ impl Flag {
     }
 }
 
-/// The flags above one that is described.
-struct Above {
-    path: Vec<String>,
-    is_required: bool,
-    seen: HashSet<ShapeId>,
-}
-
 impl Flags {
-    pub(super) fn describe(&self, schemas: &Schemas<'_>) -> Vec<Flag> {
-        let mut flags = Vec::new();
-        let above = Above { path: Vec::new(), is_required: true, seen: HashSet::new() };
-        self.describe_below(schemas, &self.root_view(), &above, &mut flags);
-        flags
-    }
-
-    fn describe_below(&self, schemas: &Schemas<'_>, view: &View<'_>, above: &Above, flags: &mut Vec<Flag>) {
-        let required = view.required(|_| None);
+    /// Adds the flags of the properties below one, or of the whole object. `seen` are the objects around them.
+    pub(super) fn describe(
+        &self,
+        schemas: &Schemas<'_>,
+        view: &View<'_>,
+        above: Option<&Flag>,
+        seen: &[ShapeId],
+        flags: &mut Vec<Flag>,
+    ) {
+        let required = view.required(&Map::new());
         let properties = view.properties();
         // With this many names, other forms of a name are not searched.
         let has_forms = properties.len() <= MOST_FLAGS;
-        if !has_forms && !above.path.is_empty() {
+        if !has_forms && above.is_some() {
             return;
         }
         for name in properties {
-            let Some(inner) = view.property(name).filter(|_| flags.len() < MOST_FLAGS) else { continue };
-            let mut path = above.path.clone();
-            path.push(name.to_owned());
-            let is_required = above.is_required && required.contains(&name);
+            if flags.len() >= MOST_FLAGS {
+                return;
+            }
+            let path = path_below(above, name);
             // The exact name of another property may hide a nested property.
-            if path.len() > 1 && !self.leads_to(&path.join("."), &path) {
-                continue;
-            }
-            let mut flag = self.flag(&path, &inner, is_required, has_forms);
-            let described = view.objects.iter().flat_map(|object| &object.declared.fields);
-            let described = described.filter(|field| field.wire == name).flat_map(|field| &field.schemas);
-            for source in described.flat_map(|schema| schemas.described_by(*schema)) {
-                let description = source.get("description").and_then(Value::as_str).map(str::to_owned);
-                flag.description = flag.description.or(description);
-                flag.default = flag.default.or_else(|| source.get("default").filter(|value| !value.is_null()).cloned());
-            }
-            flags.push(flag);
+            let Some((flag, inner)) = self.flag_of(&path) else { continue };
+            let also = if has_forms { self.other_forms(&path, &flag) } else { Vec::new() };
+            let fields = view.objects.iter().filter_map(|object| object.declared.field(name));
+            let described = fields.flat_map(|field| &field.schemas);
+            let described: Vec<_> = described.flat_map(|schema| schemas.described_by(*schema)).collect();
+            let texts = described.iter().filter_map(|schema| schema.get("description")?.as_str());
+            let mut defaults = described.iter().filter_map(|schema| schema.get("default"));
+            let flag = Flag {
+                also,
+                is_required: required.contains(&name) && above.is_none_or(|above| above.is_required),
+                description: texts.map(str::to_owned).next(),
+                default: defaults.find(|value| !value.is_null()).cloned(),
+                ..Flag::new(path, flag, &inner)
+            };
+            flags.push(flag.clone());
             let shapes: Vec<ShapeId> = inner.objects.iter().map(|object| object.shape).collect();
-            if path.len() >= DEEPEST || shapes.iter().any(|shape| above.seen.contains(shape)) {
+            if flag.path.len() >= DEEPEST || shapes.iter().any(|shape| seen.contains(shape)) {
                 continue;
             }
-            let seen = above.seen.iter().copied().chain(shapes).collect();
-            let below = Above { path, is_required, seen };
-            self.describe_map(&inner, &below, flags);
-            self.describe_below(schemas, &inner, &below, flags);
-        }
-    }
-
-    /// Adds the flag for any key of a map.
-    fn describe_map(&self, view: &View<'_>, above: &Above, flags: &mut Vec<Flag>) {
-        let Some(values) = view.map_values() else { return };
-        if view.has(Kinds::STRING) || !view.objects.is_empty() {
-            return;
-        }
-        let mut path = above.path.clone();
-        path.push("KEY".to_owned());
-        flags.push(self.flag(&path, &values, false, false));
-    }
-
-    fn leads_to(&self, name: &str, path: &[String]) -> bool {
-        matches!(self.meaning(name), Meaning::Property(found) if found.path == path)
-    }
-
-    fn flag(&self, path: &[String], view: &View<'_>, is_required: bool, has_forms: bool) -> Flag {
-        let joined = path.join(".");
-        let is_whole = path.len() == 1;
-        let by_arg = self.is_own(&joined) || (is_whole && self.flag_of(&joined, path).is_none());
-        let name = match self.argument_of(&joined).filter(|_| by_arg && is_whole) {
-            Some((Name::Argument(name), _)) => format!("--arg {name}"),
-            _ if by_arg => format!("--arg {joined}"),
-            _ => format!("--{joined}"),
-        };
-        let mut also = Vec::new();
-        if has_forms
-            && let Some(last) = path.last()
-            && let Some(form) = kebab(last)
-        {
-            let parents = path.iter().rev().skip(1).rev().cloned();
-            let form = parents.chain([form]).collect::<Vec<_>>().join(".");
-            if !self.is_own(&form) && self.leads_to(&form, path) {
-                also.push(format!("--{form}"));
-            }
-        }
-        let repeats = view.repeats();
-        let item = view.item(0);
-        let taken = if repeats { &item } else { view };
-        let is_switch = view.is_switch();
-        if is_switch && !by_arg && has_forms {
-            let negated = format!("no-{joined}");
-            if !self.is_own(&negated) && matches!(self.meaning(&negated), Meaning::Negated(found) if found.path == path)
+            // Any key of a map.
+            if let Some(values) = inner.map_values()
+                && inner.objects.is_empty()
+                && !inner.kinds().has(Kinds::STRING)
             {
-                also.push(format!("--{negated}"));
+                let path = path_below(Some(&flag), "KEY");
+                let name = format!("--{}", path.join("."));
+                flags.push(Flag::new(path, name, &values));
             }
+            self.describe(schemas, &inner, Some(&flag), &[seen, &shapes].concat(), flags);
         }
-        Flag {
-            path: path.to_vec(),
-            name,
-            also,
-            value: (!is_switch).then(|| word(taken)),
-            repeats,
-            is_required,
-            values: if is_switch || taken.has(Kinds::STRING) {
-                Vec::new()
-            } else {
-                taken.literals.iter().map(text_or_json).collect()
-            },
-            description: None,
-            default: None,
-        }
+    }
+
+    /// Returns the other spellings of a flag: its kebab case, and `--no-NAME`.
+    fn other_forms(&self, path: &[String], flag: &str) -> Vec<String> {
+        let form = path.split_last().and_then(|(last, above)| {
+            let form = [above, &[kebab(last)?]].concat().join(".");
+            self.by_name(&form, path).map(|_| format!("--{form}"))
+        });
+        let negation = self.negation(path).filter(|_| !flag.starts_with("--arg "));
+        form.into_iter().chain(negation).collect()
     }
 }
 
-/// Returns the placeholder for a value's type.
-fn word(view: &View<'_>) -> String {
-    if view.is_anything() {
-        return "VALUE".to_owned();
-    }
-    let mut words = Vec::new();
-    if view.has(Kinds::STRING) || view.literals.iter().any(Value::is_string) {
-        words.push("STRING");
-    }
-    if view.has(Kinds::NUMBER) {
-        words.push("NUMBER");
-    } else if view.has(Kinds::INTEGER) {
-        words.push("INTEGER");
-    } else if view.literals.iter().any(Value::is_number) {
-        words.push("NUMBER");
-    }
-    if view.has(Kinds::BOOLEAN) || view.literals.iter().any(Value::is_boolean) {
-        words.push("BOOLEAN");
-    }
-    if view.is_array() || view.is_object() {
-        words.push("JSON");
-    }
-    if words.is_empty() { "VALUE".to_owned() } else { words.join("|") }
+fn path_below(above: Option<&Flag>, name: &str) -> Vec<String> {
+    let above = above.map(|above| above.path.clone()).unwrap_or_default();
+    [above, vec![name.to_owned()]].concat()
 }

@@ -1,4 +1,8 @@
+//! Errors in the words of a call.
+
 use std::fmt;
+
+use mcp_bindgen_model::printable;
 
 /// An error in the arguments of a call. All texts are safe to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -6,8 +10,6 @@ use std::fmt;
 pub struct FlagFault {
     /// The kind of error.
     pub kind: FlagFaultKind,
-    /// The flag or argument concerned, as it was written, or the name of a missing property.
-    pub flag: String,
     /// The error.
     pub message: String,
     /// The next step.
@@ -38,6 +40,12 @@ pub enum FlagFaultKind {
     Own,
     /// A required property was not given.
     Missing,
+}
+
+impl FlagFault {
+    pub(super) fn new(kind: FlagFaultKind, message: &str, help: Option<String>) -> Self {
+        Self { kind, message: printable(message), help: help.map(|help| printable(&help)) }
+    }
 }
 
 impl fmt::Display for FlagFault {

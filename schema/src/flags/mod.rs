@@ -52,7 +52,6 @@
 
 mod describe;
 mod fault;
-mod kebab;
 mod names;
 mod parse;
 mod print;
@@ -88,15 +87,11 @@ impl Flags {
     #[must_use]
     pub fn new(schema: &Value, own: impl IntoIterator<Item = OwnOption>) -> Self {
         let document = Document::read(schema, Role::Input, &mut Reporter::new("", 0, "/inputSchema"));
-        let mut flags = Self {
-            shapes: Shapes::default(),
-            root: document.root,
-            own: own.into_iter().collect(),
-            described: Vec::new(),
-        };
-        let Document { schemas, shapes, .. } = document;
-        flags.shapes = shapes;
-        flags.described = flags.describe(&schemas);
+        let Document { schemas, shapes, root, .. } = document;
+        let mut flags = Self { shapes, root, own: own.into_iter().collect(), described: Vec::new() };
+        let mut described = Vec::new();
+        flags.describe(&schemas, &flags.root_view(), None, &[], &mut described);
+        flags.described = described;
         flags
     }
 
@@ -114,6 +109,6 @@ impl Flags {
     }
 
     fn root_view(&self) -> View<'_> {
-        View::of(&self.shapes, [Slot { shape: self.root, nullable: false }])
+        View::of(&self.shapes, [Slot { shape: self.root, nullable: false }], false)
     }
 }

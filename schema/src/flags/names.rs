@@ -2,127 +2,101 @@
 
 use super::Flags;
 use super::view::View;
-use crate::normalize::Kinds;
+
+/// A name is looked up in this many objects at most: names with dots could be split in very many ways.
+const MOST_LOOKUPS: usize = 256;
 
 /// A property, by the keys that lead to it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Found<'s> {
     pub(super) path: Vec<String>,
     pub(super) view: View<'s>,
+    /// `true` for `--no-NAME`.
+    pub(super) is_negated: bool,
 }
 
-/// The meaning of a flag's name.
-#[derive(Clone, Debug)]
-pub(super) enum Meaning<'s> {
-    Property(Found<'s>),
-    /// `--no-NAME`.
-    Negated(Found<'s>),
-    /// The names of the properties between which it does not choose.
-    Ambiguous(Vec<String>),
-    Unknown,
-}
+/// The property that a name means, or the names of several between which it does not choose; of none if it is unknown.
+pub(super) type Meaning<'s> = Result<Found<'s>, Vec<String>>;
 
 impl Flags {
     /// Returns the meaning of `--NAME`. The exact name of a property comes before everything else.
     pub(super) fn meaning(&self, name: &str) -> Meaning<'_> {
-        let root = self.root_view();
-        let named = root.named(name);
-        if let [exact] = named.as_slice()
-            && *exact == name
-        {
-            return property_of(&root, exact).map_or(Meaning::Unknown, Meaning::Property);
+        let mut found = self.find(name);
+        if !found.iter().any(|found| found.path == [name]) {
+            // A negation cannot have the name of an own option.
+            let positive = name.strip_prefix("no-").filter(|name| !self.is_own(name));
+            let negated = positive.and_then(|name| only(self.find(name)).ok()).filter(|found| found.view.is_switch());
+            found.extend(negated.map(|found| Found { is_negated: true, ..found }));
         }
-        let negated = self.negated(&root, name);
-        let mut meant: Vec<String> = named.iter().map(|name| (*name).to_owned()).collect();
-        meant.extend(negated.iter().map(|found| found.path.join(".")));
-        match (meant.len(), negated) {
-            (0, _) => below(&root, name, Vec::new()).map_or(Meaning::Unknown, Meaning::Property),
-            (1, Some(found)) => Meaning::Negated(found),
-            (1, None) => {
-                named.first().and_then(|name| property_of(&root, name)).map_or(Meaning::Unknown, Meaning::Property)
-            }
-            _ => Meaning::Ambiguous(meant),
-        }
+        only(found)
     }
 
     /// Returns the meaning of `--arg NAME=VALUE`: every declared name, and undeclared names if the schema allows them.
     pub(super) fn argument(&self, name: &str, is_quoted: bool) -> Meaning<'_> {
         let root = self.root_view();
-        if let Some(found) = property_of(&root, name) {
-            return Meaning::Property(found);
-        }
-        if !is_quoted {
-            match root.named(name).as_slice() {
-                [] => {}
-                [only] => return property_of(&root, only).map_or(Meaning::Unknown, Meaning::Property),
-                several => return Meaning::Ambiguous(several.iter().map(|name| (*name).to_owned()).collect()),
-            }
-            if let Some(found) = below(&root, name, Vec::new()) {
-                return Meaning::Property(found);
-            }
-        }
-        match root.undeclared() {
-            Some(view) => Meaning::Property(Found { path: vec![name.to_owned()], view }),
-            None => Meaning::Unknown,
-        }
-    }
-
-    fn negated<'s>(&self, root: &View<'s>, name: &str) -> Option<Found<'s>> {
-        let name = name.strip_prefix("no-")?;
-        // A negation cannot have the name of an own option.
-        if self.is_own(name) {
-            return None;
-        }
-        let found = match root.named(name).as_slice() {
-            [] => below(root, name, Vec::new())?,
-            [only] => property_of(root, only)?,
-            _ => return None,
+        let found = if is_quoted {
+            root.property(name).map(|view| Found::new(name, view)).into_iter().collect()
+        } else {
+            self.find(name)
         };
-        found.view.is_switch().then_some(found)
-    }
-}
-
-fn property_of<'s>(view: &View<'s>, name: &str) -> Option<Found<'s>> {
-    Some(Found { path: vec![name.to_owned()], view: view.property(name)? })
-}
-
-/// Follows dots into objects, the longest names first, and into maps.
-fn below<'s>(view: &View<'s>, rest: &str, path: Vec<String>) -> Option<Found<'s>> {
-    let step = |name: &str| {
-        let mut path = path.clone();
-        path.push(name.to_owned());
-        path
-    };
-    if !path.is_empty()
-        && let [only] = view.named(rest).as_slice()
-        && let Some(view) = view.property(only)
-    {
-        return Some(Found { path: step(only), view });
-    }
-    for (dot, _) in rest.rmatch_indices('.') {
-        let (name, inner) = (rest.get(..dot)?, rest.get(dot + 1..)?);
-        if let [only] = view.named(name).as_slice()
-            && let Some(view) = view.property(only)
-            && let Some(found) = below(&view, inner, step(only))
-        {
-            return Some(found);
+        match only(found) {
+            Err(names) if names.is_empty() => root.undeclared().map(|view| Found::new(name, view)).ok_or(names),
+            meaning => meaning,
         }
     }
-    if path.is_empty() || rest.is_empty() {
-        return None;
+
+    /// Returns the flag that sets a switch to `false`: `--no-NAME`.
+    pub(super) fn negation(&self, path: &[String]) -> Option<String> {
+        let name = format!("no-{}", path.join("."));
+        let found = self.meaning(&name).ok().filter(|_| !self.is_own(&name))?;
+        (found.is_negated && found.path == path).then(|| format!("--{name}"))
     }
-    // Keys of maps may contain dots, so a dot only selects a member if the value can have members.
-    let values = if view.maps.is_empty() && !view.has(Kinds::OBJECT) && view.properties().is_empty() {
-        view.undeclared()?
-    } else {
-        view.map_values()?
+
+    fn find(&self, name: &str) -> Vec<Found<'_>> {
+        let mut lookups = MOST_LOOKUPS;
+        find(&self.root_view(), name, true, &mut lookups)
+    }
+}
+
+impl<'s> Found<'s> {
+    fn new(name: &str, view: View<'s>) -> Self {
+        Self { path: vec![name.to_owned()], view, is_negated: false }
+    }
+}
+
+fn only(mut found: Vec<Found<'_>>) -> Meaning<'_> {
+    match found.pop() {
+        Some(only) if found.is_empty() => Ok(only),
+        last => Err(found.into_iter().chain(last).map(|found| found.path.join(".")).collect()),
+    }
+}
+
+/// Returns the properties that a name may mean: by their exact name or kebab case, or else the one that dots select:
+/// a property of an object, the longest names first, or a key of a map.
+fn find<'s>(view: &View<'s>, name: &str, is_root: bool, lookups: &mut usize) -> Vec<Found<'s>> {
+    let named = view.named(name).into_iter();
+    let named: Vec<Found<'_>> = named.filter_map(|name| Some(Found::new(name, view.property(name)?))).collect();
+    if !named.is_empty() || *lookups == 0 {
+        return named;
+    }
+    *lookups -= 1;
+    let values = || view.map_values().filter(|_| !is_root && !name.is_empty());
+    let in_objects = name.rmatch_indices('.').filter_map(|(dot, _)| {
+        let named = view.named(name.get(..dot)?);
+        let [only] = named.as_slice() else { return None };
+        Some((*only, view.property(only)?, name.get(dot + 1..)?))
+    });
+    let in_map = || {
+        let (key, inner) = name.split_once('.').filter(|(key, _)| !key.is_empty())?;
+        // Keys of maps may contain dots, so a dot only selects a member if the value can have members.
+        Some((key, values().filter(View::has_members)?, inner))
     };
-    if let Some((key, inner)) = rest.split_once('.')
-        && !key.is_empty()
-        && (!values.objects.is_empty() || !values.maps.is_empty())
-        && let Some(found) = below(&values, inner, step(key))
-    {
-        return Some(found);
+    for (key, inside, inner) in in_objects.chain(in_map()) {
+        let mut found = find(&inside, inner, false, lookups);
+        if !found.is_empty() {
+            found.iter_mut().for_each(|found| found.path.insert(0, key.to_owned()));
+            return found;
+        }
     }
-    Some(Found { path: step(rest), view: values })
+    values().map(|view| Found::new(name, view)).into_iter().collect()
 }

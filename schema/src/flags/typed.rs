@@ -5,96 +5,70 @@ use serde_json::{Number, Value};
 
 use super::view::View;
 use crate::normalize::Kinds;
-use crate::number::same;
 use crate::texts::{listed, text_or_json};
 
 /// Shown of a list of values, at most.
 const MOST_VALUES: usize = 12;
-
-/// The error for an invalid word: the expected values, and suggestions.
-#[derive(Debug)]
-pub(super) struct Unfit {
-    pub(super) expected: String,
-    pub(super) help: Option<String>,
-}
+/// Kinds of values, with their placeholder in help and their description in errors.
+const KINDS: [(Kinds, &str, &str); 6] = [
+    (Kinds::STRING, "STRING", "text"),
+    (Kinds::NUMBER, "NUMBER", "a number"),
+    (Kinds::INTEGER, "INTEGER", "an integer"),
+    (Kinds::BOOLEAN, "BOOLEAN", "`true` or `false`"),
+    (Kinds::ARRAY, "JSON", "a JSON array"),
+    (Kinds::OBJECT, "JSON", "a JSON object"),
+];
 
 /// Parses a word by the schema: a string is taken literally, and any other value must be exactly its JSON.
-pub(super) fn typed(view: &View<'_>, text: &str) -> Result<Value, Unfit> {
-    let takes_text = view.takes_text(text);
-    let has_others = [Kinds::BOOLEAN, Kinds::INTEGER, Kinds::NULL].into_iter().any(|kind| view.has(kind))
-        || view.is_array()
-        || view.is_object()
-        || view.literals.iter().any(|literal| !literal.is_string());
+///
+/// # Errors
+/// Fails with a suggestion, if there is one.
+pub(super) fn typed(view: &View<'_>, text: &str) -> Result<Value, Option<String>> {
+    let literal = Value::from(text);
+    let takes_text = view.takes(&literal);
+    let has_others = (view.kinds() | Kinds::STRING) != Kinds::STRING || !view.literals.iter().all(Value::is_string);
     let mut help = None;
     if has_others && is_spelled_exactly(text) {
         match exact(text) {
-            Ok(value) if fits(view, &value, takes_text) => return Ok(value),
-            Ok(_) => {}
+            // If strings are allowed, `null` is a string.
+            Ok(value) if view.takes(&value) && !(value.is_null() && takes_text) => return Ok(value),
             Err(error) if text.starts_with(|first: char| first.is_ascii_digit() || "-[{".contains(first)) => {
                 help = Some(error);
             }
-            Err(_) => {}
+            _ => {}
         }
     }
     if takes_text {
-        return Ok(text.into());
+        return Ok(literal);
     }
     let near = || {
         let texts = view.literals.iter().filter_map(Value::as_str);
         nearest(text, texts).first().map(|near| format!("did you mean `{near}`?"))
     };
-    Err(Unfit { expected: expected(view), help: help.or_else(near) })
+    Err(help.or_else(near))
 }
 
 /// Parses a word as the whole array if only arrays are allowed: a JSON array whose elements are all valid. A word that
 /// is itself a valid element, such as a row of a matrix, is not the whole array. An unrestricted schema of elements
 /// does not count here.
 pub(super) fn whole_array(view: &View<'_>, text: &str) -> Option<Value> {
-    if !text.starts_with('[') || !is_spelled_exactly(text) {
+    if !view.repeats() || !text.starts_with('[') || !is_spelled_exactly(text) {
         return None;
     }
     let array = exact(text).ok().filter(Value::is_array)?;
     let element = view.item(0);
-    let is_element = !element.is_anything() && may_be(&element, &array);
-    (!is_element && may_be(view, &array)).then_some(array)
+    let is_element = !element.is_anything() && fits(&element, &array);
+    (!is_element && fits(view, &array)).then_some(array)
 }
 
 /// Returns `true` if a value of this kind is allowed, and for an array also each element.
-fn may_be(view: &View<'_>, value: &Value) -> bool {
+fn fits(view: &View<'_>, value: &Value) -> bool {
     match value {
-        Value::Null => view.has(Kinds::NULL),
-        Value::String(text) => view.takes_text(text),
-        Value::Array(items) if view.is_array() => {
-            items.iter().enumerate().all(|(index, item)| may_be(&view.item(index), item))
+        Value::Array(items) if view.kinds().has(Kinds::ARRAY) => {
+            items.iter().enumerate().all(|(index, item)| fits(&view.item(index), item))
         }
-        value => fits(view, value, false),
+        value => view.takes(value),
     }
-}
-
-/// Returns `true` if a value that is not a string is allowed, by its kind.
-fn fits(view: &View<'_>, value: &Value, takes_text: bool) -> bool {
-    match value {
-        // If strings are allowed, `null` is a string.
-        Value::Null => view.has(Kinds::NULL) && !takes_text,
-        Value::Bool(_) => view.has(Kinds::BOOLEAN) || is_listed(view, value),
-        Value::Number(number) => {
-            let kind = if is_integer(number) { Kinds::INTEGER } else { Kinds::NUMBER };
-            view.has(kind) || is_listed(view, value)
-        }
-        Value::String(_) => false,
-        Value::Array(_) => view.is_array() || is_listed(view, value),
-        Value::Object(_) => view.is_object() || is_listed(view, value),
-    }
-}
-
-/// Returns `true` if a number is spelled as an integer.
-fn is_integer(number: &Number) -> bool {
-    let text = number.to_string();
-    text.strip_prefix('-').unwrap_or(&text).bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn is_listed(view: &View<'_>, value: &Value) -> bool {
-    view.literals.iter().any(|listed| same(listed, value))
 }
 
 fn is_spelled_exactly(text: &str) -> bool {
@@ -118,25 +92,18 @@ pub(super) fn exact(text: &str) -> Result<Value, String> {
 
 /// Returns the place of an integer of JSON text that 64 bits do not hold, and no double exactly.
 fn inexact_number(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut position = 0;
-    let mut in_string = false;
-    while let Some(byte) = bytes.get(position) {
-        match byte {
-            b'\\' if in_string => position += 1,
-            b'"' => in_string = !in_string,
-            b'-' | b'0'..=b'9' if !in_string => {
-                let rest = text.get(position..)?;
-                let end = rest.find(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c))).unwrap_or(rest.len());
-                let number = rest.get(..end)?;
-                if is_inexact(number) {
-                    return Some(position);
-                }
-                position += end - 1;
+    // Without escapes, every other part between quotes is a string.
+    let text = text.replace("\\\\", "__").replace("\\\"", "__");
+    let mut start = 0;
+    for (index, part) in text.split('"').enumerate() {
+        let mut position = start;
+        for number in part.split(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c))) {
+            if index % 2 == 0 && is_inexact(number) {
+                return Some(position);
             }
-            _ => {}
+            position += number.len() + 1;
         }
-        position += 1;
+        start += part.len() + 1;
     }
     None
 }
@@ -144,36 +111,32 @@ fn inexact_number(text: &str) -> Option<usize> {
 fn is_inexact(number: &str) -> bool {
     let is_whole = !number.contains(['.', 'e', 'E']);
     // With numbers stored as text, no digits are lost.
-    let is_kept = serde_json::from_str::<Number>(number).is_ok_and(|read| read.to_string() == number);
-    let holds = number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok() || is_kept;
-    is_whole && !holds && number.parse::<f64>().is_ok_and(|double| format!("{double:.0}") != number)
+    let is_kept = || serde_json::from_str::<Number>(number).is_ok_and(|read| read.to_string() == number);
+    is_whole && !is_kept() && number.parse::<f64>().is_ok_and(|double| format!("{double:.0}") != number)
+}
+
+fn names_of(kinds: Kinds) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let is_named = move |kind| kinds.has(kind) && !(kind == Kinds::INTEGER && kinds.has(Kinds::NUMBER));
+    KINDS.into_iter().filter(move |(kind, ..)| is_named(*kind)).map(|(_, placeholder, name)| (placeholder, name))
+}
+
+/// Returns the placeholder for a value's type.
+pub(super) fn placeholder(view: &View<'_>) -> String {
+    let of_literal = |value: &Value| if value.is_number() { Kinds::NUMBER } else { Kinds::of(value) };
+    let kinds = view.literals.iter().map(of_literal).fold(view.kinds(), |all, kind| all | kind);
+    let mut words: Vec<&str> = names_of(kinds).map(|(placeholder, _)| placeholder).collect();
+    words.dedup();
+    if words.is_empty() || view.is_anything() { "VALUE".to_owned() } else { words.join("|") }
 }
 
 /// Describes the values of a place, for people.
 pub(super) fn expected(view: &View<'_>) -> String {
-    let mut kinds: Vec<String> = Vec::new();
-    if view.has(Kinds::STRING) {
-        kinds.push("text".to_owned());
-    }
-    if view.has(Kinds::NUMBER) {
-        kinds.push("a number".to_owned());
-    } else if view.has(Kinds::INTEGER) {
-        kinds.push("an integer".to_owned());
-    }
-    if view.has(Kinds::BOOLEAN) {
-        kinds.push("`true` or `false`".to_owned());
-    }
-    if view.is_array() {
-        kinds.push("a JSON array".to_owned());
-    }
-    if view.is_object() {
-        kinds.push("a JSON object".to_owned());
-    }
+    let mut kinds: Vec<String> = names_of(view.kinds()).map(|(_, name)| name.to_owned()).collect();
     if !view.literals.is_empty() {
         let values = listed(view.literals.iter().map(|literal| format!("`{}`", text_or_json(literal))), MOST_VALUES);
         kinds.push(format!("{}{values}", if view.literals.len() > 1 { "one of " } else { "" }));
     }
-    if view.has(Kinds::NULL) {
+    if view.kinds().has(Kinds::NULL) {
         kinds.push("`null`".to_owned());
     }
     if kinds.is_empty() { "nothing".to_owned() } else { kinds.join(", or ") }
@@ -185,13 +148,28 @@ mod tests {
 
     #[test]
     fn numbers_are_sent_exactly_or_refused() {
-        for kept in
-            ["1", "-5", "0.1", "18446744073709551615", "1e300", "100000000000000000000", "[\"123456789012345678901\"]"]
-        {
+        for kept in [
+            "1",
+            "-5",
+            "-0",
+            "0.1",
+            "18446744073709551615",
+            "1e300",
+            "100000000000000000000",
+            "[\"123456789012345678901\"]",
+        ] {
             assert!(exact(kept).is_ok(), "{kept}");
         }
         for lost in ["123456789012345678901", "-123456789012345678901", "1e400", "{\"a\":[123456789012345678901]}"] {
             assert!(exact(lost).is_err(), "{lost}");
         }
+    }
+
+    #[test]
+    fn inexact_number_is_reported_at_its_position() {
+        let text = "{\"\u{e9}\\\\\\\"1\":\n [true, \"123456789012345678901\\\\\", 123456789012345678901]}";
+        let column = text.lines().nth(1).unwrap().rfind('1').unwrap() - 19;
+        let place = format!("the number at line 2 column {column} has more digits");
+        assert!(exact(text).unwrap_err().starts_with(&place), "{:?}", exact(text));
     }
 }

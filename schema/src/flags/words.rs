@@ -74,29 +74,40 @@ pub(super) enum Given<'w> {
 
 /// A flag with its value, or a word that belongs to none.
 #[derive(Debug)]
-pub(super) enum Word<'w> {
+pub(super) struct Word<'w> {
+    /// The words that it takes.
+    pub(super) taken: &'w [String],
+    pub(super) given: Given<'w>,
+    pub(super) kind: WordKind<'w>,
+}
+
+#[derive(Debug)]
+pub(super) enum WordKind<'w> {
+    /// `--NAME`, or `--arg NAME`.
     Flag {
-        name: &'w str,
-        given: Given<'w>,
+        name: Cow<'w, str>,
+        by_arg: bool,
         meaning: Meaning<'w>,
     },
-    /// The base of the arguments, or one of them by any name.
-    Args(Given<'w>),
-    Arg(Given<'w>),
-    /// An option of the program, as it was written.
-    Own {
-        words: Vec<&'w str>,
-        name: &'w str,
-        is_json: bool,
-    },
-    Stray {
-        word: &'w str,
-        before: Option<&'w str>,
-    },
+    /// The base of the arguments.
+    Args,
+    /// An option of the program, by its name after `--`.
+    Own(Option<&'w str>),
+    Stray,
+}
+
+impl Word<'_> {
+    /// Returns the property that the word sets.
+    pub(super) fn path(&self) -> Option<&[String]> {
+        match &self.kind {
+            WordKind::Flag { meaning: Ok(found), .. } => Some(&found.path),
+            _ => None,
+        }
+    }
 }
 
 /// Returns the name in `NAME`, `NAME=VALUE` or `NAME:=JSON`, and what follows it.
-pub(super) fn name_and_value(text: &str) -> (&str, Given<'_>) {
+fn name_and_value(text: &str) -> (&str, Given<'_>) {
     match text.split_once('=') {
         Some((name, value)) => match name.strip_suffix(':') {
             Some(name) => (name, Given::Json(value)),
@@ -108,7 +119,7 @@ pub(super) fn name_and_value(text: &str) -> (&str, Given<'_>) {
 
 /// Splits `NAME=VALUE` or `NAME:=JSON`, in which the name may be a JSON string. Returns the name, the rest, and `true`
 /// for a JSON string.
-pub(super) fn any_name(text: &str) -> (Cow<'_, str>, Given<'_>, bool) {
+fn any_name(text: &str) -> (Cow<'_, str>, Given<'_>, bool) {
     match quoted_name(text) {
         Some((name, rest)) => (name.into(), name_and_value(rest).1, true),
         None => {
@@ -144,25 +155,18 @@ impl Flags {
     #[must_use]
     pub fn split(&self, words: &[String]) -> Split {
         let mut split = Split::default();
-        let mut position = 0;
-        while let Some((word, used)) = self.word(words, position, None) {
-            let mut taken = words.iter().skip(position).take(used).cloned();
-            match word {
-                Word::Own { is_json: false, .. } => split.own.extend(&mut taken),
-                _ => split.rest.extend(&mut taken),
-            }
-            position += used;
+        for word in self.words(words) {
+            let is_own = matches!(word.kind, WordKind::Own(_)) && !matches!(word.given, Given::Json(_));
+            let recipient = if is_own { &mut split.own } else { &mut split.rest };
+            recipient.extend_from_slice(word.taken);
         }
         split
     }
 
-    pub(super) fn words<'w>(&'w self, words: &'w [String]) -> Vec<Word<'w>> {
+    pub(super) fn words<'w>(&'w self, mut words: &'w [String]) -> Vec<Word<'w>> {
         let mut found = Vec::new();
-        let mut position = 0;
-        let mut before = None;
-        while let Some((word, used)) = self.word(words, position, before) {
-            before = words.get(position).map(String::as_str);
-            position += used;
+        while let Some(word) = self.word(words) {
+            words = words.get(word.taken.len()..).unwrap_or_default();
             found.push(word);
         }
         found
@@ -171,87 +175,65 @@ impl Flags {
     /// Returns the properties that the arguments set, as lists of keys; without those of `--args`.
     #[must_use]
     pub fn given(&self, words: &[String]) -> Vec<Vec<String>> {
-        self.paths(&self.words(words)).collect()
-    }
-
-    pub(super) fn paths<'w>(&'w self, words: &'w [Word<'w>]) -> impl Iterator<Item = Vec<String>> {
-        let meaning = |(meaning, _)| match meaning {
-            Meaning::Property(found) | Meaning::Negated(found) => Some(found.path),
-            Meaning::Ambiguous(_) | Meaning::Unknown => None,
-        };
-        words.iter().filter_map(|word| self.given_by(word)).filter_map(meaning)
+        self.words(words).iter().filter_map(Word::path).map(<[String]>::to_vec).collect()
     }
 
     /// Returns `true` if an argument alone is a whole array or JSON: then no further one can add an element.
     #[must_use]
     pub fn is_whole(&self, word: &str) -> bool {
-        let words = [word.to_owned()];
-        self.words(&words).iter().filter_map(|word| self.given_by(word)).any(|(meaning, given)| {
-            match (meaning, given) {
-                (_, Given::Json(_)) => true,
-                (Meaning::Property(found), Given::Text(text)) => {
-                    found.view.repeats() && whole_array(&found.view, text).is_some()
-                }
-                _ => false,
-            }
+        self.words(&[word.to_owned()]).iter().any(|word| match (&word.kind, word.given) {
+            (WordKind::Flag { .. }, Given::Json(_)) => true,
+            (WordKind::Flag { meaning: Ok(found), .. }, Given::Text(text)) => whole_array(&found.view, text).is_some(),
+            _ => false,
         })
     }
 
-    /// Returns the property that a word sets, with the value.
-    fn given_by<'w>(&'w self, word: &Word<'w>) -> Option<(Meaning<'w>, Given<'w>)> {
-        match word {
-            Word::Flag { meaning, given, .. } => Some((meaning.clone(), *given)),
-            Word::Arg(Given::Text(text)) => {
-                let (name, given, is_quoted) = any_name(text);
-                Some((self.argument(&name, is_quoted), given))
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns the flag or the stray word at a position, and how many words it takes.
-    fn word<'w>(&'w self, words: &'w [String], position: usize, before: Option<&'w str>) -> Option<(Word<'w>, usize)> {
-        let word = words.get(position)?.as_str();
+    /// Returns the flag or the stray word at the beginning of some words.
+    fn word<'w>(&'w self, words: &'w [String]) -> Option<Word<'w>> {
+        let word = words.first()?;
         // A value does not begin like a flag; `--NAME=VALUE` takes every value.
-        let next = words.get(position + 1).map(String::as_str).filter(|next| !next.starts_with("--"));
-        let Some(body) = word.strip_prefix("--").filter(|body| !body.is_empty()) else {
-            return Some(self.short(word, next, before));
+        let next = words.get(1).map(String::as_str).filter(|next| !next.starts_with("--"));
+        let body = word.strip_prefix("--").filter(|body| !body.is_empty());
+        let (name, given) = body.map_or(("", Given::Nothing), name_and_value);
+        let own = self.own.iter().find(|own| own.long.as_deref() == Some(name));
+        let (kind, takes_next) = match (name, own) {
+            _ if body.is_none() => self.letters(word),
+            ("args", _) => (Some(WordKind::Args), true),
+            // The name is in the value.
+            ("arg", _) => (None, true),
+            (_, Some(own)) => (Some(WordKind::Own(Some(name))), own.takes_value),
+            (_, None) => {
+                let meaning = self.meaning(name);
+                let takes_next = match &meaning {
+                    Ok(found) => !found.view.is_switch(),
+                    // The word after an unknown flag is its value.
+                    Err(_) => next.is_some_and(|next| !next.starts_with('-')),
+                };
+                (Some(WordKind::Flag { name: name.into(), by_arg: false, meaning }), takes_next)
+            }
         };
-        let (name, given) = name_and_value(body);
-        let with_next = |given: Given<'w>| match (given, next) {
-            (Given::Nothing, Some(next)) => (Given::Text(next), 2),
-            (given, _) => (given, 1),
+        let next = next.filter(|_| takes_next && given == Given::Nothing);
+        let taken = words.get(..1 + usize::from(next.is_some()))?;
+        let given = next.map_or(given, Given::Text);
+        let (kind, given) = match kind {
+            Some(kind) => (kind, given),
+            None => {
+                let (name, given, is_quoted) = any_name(if let Given::Text(text) = given { text } else { "" });
+                let meaning = self.argument(&name, is_quoted);
+                (WordKind::Flag { name, by_arg: true, meaning }, given)
+            }
         };
-        if matches!(name, "args" | "arg") {
-            let (given, used) = with_next(given);
-            return Some((if name == "args" { Word::Args(given) } else { Word::Arg(given) }, used));
-        }
-        if let Some(own) = self.own.iter().find(|own| own.long.as_deref() == Some(name)) {
-            let next = next.filter(|_| own.takes_value && given == Given::Nothing);
-            let taken: Vec<&str> = [word].into_iter().chain(next).collect();
-            let used = taken.len();
-            return Some((Word::Own { words: taken, name, is_json: matches!(given, Given::Json(_)) }, used));
-        }
-        let meaning = self.meaning(name);
-        let takes_next = match &meaning {
-            Meaning::Property(found) => !found.view.is_switch(),
-            Meaning::Negated(_) => false,
-            // The word after an unknown flag is its value.
-            Meaning::Ambiguous(_) | Meaning::Unknown => next.is_some_and(|next| !next.starts_with('-')),
-        };
-        let (given, used) = if takes_next { with_next(given) } else { (given, 1) };
-        Some((Word::Flag { name, given, meaning }, used))
+        Some(Word { taken, given, kind })
     }
 
-    fn short<'w>(&self, word: &'w str, next: Option<&'w str>, before: Option<&'w str>) -> (Word<'w>, usize) {
-        let letters = word.strip_prefix('-').unwrap_or_default();
-        let own = letters.chars().next().and_then(|letter| self.own.iter().find(|own| own.short == Some(letter)));
-        let Some(own) = own else { return (Word::Stray { word, before }, 1) };
-        let is_alone = letters.chars().count() == 1;
-        let next = next.filter(|_| own.takes_value && is_alone);
-        let taken: Vec<&str> = [word].into_iter().chain(next).collect();
-        let used = taken.len();
-        (Word::Own { words: taken, name: letters.get(..1).unwrap_or_default(), is_json: false }, used)
+    /// Returns the meaning of a word that does not begin with `--`, and whether it takes the next one.
+    fn letters(&self, word: &str) -> (Option<WordKind<'_>>, bool) {
+        let mut letters = word.strip_prefix('-').unwrap_or_default().chars();
+        let own = letters.next().and_then(|letter| self.own.iter().find(|own| own.short == Some(letter)));
+        match own {
+            Some(own) => (Some(WordKind::Own(None)), own.takes_value && letters.next().is_none()),
+            None => (Some(WordKind::Stray), false),
+        }
     }
 
     pub(super) fn is_own(&self, name: &str) -> bool {
