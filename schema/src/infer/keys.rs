@@ -16,27 +16,21 @@ fn is_whole_number(key: &str) -> bool {
 }
 
 fn is_uuid(key: &str) -> bool {
-    let groups: Vec<&str> = key.split('-').collect();
-    groups.len() == UUID.len()
-        && groups.iter().zip(UUID).all(|(group, length)| group.len() == length && is_hexadecimal(group))
+    key.split('-').map(str::len).eq(UUID) && key.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
 }
 
 /// Returns `true` for hexadecimal digits with at least one figure, which words do not have.
 fn is_hash(key: &str) -> bool {
-    key.len() >= FEWEST_DIGITS && is_hexadecimal(key) && key.bytes().any(|byte| byte.is_ascii_digit())
-}
-
-fn is_hexadecimal(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    let mut bytes = key.bytes();
+    key.len() >= FEWEST_DIGITS
+        && bytes.clone().all(|byte| byte.is_ascii_hexdigit())
+        && bytes.any(|byte| byte.is_ascii_digit())
 }
 
 /// Returns `true` for a date like `2026-11-22`, with or without a time.
 fn is_date(key: &str) -> bool {
-    let mut bytes = key.bytes();
-    "0000-00-00".bytes().all(|form| match bytes.next() {
-        Some(byte) if form == b'0' => byte.is_ascii_digit(),
-        byte => byte == Some(form),
-    }) && bytes.next().is_none_or(|next| !next.is_ascii_digit())
+    let form: String = key.chars().take(11).map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    form.strip_prefix("0000-00-00").is_some_and(|rest| rest != "0")
 }
 
 /// Returns `true` for a path or an address; `@type` and `$ref` are keywords of formats.

@@ -44,8 +44,7 @@
 //! ```
 
 mod keys;
-mod print;
-mod read;
 mod sample;
+mod schema;
 
 pub use sample::Sample;

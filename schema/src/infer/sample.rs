@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use super::keys::is_id;
+use crate::normalize::Kinds;
 
 /// Values below this depth are anything.
 pub(super) const DEEPEST: usize = 24;
@@ -13,7 +14,7 @@ const MOST_KEYS: usize = 256;
 /// The limit if no key is in every object.
 const MOST_OPTIONAL: usize = 64;
 /// A double holds every whole number up to here.
-pub(super) const EXACT: u64 = 1 << 53;
+const EXACT: u64 = 1 << 53;
 
 /// The structure of the results at one position. It contains keys, but no values.
 ///
@@ -29,24 +30,14 @@ pub(super) const EXACT: u64 = 1 << 53;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// `true` if the values are too varied: nothing else is recorded then.
-    pub(super) anything: bool,
-    pub(super) null: bool,
-    pub(super) boolean: bool,
-    pub(super) numbers: Option<Numbers>,
-    pub(super) string: bool,
-    /// The items, or `None` if all arrays were empty.
+    /// The kinds of values, apart from arrays and objects: all numbers, if one was written with a fraction or an
+    /// exponent. With all kinds the values are too varied, and nothing else is recorded.
+    pub(super) kinds: Kinds,
+    /// `true` if an integer is too large for a double.
+    pub(super) large: bool,
+    /// The items, or `None` if there were no arrays.
     pub(super) array: Option<Box<Self>>,
     pub(super) object: Option<Object>,
-}
-
-/// Numbers that were seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Numbers {
-    /// Some was written with a fraction or an exponent.
-    pub(super) fraction: bool,
-    /// Some whole one is too large for a double.
-    pub(super) large: bool,
 }
 
 /// Objects that were seen.
@@ -57,7 +48,7 @@ pub(super) enum Object {
     Map(Box<Sample>),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Field {
     pub(super) sample: Sample,
     /// `true` if every object had the key.
@@ -88,33 +79,33 @@ impl Sample {
     fn below(value: &Value, is_data: &dyn Fn(&str) -> bool, levels: usize) -> Self {
         let mut sample = Self::default();
         match value {
-            Value::Null => sample.null = true,
-            Value::Bool(_) => sample.boolean = true,
-            Value::Number(number) => match Numbers::of(number) {
-                Some(numbers) => sample.numbers = Some(numbers),
-                None => return Self::anything(),
+            Value::Number(number) => match number.as_i64() {
+                Some(whole) => {
+                    sample.kinds = Kinds::INTEGER;
+                    sample.large = whole.unsigned_abs() > EXACT;
+                }
+                // No Rust type holds these and negative integers.
+                None if number.is_u64() => return Self::anything(),
+                None => sample.kinds = Kinds::NUMBER,
             },
-            Value::String(_) => sample.string = true,
             Value::Array(_) | Value::Object(_) if levels == 0 => return Self::anything(),
             Value::Array(items) => {
-                sample.array =
-                    Some(Box::new(Self::join(items.iter().map(|item| Self::below(item, is_data, levels - 1)))));
+                let items = items.iter().map(|item| Self::below(item, is_data, levels - 1));
+                sample.array = Some(Box::new(Self::join(items)));
             }
             Value::Object(members) => {
-                let values = || members.values().map(|value| Self::below(value, is_data, levels - 1));
-                sample.object = Some(if members.keys().any(|key| is_data(key)) {
-                    Object::Map(Box::new(Self::join(values())))
-                } else {
-                    let fields = members.keys().cloned().zip(values().map(|sample| Field { sample, always: true }));
-                    Object::Fields(fields.collect()).settled()
-                });
+                let field = |value| Field { sample: Self::below(value, is_data, levels - 1), always: true };
+                let fields = members.iter().map(|(key, value)| (key.clone(), field(value)));
+                let is_map = members.keys().any(|key| is_data(key));
+                sample.object = Some(Object::Fields(fields.collect()).settled(is_map));
             }
+            value => sample.kinds = Kinds::of(value),
         }
         sample
     }
 
     pub(super) fn anything() -> Self {
-        Self { anything: true, ..Self::default() }
+        Self { kinds: Kinds::ALL, ..Self::default() }
     }
 
     /// Returns `true` if it is empty.
@@ -125,19 +116,12 @@ impl Sample {
 
     /// Adds another sample.
     pub fn merge(&mut self, other: &Self) {
-        if self.anything || other.anything {
+        self.kinds = self.kinds | other.kinds;
+        self.large |= other.large;
+        // No type holds both fractions and large integers.
+        if self.kinds == Kinds::ALL || (self.large && self.kinds.has(Kinds::NUMBER)) {
             *self = Self::anything();
             return;
-        }
-        self.null |= other.null;
-        self.boolean |= other.boolean;
-        self.string |= other.string;
-        if let Some(more) = other.numbers {
-            let Some(numbers) = self.numbers.unwrap_or_default().and(more) else {
-                *self = Self::anything();
-                return;
-            };
-            self.numbers = Some(numbers);
         }
         if let Some(more) = &other.array {
             self.array.get_or_insert_default().merge(more);
@@ -156,24 +140,15 @@ impl Sample {
     }
 }
 
-impl Numbers {
-    /// Classifies a number, or returns `None` if no Rust type holds it exactly.
-    fn of(number: &Number) -> Option<Self> {
-        match number.as_i64() {
-            Some(whole) => Some(Self { fraction: false, large: whole.unsigned_abs() > EXACT }),
-            None if number.is_u64() => None,
-            None => Some(Self { fraction: true, large: false }),
+impl Object {
+    /// Returns the samples of all values.
+    pub(super) fn samples(&self) -> Vec<&Sample> {
+        match self {
+            Self::Fields(fields) => fields.values().map(|field| &field.sample).collect(),
+            Self::Map(values) => vec![values],
         }
     }
 
-    /// Merges two kinds of numbers, or returns `None` if no type holds both.
-    fn and(self, other: Self) -> Option<Self> {
-        let both = Self { fraction: self.fraction || other.fraction, large: self.large || other.large };
-        (!(both.fraction && both.large)).then_some(both)
-    }
-}
-
-impl Object {
     fn and(self, other: &Self) -> Self {
         match (self, other) {
             (Self::Fields(mut fields), Self::Fields(more)) => {
@@ -181,29 +156,24 @@ impl Object {
                     field.always &= more.get(key).is_some_and(|other| other.always);
                 }
                 for (key, other) in more {
-                    match fields.get_mut(key) {
-                        Some(field) => field.sample.merge(&other.sample),
-                        None => drop(fields.insert(key.clone(), Field { sample: other.sample.clone(), always: false })),
-                    }
+                    fields.entry(key.clone()).or_default().sample.merge(&other.sample);
                 }
-                Self::Fields(fields).settled()
+                Self::Fields(fields).settled(false)
             }
             (Self::Map(mut values), more) => {
-                match more {
-                    Self::Map(more) => values.merge(more),
-                    Self::Fields(fields) => fields.values().for_each(|field| values.merge(&field.sample)),
-                }
+                more.samples().into_iter().for_each(|sample| values.merge(sample));
                 Self::Map(values)
             }
             (fields @ Self::Fields(_), more @ Self::Map(_)) => more.clone().and(&fields),
         }
     }
 
-    /// Converts fields to a map once the keys vary. Later merges cannot undo that: they only add keys, and fewer keys
-    /// are always present.
-    fn settled(self) -> Self {
+    /// Converts fields to a map if their keys are data, or vary. Later merges cannot undo that: they only add keys, and
+    /// fewer keys are always present.
+    fn settled(self, is_map: bool) -> Self {
         let Self::Fields(fields) = &self else { return self };
-        let change = fields.len() > MOST_KEYS
+        let change = is_map
+            || fields.len() > MOST_KEYS
             || (fields.len() > MOST_OPTIONAL && !fields.values().any(|field| field.always))
             || fields.keys().any(|key| is_id(key));
         if change { Self::Map(Box::default()).and(&self) } else { self }

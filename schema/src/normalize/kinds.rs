@@ -83,7 +83,7 @@ impl Kinds {
         kinds.into_iter().filter(|name| Self::named(name).is_some_and(|kind| self.0 & kind.0 != 0)).collect()
     }
 
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "null" => Self::NULL,
             "boolean" => Self::BOOLEAN,
