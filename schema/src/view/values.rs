@@ -18,13 +18,20 @@ use crate::{Document, Role, Shape, ShapeId, Slot, StructShape, UnionShape, Unkno
 /// ```
 #[must_use]
 pub fn type_in_words(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
+    kinds_in_words(if value.is_number() { Kinds::NUMBER } else { Kinds::of(value) })
+}
+
+/// Returns the values of a kind, with their article.
+fn kinds_in_words(kinds: Kinds) -> &'static str {
+    match kinds {
+        Kinds::NULL => "null",
+        Kinds::BOOLEAN => "a boolean",
+        Kinds::INTEGER => "a whole number",
+        Kinds::NUMBER => "a number",
+        Kinds::STRING => "a string",
+        Kinds::ARRAY => "an array",
+        Kinds::OBJECT => "an object",
+        _ => "another type",
     }
 }
 
@@ -79,7 +86,7 @@ impl Values<'_> {
                 Err(format!("expected a whole number, found {number}"))
             }
             (shape, value) if !shape.kinds().has(Kinds::of(value)) => {
-                Err(format!("expected {}, found {}", values_in_words(shape), type_in_words(value)))
+                Err(format!("expected {}, found {}", kinds_in_words(shape.kinds()), type_in_words(value)))
             }
             (Shape::U64, Value::Number(number)) if number.as_f64().is_some_and(|number| number < 0.0) => {
                 Err(format!("expected at least 0, found {number}"))
@@ -137,20 +144,6 @@ impl Values<'_> {
 fn one_of<T: std::fmt::Display>(values: &[T]) -> Result<(), String> {
     const MOST: usize = 20;
     Err(format!("expected one of {}", listed(values.iter().map(|value| format!("`{value}`")), MOST)))
-}
-
-/// Returns the values of a shape, with their article.
-fn values_in_words(shape: &Shape) -> &'static str {
-    match shape.kinds() {
-        Kinds::NULL => "null",
-        Kinds::BOOLEAN => "a boolean",
-        Kinds::INTEGER => "a whole number",
-        Kinds::NUMBER => "a number",
-        Kinds::STRING => "a string",
-        Kinds::ARRAY => "an array",
-        Kinds::OBJECT => "an object",
-        _ => "another type",
-    }
 }
 
 fn below(key: &str, why: &str) -> String {

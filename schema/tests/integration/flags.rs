@@ -502,3 +502,20 @@ fn flag_errors_for_hostile_tools_are_escaped() {
     }
     assert!(tools > 10, "{tools}");
 }
+
+/// Names with dots can be split in very many ways.
+#[test]
+fn names_with_many_dots_are_looked_up_in_bounded_time() {
+    let node = json!({"$ref": "#/$defs/node"});
+    let of_letters = |count: usize| vec!["a"; count].join(".");
+    let mut properties: Map<String, Value> = (1..6).map(|count| (of_letters(count), node.clone())).collect();
+    properties.insert(format!("{}.z", of_letters(60)), json!({"type": "string"}));
+    let node = json!({"type": "object", "properties": properties, "additionalProperties": false});
+    let mut root = node.clone();
+    root["$defs"] = json!({"node": node});
+    let flags = flags(&root);
+    assert!(flags.list().len() > 5);
+    let name = of_letters(40);
+    let faults = parse(&flags, &[&format!("--{name}.y"), "x"]).unwrap_err();
+    assert_eq!(faults[0].kind, FlagFaultKind::Unknown);
+}
