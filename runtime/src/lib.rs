@@ -38,17 +38,7 @@ pub mod __private {
     /// A session of JSON-RPC, for those who serve.
     pub mod rpc {
         pub use crate::ground::task::Boxed;
-        pub use crate::rpc::failure::Failure;
-        pub use crate::rpc::ledger::{Ledger, Outgoing};
-        pub use crate::rpc::messages::{Incoming, Question};
-        pub use crate::rpc::questions::{IN_USE, OpenLimits, Respond};
-        pub use crate::rpc::receiving::{Receiving, serve};
-        pub use crate::rpc::request::RequestError;
-        pub use crate::rpc::sent::{Message, MethodCall};
-        pub use crate::rpc::session::Session;
-        #[cfg(feature = "stdio")]
-        pub use crate::rpc::transports::duplex::with_client;
-        pub use crate::rpc::transports::{Sender, Sending, Sides, Transport};
+        pub use crate::rpc::*;
     }
 }
 
@@ -60,7 +50,7 @@ pub use call::{
     TypedCall, WithOptions, parse_arguments,
 };
 pub use client::catalog::Declared;
-pub use client::catalog::changes::{Notification, Notifications, ToolChanges};
+pub use client::catalog::changes::{Notifications, ToolChanges};
 pub use client::catalog::offers::{
     GetPrompt, PromptMessage, PromptRequest, PromptResult, ReadResource, ResourceContents, ResourceRequest,
     ResourceResult,
@@ -87,6 +77,7 @@ pub use mcp_bindgen_model::SecretRef;
 #[cfg(feature = "http")]
 pub use reqwest;
 pub use rpc::handlers::{ElicitationAnswer, ElicitationRequest, Root, SamplingAnswer, SamplingRequest};
+pub use rpc::notices::Notification;
 #[cfg(feature = "cassette")]
 pub use rpc::transports::cassette::{Cassette, CassetteError, Difference};
 #[cfg(feature = "stdio")]

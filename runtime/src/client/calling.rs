@@ -16,10 +16,8 @@ use crate::connect::connection::Connection;
 use crate::connect::rounds::Ask;
 use crate::ground::deadline::{Deadline, Patience};
 use crate::ground::redact::LONGEST_MESSAGE;
-use crate::rpc::failure::Failure;
-use crate::rpc::request::RequestError;
 use crate::rpc::sent::{PROGRESS_TOKEN, RESERVED};
-use crate::rpc::unknown::names_unknown;
+use crate::rpc::{Failure, RequestError};
 use crate::{
     CallError, CallOptions, CallTool, Cause, ConnectError, ConnectErrorKind, Dispatched, ToolCall, ToolResult,
 };
@@ -32,21 +30,13 @@ const MOST_COMPARISONS: usize = 5;
 /// The reserved key of `_meta` that the caller may set: it requests log messages from the server.
 const CALLERS: [&str; 1] = ["io.modelcontextprotocol/logLevel"];
 
-/// The subject of a request, by its name.
+/// The kind of a request's subject.
 #[derive(Clone, Copy)]
-pub(super) enum Subject<'n> {
-    Tool(&'n str),
-    Prompt(&'n str),
-    Resource(&'n str),
-    Method(&'n str),
-}
-
-impl<'n> Subject<'n> {
-    fn name(self) -> &'n str {
-        match self {
-            Self::Tool(name) | Self::Prompt(name) | Self::Resource(name) | Self::Method(name) => name,
-        }
-    }
+pub(super) enum Subject {
+    Tool,
+    Prompt,
+    Resource,
+    Method,
 }
 
 impl CallTool for Client {
@@ -106,23 +96,19 @@ impl Client {
 
     /// Returns the time limits that the call sets, or `None` if the configured ones apply.
     fn given_patience(&self, options: &CallOptions) -> Option<Patience> {
-        match (options.given().timeout, options.given().cap) {
-            (None, None) => None,
-            (Some(timeout), None) => Some(Patience::strictly(timeout)),
-            (timeout, Some(cap)) => {
-                Some(Patience::renewed_by_progress(timeout.unwrap_or_else(|| self.patience().timeout), cap))
-            }
-        }
+        let (timeout, cap) = (options.given().timeout, options.given().cap);
+        let capped = |cap| Patience::renewed_by_progress(timeout.unwrap_or_else(|| self.patience().timeout), cap);
+        cap.map(capped).or_else(|| timeout.map(Patience::strictly))
     }
 
     /// Sends a request other than a call. Returns its result, and the connection that it came over.
     pub(super) async fn ask(
         &self,
-        subject: Subject<'_>,
+        subject: (Subject, &str),
         mut ask: Ask,
         options: &CallOptions,
     ) -> Result<(Value, Lease), CallError> {
-        let (connection, patience) = self.ready(subject.name(), options, Limit::default()).await?;
+        let (connection, patience) = self.ready(subject.1, options, Limit::default()).await?;
         match connection.ask(&mut ask, options, patience).await {
             Ok(result) => Ok((result, connection)),
             Err(error) => Err(self.call_error(&connection, subject, patience.timeout, error)),
@@ -156,12 +142,8 @@ impl Client {
     }
 
     pub(super) fn not_connected(&self, what: &str, error: ConnectError) -> CallError {
-        CallError::NotConnected {
-            server: self.name().to_owned(),
-            tool: what.to_owned(),
-            message: error.message.clone(),
-            source: Some(Cause::new(error)),
-        }
+        let (server, tool, message) = (self.name().to_owned(), what.to_owned(), error.message.clone());
+        CallError::NotConnected { server, tool, message, source: Some(Cause::new(error)) }
     }
 
     fn check_meta(&self, what: &str, options: &CallOptions) -> Result<(), CallError> {
@@ -170,12 +152,10 @@ impl Client {
         }
         let is_reserved =
             |key: &&String| *key == PROGRESS_TOKEN || (key.starts_with(RESERVED) && !CALLERS.contains(&key.as_str()));
-        match options.given().meta.as_deref().into_iter().flat_map(Map::keys).find(is_reserved) {
-            Some(key) => {
-                Err(self.invalid(what, format!("`{key}` in `_meta` is set by the client; remove it from the options")))
-            }
-            None => Ok(()),
-        }
+        let reserved = options.given().meta.as_deref().into_iter().flat_map(Map::keys).find(is_reserved);
+        reserved.map_or(Ok(()), |key| {
+            Err(self.invalid(what, format!("`{key}` in `_meta` is set by the client; remove it from the options")))
+        })
     }
 
     pub(super) fn invalid(&self, what: &str, message: impl Into<String>) -> CallError {
@@ -236,8 +216,8 @@ impl Client {
                 outcome => break outcome,
             }
         };
-        let result =
-            outcome.map_err(|error| self.call_error(connection, Subject::Tool(&call.tool), patience.timeout, error))?;
+        let result = outcome
+            .map_err(|error| self.call_error(connection, (Subject::Tool, &call.tool), patience.timeout, error))?;
         let redactor = connection.link.notes.redactor().clone();
         let result = ToolResult { redactor, ..ToolResult::from_json(self.name(), call.tool.as_ref(), result) };
         if result.is_error && names_unknown("tool", &call.tool, &result.text()) {
@@ -274,12 +254,12 @@ impl Client {
     pub(super) fn call_error(
         &self,
         connection: &Connection,
-        subject: Subject<'_>,
+        (subject, name): (Subject, &str),
         after: Duration,
         error: RequestError,
     ) -> CallError {
         let notes = &connection.link.notes;
-        let (server, tool) = (self.name().to_owned(), subject.name().to_owned());
+        let (server, tool) = (self.name().to_owned(), name.to_owned());
         match error {
             RequestError::Timeout(dispatched) => CallError::Timeout { server, tool, after, dispatched },
             RequestError::Cancelled(dispatched) => CallError::Cancelled { server, tool, dispatched },
@@ -295,11 +275,11 @@ impl Client {
                 let code = error.code.0;
                 let is_unknown = |kind: &str| names_unknown(kind, &tool, &error.message);
                 match subject {
-                    Subject::Tool(_) if code == INVALID_PARAMS && is_unknown("tool") => {
+                    Subject::Tool if code == INVALID_PARAMS && is_unknown("tool") => {
                         CallError::ToolNotFound { server, tool }
                     }
-                    Subject::Prompt(_) if is_unknown("prompt") => CallError::PromptNotFound { server, prompt: tool },
-                    Subject::Resource(_) if code == RESOURCE_NOT_FOUND || is_unknown("resource") => {
+                    Subject::Prompt if is_unknown("prompt") => CallError::PromptNotFound { server, prompt: tool },
+                    Subject::Resource if code == RESOURCE_NOT_FOUND || is_unknown("resource") => {
                         CallError::ResourceNotFound { server, uri: tool }
                     }
                     _ => CallError::Rpc {
@@ -316,5 +296,39 @@ impl Client {
 
     pub(super) fn cancelled(&self, tool: &str, dispatched: Dispatched) -> CallError {
         CallError::cancelled(self.name(), tool, dispatched)
+    }
+}
+
+/// Returns `true` if a message is exactly an SDK's text for an unknown `tool`, `prompt` or `resource`.
+fn names_unknown(kind: &str, name: &str, message: &str) -> bool {
+    let text = message.trim().trim_start_matches("MCP error -32602: ").trim_end_matches('.');
+    let text = text.replace(['`', '\'', '"', ':'], "");
+    let name = name.replace(['`', '\'', '"', ':'], "");
+    [format!("Unknown {kind} {name}"), format!("{kind} {name} not found"), format!("{kind} not found {name}")]
+        .iter()
+        .any(|words| words.eq_ignore_ascii_case(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_unknown;
+
+    #[test]
+    fn unknown_tool_error_is_recognized_for_every_sdk() {
+        for message in [
+            "MCP error -32602: Tool find not found",
+            "Unknown tool: find",
+            "Unknown tool: 'find'",
+            "tool not found: find",
+            "tool `find` not found.",
+        ] {
+            assert!(names_unknown("tool", "find", message), "{message}");
+        }
+        for message in ["Tool hammer not found in the shed", "find: tool not found", "not found", "Unknown tool: other"]
+        {
+            assert!(!names_unknown("tool", "find", message), "{message}");
+        }
+        assert!(names_unknown("resource", "note:///x", "Unknown resource: note:///x"));
+        assert!(!names_unknown("prompt", "find", "Unknown tool: find"));
     }
 }

@@ -161,7 +161,7 @@ impl Client {
         bound: &Bound,
         patience: Patience,
     ) -> Result<(Patience, Option<u64>), CallError> {
-        let live = connection.live_tools();
+        let live = &connection.opened.live_tools;
         live.bind(bound, call.bindings.or(self.baseline.bindings()));
         if !drift::refuses(self.config()) {
             return Ok((patience, None));

@@ -2,9 +2,7 @@
 
 mod calling;
 pub(crate) mod catalog;
-mod configured;
 mod governance;
-mod keeper;
 mod requesting;
 mod servers;
 mod state;
@@ -79,7 +77,8 @@ impl Client {
 
     /// Creates a client with options.
     pub fn with_options(config: ServerConfig, options: ClientOptions) -> Self {
-        Self { supervisor: Arc::new(Supervisor::new(config, options)), baseline: Baseline::Snapshot(Arc::default()) }
+        let supervisor = Arc::new(Supervisor::new(config, options, None));
+        Self { supervisor, baseline: Baseline::Snapshot(Arc::default()) }
     }
 
     /// Creates a client of the server at the other end of a pair of streams: one in the same process, on a pipe of
@@ -139,8 +138,8 @@ impl Client {
     /// # Errors
     /// Fails if none of them has the server, or one of them cannot be read.
     pub fn for_spec(spec: &'static ServerSpec) -> Result<Self, ConnectError> {
-        let (config, options) = configured::of_spec(spec, ClientOptions::default())?;
-        Ok(Self { supervisor: configured::shared(config, options), baseline: Baseline::Bindings(spec) })
+        let (config, options) = servers::of_spec(spec, ClientOptions::default())?;
+        Ok(Self { supervisor: servers::shared(config, options), baseline: Baseline::Bindings(spec) })
     }
 
     /// Creates a client like [`for_spec`](Self::for_spec), with options, which the configuration overrides.
@@ -163,7 +162,7 @@ impl Client {
     /// # Errors
     /// Fails like [`for_spec`](Self::for_spec).
     pub fn for_spec_with(spec: &'static ServerSpec, options: ClientOptions) -> Result<Self, ConnectError> {
-        let (config, options) = configured::of_spec(spec, options)?;
+        let (config, options) = servers::of_spec(spec, options)?;
         Ok(Self { baseline: Baseline::Bindings(spec), ..Self::with_options(config, options) })
     }
 

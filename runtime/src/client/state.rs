@@ -1,7 +1,7 @@
 //! The state of a client's connection, and its use, to detect idle connections.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_model::ServerConfig;
@@ -19,7 +19,6 @@ use crate::connect::options::ClientOptions;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
 use crate::rpc::notices::Notices;
-use crate::rpc::subscriptions::Subscriptions;
 
 /// The minimum lifetime of a new connection, for the callers that requested it.
 const TIME_FOR_FIRST_USE: Duration = Duration::from_secs(1);
@@ -104,7 +103,7 @@ pub(super) struct Opened {
     pub(super) live_tools: LiveTools,
     /// Cancelled when the connection has ended, or must end.
     pub(super) end: CancellationToken,
-    activity: Mutex<Activity>,
+    pub(super) activity: Mutex<Activity>,
 }
 
 /// The use of an open connection.
@@ -130,51 +129,43 @@ impl Opened {
             self.end.cancel();
             return None;
         }
-        let mut activity = self.activity();
+        let mut activity = lock(&self.activity);
         if activity.is_retired {
             return None;
         }
         activity.users += 1;
         activity.was_used = true;
         drop(activity);
-        Some(Lease(self.clone()))
+        Some(Lease { opened: self.clone() })
     }
 
     /// Retires the connection if it has been unused for the given time. Otherwise returns the time until the next
     /// check.
     pub(super) fn retire_after(&self, idle: Duration) -> Result<(), Duration> {
-        let mut activity = self.activity();
+        let mut activity = lock(&self.activity);
         let idle = if activity.was_used { idle } else { idle.max(TIME_FOR_FIRST_USE) };
         let left = if activity.users > 0 { idle } else { idle.saturating_sub(activity.since.elapsed()) };
         activity.is_retired = activity.users == 0 && left.is_zero();
         if activity.is_retired { Ok(()) } else { Err(left.max(Duration::from_millis(1))) }
     }
-
-    pub(super) fn activity(&self) -> MutexGuard<'_, Activity> {
-        lock(&self.activity)
-    }
 }
 
 /// An open connection that is in use until this is dropped.
-pub(crate) struct Lease(Arc<Opened>);
-
-impl Lease {
-    pub(super) fn live_tools(&self) -> &LiveTools {
-        &self.0.live_tools
-    }
+pub(crate) struct Lease {
+    pub(super) opened: Arc<Opened>,
 }
 
 impl Deref for Lease {
     type Target = Connection;
 
     fn deref(&self) -> &Connection {
-        &self.0.connection
+        &self.opened.connection
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let mut activity = self.0.activity();
+        let mut activity = lock(&self.opened.activity);
         activity.users = activity.users.saturating_sub(1);
         activity.since = Instant::now();
     }
@@ -190,7 +181,6 @@ pub(super) struct Shared {
     pub(super) failed: watch::Sender<Option<ConnectError>>,
     pub(super) observer: Arc<Observer>,
     pub(super) tools: Changes,
-    pub(super) resources: Arc<Subscriptions>,
     /// The subscribers to notifications.
     pub(super) notices: Arc<Notices>,
     pub(super) limits: SharedLimits,
@@ -212,7 +202,6 @@ impl Shared {
             progress: watch::Sender::new(Progress::Closed),
             failed: watch::Sender::default(),
             tools: Changes::new(observer.clone()),
-            resources: Arc::default(),
             notices: Arc::default(),
             limits,
             drift: Arc::new(Reported::new(observer.clone())),

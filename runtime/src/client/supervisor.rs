@@ -1,24 +1,38 @@
-//! Owns a client's connection: one keeper at a time opens it, for all callers.
+//! Owns a client's connection: one keeper at a time opens it for all callers, watches it, reopens it if it is lost, and
+//! closes it.
 
+use std::convert::Infallible;
+use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use mcp_bindgen_model::ServerConfig;
-use tokio::runtime::Handle;
+use serde_json::Value;
+use tokio::runtime::{Handle, Id};
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
-use tokio::time::timeout;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::keeper::{FIRST_PAUSE, Keeper};
-use super::state::{Lease, Opened, Progress, Shared};
+use super::catalog::{changes, drift, subscriptions};
+use super::state::{Failed, Lease, Opened, Progress, Shared};
+use crate::connect::open::establish;
 use crate::connect::options::ClientOptions;
+use crate::ground::backoff::with_jitter;
 use crate::ground::sync::{awaited, lock, next};
 use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
+/// The pauses before the attempts to reopen a lost connection.
+const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(250), Duration::from_secs(1)];
+/// The time after a failed attempt during which calls do not connect; it doubles with each further failure.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+/// The minimum lifetime of an unused connection; a shorter one reopens only on demand.
+const SHORT_LIFE: Duration = Duration::from_secs(30);
+/// A server that lasted this long did not end at its start.
+const TIME_TO_WORK: Duration = Duration::from_secs(5);
 /// The longest time during which calls do not connect after failed attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The time for keepers to end: longer than a child process that ignores signals, or a silent HTTP server, may take.
@@ -29,12 +43,19 @@ const MOST_ENDED_CONNECTIONS: usize = 5;
 /// The connection of one client and its clones. When the last of them goes, its keeper closes the connection.
 pub(super) struct Supervisor {
     pub(super) shared: Arc<Shared>,
-    /// The keepers that have not ended. Only the last one may have a connection; the others may still be closing theirs.
+    /// The key, if clients with the same one share the connection.
+    pub(super) key: Option<Key>,
+    /// The keepers that have not ended, and the last one. Only that may have a connection; the others may still be closing
+    /// theirs.
     keepers: Mutex<Vec<KeeperHandle>>,
-    has_begun: AtomicBool,
     /// `true` once calls are refused; the end of the connection is published later.
     is_shut_down: AtomicBool,
 }
+
+/// What clients that share a connection have in common: the configuration with its values, the values of inherited
+/// variables, the declared protocol version and capabilities, and the runtime, because a connection belongs to the one that
+/// opened it.
+pub(super) type Key = (ServerConfig, Vec<Option<String>>, Option<String>, Value, Option<Id>);
 
 /// A keeper at work, or at the end of it.
 #[derive(Clone)]
@@ -49,14 +70,9 @@ struct KeeperHandle {
 }
 
 impl Supervisor {
-    pub(super) fn new(config: ServerConfig, options: ClientOptions) -> Self {
-        let shared = Arc::new(Shared::new(config, options));
-        Self {
-            shared,
-            keepers: Mutex::default(),
-            has_begun: AtomicBool::default(),
-            is_shut_down: AtomicBool::default(),
-        }
+    pub(super) fn new(config: ServerConfig, options: ClientOptions, key: Option<Key>) -> Self {
+        let (keepers, is_shut_down) = Default::default();
+        Self { shared: Arc::new(Shared::new(config, options)), key, keepers, is_shut_down }
     }
 
     /// Returns the open connection. Callers that arrive while it opens wait for the same attempt. After a failed
@@ -77,35 +93,31 @@ impl Supervisor {
                 error = next(&mut keeper.failed) => return Err(error),
                 settled = awaited(&mut progress, is_settled) => settled,
             };
-            match settled {
+            let problem = match settled {
                 Progress::Open(opened) => {
                     if let Some(lease) = opened.lease() {
                         return Ok(lease);
                     }
-                    ended += 1;
-                    if ended == MOST_ENDED_CONNECTIONS {
-                        let message = format!("the server closed {ended} connections right after they opened");
-                        return Err(self.error(Kind::Transport, opened.connection.link.notes.explain(&message)));
-                    }
                     let is_open =
                         |progress: &Progress| matches!(progress, Progress::Open(open) if Arc::ptr_eq(open, &opened));
                     awaited(&mut progress, |progress| !is_open(progress)).await;
+                    let problem =
+                        format!("the server closed {MOST_ENDED_CONNECTIONS} connections right after they opened");
+                    opened.connection.link.notes.explain(&problem)
                 }
                 Progress::Failed(failed) => return Err(failed.error),
                 _ if self.is_shut_down() => return Err(self.shut_down_error()),
                 // It was open, and was closed or unused.
-                _ if !was_opening => {}
+                _ if !was_opening => continue,
                 _ if keeper.close.is_cancelled() => {
                     return Err(self.error(Kind::Transport, "the client was closed while it was connecting"));
                 }
                 // It ended with its runtime, by a panic, or right after it opened.
-                _ => {
-                    ended += 1;
-                    if ended == MOST_ENDED_CONNECTIONS {
-                        let message = format!("{ended} connections ended while they were opening");
-                        return Err(self.error(Kind::Transport, message));
-                    }
-                }
+                _ => format!("{MOST_ENDED_CONNECTIONS} connections ended while they were opening"),
+            };
+            ended += 1;
+            if ended == MOST_ENDED_CONNECTIONS {
+                return Err(self.error(Kind::Transport, problem));
             }
         }
     }
@@ -177,9 +189,10 @@ impl Supervisor {
         let runtime =
             Handle::try_current().map_err(|_| self.error(Kind::Unsupported, "connecting requires a tokio runtime"))?;
         let (close, ended) = (CancellationToken::new(), CancellationToken::new());
-        let is_another = self.has_begun.swap(true, Ordering::Relaxed);
         self.shared.publish(None, Progress::Opening);
-        let keeper = Keeper::new(self.shared.clone(), close.clone(), pause, is_another);
+        let (shared, is_another) = (self.shared.clone(), !keepers.is_empty());
+        let (close_of_keeper, serving) = (close.clone(), JoinSet::new());
+        let keeper = Keeper { shared, close: close_of_keeper, pause, is_another, serving, has_ended: false };
         let (failed, guard) = (self.shared.failed.subscribe(), ended.clone().drop_guard());
         let running = runtime.spawn(task(async move {
             let _ended = guard;
@@ -206,14 +219,166 @@ impl Drop for Supervisor {
     }
 }
 
+/// The task that opens a connection, watches it, reopens it if it is lost, and closes it.
+struct Keeper {
+    shared: Arc<Shared>,
+    /// Cancelled when the connection is no longer wanted.
+    close: CancellationToken,
+    /// The time during which calls do not connect if this keeper fails.
+    pause: Duration,
+    /// `true` if the client has had a connection, or tried to open one.
+    is_another: bool,
+    /// The tasks that serve the connection, and those that are ending.
+    serving: JoinSet<()>,
+    has_ended: bool,
+}
+
+impl Keeper {
+    async fn run(mut self) {
+        let close = self.close.clone();
+        let mut attempt = close.run_until_cancelled(self.open(self.patience())).await;
+        let last = loop {
+            let opened = match attempt {
+                Some(Ok(opened)) => opened,
+                Some(Err(error)) => break Progress::Failed(Failed { error, pause: self.pause, since: Instant::now() }),
+                None => break Progress::Closed,
+            };
+            self.pause = FIRST_PAUSE;
+            if !self.attend(opened).await {
+                break Progress::Closed;
+            }
+            tracing::warn!(server = self.shared.config.name, "connection lost; reconnecting");
+            self.publish(Progress::Reopening);
+            attempt = close.run_until_cancelled(self.open_again()).await.flatten();
+        };
+        self.publish(last);
+        self.has_ended = true;
+        while self.serving.join_next().await.is_some() {}
+    }
+
+    /// Serves a connection until it ends. Returns `true` if another one must take its place.
+    async fn attend(&mut self, opened: Arc<Opened>) -> bool {
+        let (connection, since) = (&opened.connection, Instant::now());
+        let Some(receiving) = connection.take_receiving() else { return false };
+        let (end, guard) = (opened.end.clone(), opened.end.clone().drop_guard());
+        while self.serving.try_join_next().is_some() {}
+        self.serving.spawn(task(async move {
+            let _ended = guard;
+            receiving.run(end).await;
+        }));
+        let is_another = std::mem::replace(&mut self.is_another, true);
+        let Shared { config, options, observer, tools, notices, limits, .. } = &*self.shared;
+        observer.redact_with(connection.link.notes.redactor());
+        if is_another {
+            // A restarted server may have other tools.
+            tools.note();
+        }
+        self.publish(Progress::Open(opened.clone()));
+        let patience = options.call_timeout(config.timeout);
+        let was_lost = tokio::select! {
+            () = opened.end.cancelled() => true,
+            () = self.close.cancelled() => false,
+            () = idle(&opened, options.idle_timeout) => false,
+            () = unresponsive(&opened, options.health_check, patience) => {
+                tracing::warn!(server = config.name, "the server stopped responding");
+                true
+            }
+            never = Box::pin(changes::forward(connection, tools)) => match never {},
+            never = Box::pin(changes::subscribe_to_tools(connection, tools)) => match never {},
+            never = Box::pin(subscriptions::keep(connection, &notices.resources, patience)) => match never {},
+            never = Box::pin(changes::subscribe_to_lists(connection, notices, is_another)) => match never {},
+            never = Box::pin(compare_tools(&self.shared, &opened)) => match never {},
+        };
+        opened.end.cancel();
+        let lasted = since.elapsed();
+        if connection.has_worked() || lasted >= TIME_TO_WORK {
+            limits.starts().worked();
+        } else if was_lost {
+            let message = connection.link.notes.explain("the server closed the connection right after it opened");
+            limits.starts().failed(&ConnectError::new(&config.name, Kind::Transport, message));
+        }
+        observer.session_ended(lasted, was_lost);
+        was_lost && !options.opens_one_transport() && (lock(&opened.activity).was_used || lasted >= SHORT_LIFE)
+    }
+
+    async fn open(&self, patience: Duration) -> Result<Arc<Opened>, ConnectError> {
+        let Shared { config, options, notices, limits, drift, .. } = &*self.shared;
+        // Large, and in two places of a task that otherwise only waits.
+        let opening = Box::pin(establish((config, options), (notices, limits.starts()), patience));
+        Ok(Opened::new(opening.await?, config, drift))
+    }
+
+    /// Opens a connection in place of one that was lost, with several tries in the time that connecting may take.
+    async fn open_again(&self) -> Option<Result<Arc<Opened>, ConnectError>> {
+        let start = Instant::now();
+        let mut last = None;
+        for (number, pause) in (1..).zip(PAUSES) {
+            sleep(with_jitter(pause)).await;
+            let left = self.patience().saturating_sub(start.elapsed());
+            if left.is_zero() && last.is_some() {
+                break;
+            }
+            let Err(error) = last.insert(self.open(left).await) else { break };
+            tracing::warn!(server = self.shared.config.name, "reconnect attempt {number} failed: {error}");
+            if !matches!(error.kind, Kind::Spawn | Kind::Transport | Kind::Timeout) {
+                break;
+            }
+        }
+        last
+    }
+
+    fn publish(&self, progress: Progress) {
+        self.shared.publish(Some(&self.close), progress);
+    }
+
+    fn patience(&self) -> Duration {
+        self.shared.options.connect_timeout_or(self.shared.config.connect_timeout)
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // The runtime ends in between, or a connector panics.
+        if !self.has_ended {
+            self.publish(Progress::Closed);
+        }
+    }
+}
+
+/// Reports tools that differ from their bindings.
+async fn compare_tools(Shared { config, options, tools, .. }: &Shared, opened: &Opened) -> Infallible {
+    // A recorded session has no requests that no program makes.
+    #[cfg(feature = "cassette")]
+    if options.cassette.is_some() {
+        return pending().await;
+    }
+    drift::watch(&opened.live_tools, tools, || options.call_patience(config.timeout)).await
+}
+
+/// Waits until the connection has been unused for the given time.
+async fn idle(opened: &Opened, after: Option<Duration>) {
+    let Some(after) = after else { return pending().await };
+    while let Err(left) = opened.retire_after(after) {
+        sleep(left).await;
+    }
+}
+
+/// Pings the server periodically, until it does not answer. Calls have their own limits, and during a call a busy
+/// server need not answer.
+async fn unresponsive(opened: &Opened, every: Option<Duration>, patience: Duration) {
+    let Some(every) = every else { return pending().await };
+    let is_in_use = || lock(&opened.activity).users > 0;
+    loop {
+        sleep(every).await;
+        if !is_in_use() && !opened.connection.answers(patience).await && !is_in_use() {
+            return;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
-
-    use tokio::time::Instant;
-
     use super::*;
-    use crate::client::state::Failed;
 
     /// Returns a keeper that never ends.
     fn stuck(supervisor: &Supervisor) -> KeeperHandle {
@@ -228,7 +393,7 @@ mod tests {
 
     #[tokio::test]
     async fn close_ends_every_keeper_that_exceeds_the_timeout() {
-        let supervisor = Supervisor::new(ServerConfig::stdio("s", "none"), ClientOptions::new());
+        let supervisor = Supervisor::new(ServerConfig::stdio("s", "none"), ClientOptions::new(), None);
         let keepers = [(); 3].map(|()| stuck(&supervisor));
         *lock(&supervisor.keepers) = keepers.to_vec();
         supervisor.close_within(Duration::from_millis(20)).await;
@@ -240,7 +405,7 @@ mod tests {
 
     #[tokio::test]
     async fn failure_is_seen_even_if_another_attempt_begins_at_once() {
-        let supervisor = Supervisor::new(ServerConfig::stdio("s", "none"), ClientOptions::new());
+        let supervisor = Supervisor::new(ServerConfig::stdio("s", "none"), ClientOptions::new(), None);
         let shared = &supervisor.shared;
         *lock(&supervisor.keepers) = vec![stuck(&supervisor)];
         shared.publish(None, Progress::Opening);

@@ -37,10 +37,10 @@ use crate::rpc::transports::Sides;
 use crate::rpc::transports::cassette::{Cassette, replay};
 #[cfg(feature = "http")]
 use crate::rpc::transports::http::{
-    HttpClient, client::shared, network::Network, network::place, reach::exposes_headers, streamable,
+    HttpClient, network::Network, network::place, network::shared, reach::exposes_headers, streamable,
 };
 #[cfg(feature = "http")]
-use crate::rpc::transports::sse::SseTransport;
+use crate::rpc::transports::sse;
 use crate::{ConnectError, ConnectErrorKind as Kind, Dispatched, Evidence};
 
 /// The `clientInfo` of programs that set none.
@@ -267,7 +267,7 @@ async fn open(config: &ServerConfig, options: &ClientOptions, link: &Link) -> Re
         if let Some(param_headers) = &link.param_headers {
             return Ok(streamable::connect(url, client, param_headers.clone(), options.max_concurrent_requests));
         }
-        return SseTransport::connect(url, client).await.map_err(|failure| (Kind::Transport, failure));
+        return sse::connect(url, client).await.map_err(|failure| (Kind::Transport, failure));
     }
     let _ = (options, link);
     let missing = if cfg!(feature = "stdio") { "http" } else { "stdio" };

@@ -60,6 +60,14 @@ pub(crate) fn too_large(limit: usize) -> String {
     format!("the server sent a message of more than {} MiB", limit / (1024 * 1024))
 }
 
+/// Returns the number of an id, which some servers write as a string.
+pub(super) fn number_of(id: &RequestId) -> Option<i64> {
+    match id {
+        RequestId::Number(number) => Some(*number),
+        RequestId::String(text) => text.parse().ok(),
+    }
+}
+
 /// Creates a placeholder for an unreadable response.
 pub(crate) fn unreadable(id: &Value, why: &str) -> Value {
     json!({ "id": id, UNREADABLE: why })

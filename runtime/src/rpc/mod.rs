@@ -7,7 +7,7 @@ pub(crate) mod ledger;
 pub(crate) mod messages;
 pub(crate) mod notes;
 pub(crate) mod notices;
-pub(crate) mod questions;
+mod questions;
 pub(crate) mod receiving;
 pub(crate) mod request;
 pub(crate) mod sent;
@@ -16,7 +16,17 @@ pub(crate) mod session;
 #[cfg(feature = "stdio")]
 #[cfg(test)]
 mod simulation;
-pub(crate) mod subscriptions;
-pub(crate) mod ticket;
+mod ticket;
 pub(crate) mod transports;
-pub(crate) mod unknown;
+
+pub use self::failure::Failure;
+pub use self::ledger::{Ledger, Outgoing};
+pub use self::messages::{Incoming, Question};
+pub use self::questions::{IN_USE, OpenLimits, Respond};
+pub use self::receiving::{Receiving, serve};
+pub use self::request::RequestError;
+pub use self::sent::{Message, MethodCall};
+pub use self::session::Session;
+#[cfg(feature = "stdio")]
+pub use self::transports::duplex::with_client;
+pub use self::transports::{Sender, Sending, Sides, Transport};

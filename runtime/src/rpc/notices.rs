@@ -1,13 +1,17 @@
 //! The notifications of a client's server: their listeners, across connections, and the changes that they report.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use serde_json::{Map, Value};
 use tokio::sync::{broadcast, watch};
+use tokio_util::sync::CancellationToken;
 
+use super::RequestError;
 use super::messages::is_of_protocol;
 use crate::ground::redact::Redactor;
+use crate::ground::sync::lock;
 
 /// The maximum number of unread notifications of one listener.
 const UNREAD: usize = 1024;
@@ -20,34 +24,38 @@ pub(crate) const RESOURCES_CHANGED: &str = "notifications/resources/list_changed
 const PUBLISHED: [&str; 4] =
     ["notifications/message", PROMPTS_CHANGED, RESOURCES_CHANGED, "notifications/resources/updated"];
 
-/// One notification.
-#[derive(Debug)]
-pub(crate) struct Notice {
-    pub(crate) method: String,
-    pub(crate) params: Map<String, Value>,
+/// A notification from a server.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Notification {
+    /// The method: `notifications/message`, `notifications/prompts/list_changed`, `notifications/resources/list_changed`,
+    /// `notifications/resources/updated`, or one that is not the protocol's.
+    pub method: String,
+    /// The parameters as sent, but for secrets of the server's configuration.
+    pub params: Map<String, Value>,
+    /// The number of notifications that were dropped before this one.
+    pub missed: u64,
 }
 
 /// The subscribers to notifications of one client's server.
 #[derive(Default)]
 pub(crate) struct Notices {
     /// The channel, which exists only while the program listens, because it reserves memory.
-    channel: OnceLock<broadcast::Sender<Arc<Notice>>>,
-    is_wanted: watch::Sender<bool>,
+    channel: OnceLock<broadcast::Sender<Arc<Notification>>>,
+    /// Cancelled once the program listens.
+    pub(crate) is_wanted: CancellationToken,
+    /// The watched resources, whose changes are reported apart.
+    pub(crate) resources: Subscriptions,
 }
 
 impl Notices {
-    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<Notice>> {
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<Notification>> {
         let listener = self.channel.get_or_init(|| broadcast::Sender::new(UNREAD)).subscribe();
-        self.is_wanted.send_if_modified(|is_wanted| !std::mem::replace(is_wanted, true));
+        self.is_wanted.cancel();
         listener
     }
 
-    /// Waits until the program listens. Cancel safe.
-    pub(crate) async fn wanted(&self) {
-        let _ = self.is_wanted.subscribe().wait_for(|is_wanted| *is_wanted).await;
-    }
-
-    fn channel(&self) -> Option<&broadcast::Sender<Arc<Notice>>> {
+    fn channel(&self) -> Option<&broadcast::Sender<Arc<Notification>>> {
         self.channel.get().filter(|channel| channel.receiver_count() > 0)
     }
 
@@ -68,13 +76,13 @@ impl Notices {
                 params.remove("_meta");
             }
         }
-        let _ = channel.send(Arc::new(Notice { method: method.to_owned(), params }));
+        let _ = channel.send(Arc::new(Notification { method: method.to_owned(), params, missed: 0 }));
     }
 
     /// Reports a possible change of a list after a time without reports.
     pub(crate) fn note(&self, method: &str) {
         if let Some(channel) = self.channel() {
-            let _ = channel.send(Arc::new(Notice { method: method.to_owned(), params: Map::new() }));
+            let _ = channel.send(Arc::new(Notification { method: method.to_owned(), params: Map::new(), missed: 0 }));
         }
     }
 }
@@ -83,7 +91,7 @@ impl Notices {
 /// response is read after every change that the server reported before it.
 #[derive(Default)]
 pub(crate) struct ListChanges {
-    count: watch::Sender<u64>,
+    pub(crate) count: watch::Sender<u64>,
     /// The number of changes that the server has reported.
     reported: watch::Sender<u64>,
     /// The number of changes of other lists.
@@ -137,10 +145,91 @@ impl ListChanges {
     pub(crate) fn reported(&self) -> watch::Receiver<u64> {
         self.reported.subscribe()
     }
+}
 
-    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
-        self.count.subscribe()
+/// The watched resources of one server, over all its connections.
+#[derive(Default)]
+pub(crate) struct Subscriptions {
+    watched: Mutex<HashMap<String, Watched>>,
+    /// Counts resources that come and go.
+    pub(crate) changes: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Watched {
+    watchers: usize,
+    state: watch::Sender<ResourceState>,
+}
+
+/// The changes of one resource, and the answer to its subscription.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ResourceState {
+    /// How often it may have changed.
+    pub(crate) count: u64,
+    /// Whether the server reports changes; `None` before it has answered.
+    pub(crate) answer: Option<Result<(), Refusal>>,
+}
+
+/// The reason why a server does not report changes of a resource.
+#[derive(Clone, Debug)]
+pub(crate) enum Refusal {
+    /// The server reports changes of other resources only, or none.
+    NotOffered,
+    Failed(RequestError),
+}
+
+impl Subscriptions {
+    /// Watches a resource until [`unwatch`](Self::unwatch). A refused subscription is requested again.
+    pub(crate) fn watch(&self, uri: &str) -> watch::Receiver<ResourceState> {
+        let mut watched = lock(&self.watched);
+        let Watched { watchers, state } = watched.entry(uri.to_owned()).or_default();
+        *watchers += 1;
+        if !matches!(state.borrow().answer, Some(Ok(()))) {
+            state.send_modify(|state| state.answer = None);
+            self.changes.send_modify(|count| *count += 1);
+        }
+        state.subscribe()
     }
+
+    pub(crate) fn unwatch(&self, uri: &str) {
+        let mut watched = lock(&self.watched);
+        let Some(entry) = watched.get_mut(uri) else { return };
+        entry.watchers = entry.watchers.saturating_sub(1);
+        if entry.watchers == 0 {
+            watched.remove(uri);
+            self.changes.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Returns the resources that are watched, and whether the server's answer is awaited.
+    pub(crate) fn wanted(&self) -> HashMap<String, bool> {
+        let is_awaited = |entry: &Watched| entry.state.borrow().answer.is_none();
+        lock(&self.watched).iter().map(|(uri, entry)| (uri.clone(), is_awaited(entry))).collect()
+    }
+
+    /// Records a changed resource, which may be inside a watched one.
+    pub(crate) fn note(&self, uri: &str) {
+        for (watched, entry) in lock(&self.watched).iter() {
+            if is_or_is_inside(uri, watched) {
+                entry.state.send_modify(|state| state.count += 1);
+            }
+        }
+    }
+
+    /// Records that the server now reports changes of a resource, or refuses to. Earlier changes may be unreported.
+    pub(crate) fn settle(&self, uri: &str, answer: Result<(), Refusal>) {
+        if let Some(entry) = lock(&self.watched).get(uri) {
+            entry.state.send_modify(|state| {
+                state.count += u64::from(answer.is_ok() && state.answer.is_some());
+                state.answer = Some(answer);
+            });
+        }
+    }
+}
+
+fn is_or_is_inside(uri: &str, watched: &str) -> bool {
+    uri.strip_prefix(watched)
+        .is_some_and(|rest| rest.is_empty() || watched.ends_with('/') || rest.starts_with(['/', '?', '#']))
 }
 
 #[cfg(test)]
@@ -190,5 +279,30 @@ mod tests {
             changes.record(method, &Value::Null);
         }
         assert_eq!((changes.other_lists(), changes.count()), (2, 0));
+    }
+
+    #[test]
+    fn change_inside_a_resource_counts_as_a_change_of_the_resource() {
+        assert!(is_or_is_inside("file:///a", "file:///a") && is_or_is_inside("file:///a/b", "file:///a"));
+        assert!(is_or_is_inside("file:///a/b", "file:///a/") && is_or_is_inside("file:///a?b", "file:///a"));
+        assert!(!is_or_is_inside("file:///ab", "file:///a") && !is_or_is_inside("file:///", "file:///a"));
+    }
+
+    #[test]
+    fn unwatched_resources_are_not_tracked() {
+        let subscriptions = Subscriptions::default();
+        for number in 0..1000 {
+            subscriptions.note(&format!("file:///{number}"));
+        }
+        let state = subscriptions.watch("file:///a");
+        let again = subscriptions.watch("file:///a");
+        subscriptions.settle("file:///a", Ok(()));
+        subscriptions.note("file:///a");
+        subscriptions.note("file:///b");
+        assert_eq!((state.borrow().count, again.borrow().count), (1, 1));
+        subscriptions.unwatch("file:///a");
+        assert_eq!(subscriptions.wanted().len(), 1, "one of two still watches");
+        subscriptions.unwatch("file:///a");
+        assert!(subscriptions.wanted().is_empty() && lock(&subscriptions.watched).is_empty());
     }
 }

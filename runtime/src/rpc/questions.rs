@@ -14,9 +14,7 @@ use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::Instant;
 
 use super::handlers::TOO_MANY;
-use super::messages::Question;
-use super::sent::Message;
-use super::session::Session;
+use super::{Message, Question, Session};
 use crate::ground::contained::contained_async;
 use crate::ground::task::Boxed;
 use crate::ground::wire::size_of_value;
@@ -108,13 +106,9 @@ impl Questions {
 
     /// Cancels a request whose answer the other side no longer wants.
     pub(super) fn cancel(&mut self, id: &RequestId) {
-        self.open.retain(|_, open| {
-            let stays = open.id != *id;
-            if !stays {
-                open.task.abort();
-            }
-            stays
-        });
+        for (_, open) in self.open.extract_if(|_, open| open.id == *id) {
+            open.task.abort();
+        }
     }
 
     /// Sends answers, and waits until another one is ready or was sent. Cancel safe.
@@ -186,9 +180,7 @@ mod tests {
     use super::*;
     use crate::ground::redact::Redactor;
     use crate::ground::sync::lock;
-    use crate::rpc::failure::Failure;
-    use crate::rpc::ledger::{Ledger, Outgoing};
-    use crate::rpc::transports::{Sender, Sending};
+    use crate::rpc::{Failure, Ledger, Outgoing, Sender, Sending};
 
     /// Sends answers with these outcomes, and then waits forever.
     struct Wire(Mutex<VecDeque<Sending>>);

@@ -9,12 +9,9 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::failure::{CLOSED, Failure};
-use super::ledger::Ledger;
-use super::messages::Incoming;
-use super::questions::{PATIENCE, Questions, Respond};
-use super::session::Session;
-use super::transports::{Sides, Transport};
+use super::failure::CLOSED;
+use super::questions::{PATIENCE, Questions};
+use super::{Failure, Incoming, Ledger, Respond, Session, Sides, Transport};
 use crate::ground::redact::Redactor;
 
 const UNREAD: &str = "the server keeps sending requests without reading the responses";

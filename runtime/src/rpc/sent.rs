@@ -91,16 +91,6 @@ pub enum Message {
     },
 }
 
-impl Message {
-    /// Returns the id and the method of a request.
-    pub(crate) fn as_request(&self) -> Option<(&RequestId, &MethodCall)> {
-        match self {
-            Self::Request { id, call } => Some((id, call)),
-            Self::Notification(_) | Self::Response { .. } => None,
-        }
-    }
-}
-
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_map(None)?;

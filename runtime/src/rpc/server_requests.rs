@@ -10,9 +10,7 @@ use tokio::sync::watch;
 use crate::ground::task::Boxed;
 use crate::rpc::clock::{OpenRequests, ServerRequests};
 use crate::rpc::handlers::Handlers;
-use crate::rpc::messages::Question;
-use crate::rpc::questions::{OpenLimits, Respond};
-use crate::rpc::session::Session;
+use crate::rpc::{OpenLimits, Question, Respond, Session};
 
 /// The maximum delay of one call by answers, as a multiple of the timeout of one answer.
 const ANSWERS_IN_ALL: u32 = 10;

@@ -12,12 +12,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::clock::run_out;
-use super::failure::{CLOSED, Failure};
-use super::ledger::Ledger;
-use super::request::{RequestError, Terms};
-use super::sent::{Message, MethodCall, PROGRESS_TOKEN};
+use super::failure::CLOSED;
+use super::request::Terms;
+use super::sent::PROGRESS_TOKEN;
 use super::ticket::{State, Ticket, TicketTerms};
-use super::transports::{Sender, Sending};
+use super::{Failure, Ledger, Message, MethodCall, RequestError, Sender, Sending};
 use crate::Dispatched;
 use crate::call::events::note_request;
 use crate::ground::deadline::Patience;

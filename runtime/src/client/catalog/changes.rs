@@ -5,7 +5,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, sleep};
@@ -14,8 +14,8 @@ use crate::call::events::Observer;
 use crate::connect::connection::Connection;
 use crate::ground::backoff::Backoff;
 use crate::ground::sync::{awaited, next};
-use crate::rpc::notices::{Notice, Notices, PROMPTS_CHANGED, RESOURCES_CHANGED};
-use crate::rpc::request::RequestError;
+use crate::rpc::RequestError;
+use crate::rpc::notices::{Notices, Notification, PROMPTS_CHANGED, RESOURCES_CHANGED};
 use crate::{Client, ConnectError};
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -96,19 +96,6 @@ impl ToolChanges {
     }
 }
 
-/// A notification from a server.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Notification {
-    /// The method: `notifications/message`, `notifications/prompts/list_changed`, `notifications/resources/list_changed`,
-    /// `notifications/resources/updated`, or one that is not the protocol's.
-    pub method: String,
-    /// The parameters as sent, but for secrets of the server's configuration.
-    pub params: Map<String, Value>,
-    /// The number of notifications that were dropped before this one.
-    pub missed: u64,
-}
-
 /// A stream of a server's notifications: log messages, changes of prompts and resources, updates of subscribed
 /// resources, and notifications with custom methods. A slow reader blocks nothing: beyond 1,024 unread notifications
 /// the oldest are dropped, and the next one has their number.
@@ -126,7 +113,7 @@ pub struct Notification {
 /// ```
 #[derive(Debug)]
 pub struct Notifications {
-    notices: broadcast::Receiver<Arc<Notice>>,
+    notices: broadcast::Receiver<Arc<Notification>>,
     missed: u64,
 }
 
@@ -136,11 +123,8 @@ impl Notifications {
         loop {
             match self.notices.recv().await {
                 Ok(notice) => {
-                    return Some(Notification {
-                        method: notice.method.clone(),
-                        params: notice.params.clone(),
-                        missed: std::mem::take(&mut self.missed),
-                    });
+                    let missed = std::mem::take(&mut self.missed);
+                    return Some(Notification { missed, ..Notification::clone(&notice) });
                 }
                 Err(RecvError::Lagged(missed)) => self.missed = self.missed.saturating_add(missed),
                 Err(RecvError::Closed) => return None,
@@ -201,7 +185,7 @@ pub(crate) async fn subscribe_to_lists(connection: &Connection, notices: &Notice
     if !connection.is_modern() || lists.is_empty() {
         return pending().await;
     }
-    notices.wanted().await;
+    notices.is_wanted.cancelled().await;
     listen_again("prompts and resources", || connection.listen_to_lists(&lists), may_have_changed).await
 }
 

@@ -16,7 +16,7 @@ use crate::ground::deadline::Patience;
 #[cfg(feature = "http")]
 use crate::ground::redact::LONGEST_MESSAGE;
 use crate::ground::wire::size_of_value;
-use crate::rpc::request::RequestError;
+use crate::rpc::RequestError;
 use crate::{Client, ConnectError, ConnectErrorKind as Kind, Dispatched};
 
 const MAX_PAGES: usize = 1000;
@@ -256,8 +256,8 @@ async fn all(
             // No caller cancels a listing.
             Err(RequestError::Timeout(_) | RequestError::Cancelled(_)) => {
                 let message = match found.len() {
-                    1.. if patience.cap.has_passed() => {
-                        format!("`{method}` takes too long: no end after {} items", found.len())
+                    count @ 1.. if patience.cap.has_passed() => {
+                        format!("`{method}` takes too long: no end after {count} items")
                     }
                     _ => format!("no answer to `{method}` within {:?}", patience.timeout),
                 };

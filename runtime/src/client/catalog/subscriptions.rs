@@ -2,10 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
-use std::fmt;
 use std::future::pending;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -18,9 +16,9 @@ use crate::client::calling::Subject;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::{Deadline, Patience};
 use crate::ground::sync::awaited;
-use crate::rpc::request::RequestError;
+use crate::rpc::RequestError;
+use crate::rpc::notices::{Refusal, ResourceState, Subscriptions};
 use crate::rpc::session::Subscription;
-use crate::rpc::subscriptions::{Refusal, Reporting, ResourceState, Subscriptions};
 use crate::{CallError, CallOptions, Client, Dispatched};
 
 const UPDATES: &str = "changes of resources";
@@ -38,6 +36,7 @@ const UPDATES: &str = "changes of resources";
 /// }
 /// # }
 /// ```
+#[derive(Debug)]
 pub struct ResourceUpdates {
     client: Client,
     uri: String,
@@ -45,15 +44,9 @@ pub struct ResourceUpdates {
     seen: u64,
 }
 
-impl fmt::Debug for ResourceUpdates {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResourceUpdates").field("client", &self.client).field("uri", &self.uri).finish_non_exhaustive()
-    }
-}
-
 impl Drop for ResourceUpdates {
     fn drop(&mut self) {
-        self.client.supervisor.shared.resources.unwatch(&self.uri);
+        self.client.supervisor.shared.notices.resources.unwatch(&self.uri);
     }
 }
 
@@ -73,10 +66,9 @@ impl ResourceUpdates {
         let Self { client, uri, state, seen } = self;
         client.connection().await.map_err(|error| client.not_connected(uri, error))?;
         // Its sender lives as long as this watches.
-        let is_change =
-            |state: &ResourceState| state.count != *seen || matches!(state.reporting, Reporting::Refused(_));
+        let is_change = |state: &ResourceState| state.count != *seen || matches!(state.answer, Some(Err(_)));
         let state = awaited(state, is_change).await;
-        if let Reporting::Refused(refusal) = state.reporting {
+        if let Some(Err(refusal)) = state.answer {
             return Err(client.refused(uri, refusal).await);
         }
         *seen = state.count;
@@ -98,13 +90,13 @@ impl Client {
         if !connection.is_modern() && offered != Some(true) {
             return Err(CallError::not_offered(self.name(), uri, UPDATES));
         }
-        let state = self.supervisor.shared.resources.watch(&uri);
+        let state = self.supervisor.shared.notices.resources.watch(&uri);
         let mut updates = ResourceUpdates { client: self.clone(), uri, state, seen: 0 };
-        let settled = awaited(&mut updates.state, |state| !matches!(state.reporting, Reporting::Pending));
+        let settled = awaited(&mut updates.state, |state| state.answer.is_some());
         let Some(state) = Deadline::after(patience.timeout).bound(settled).await else {
             return Err(CallError::timeout(self.name(), &*updates.uri, patience.timeout, Dispatched::Unknown));
         };
-        if let Reporting::Refused(refusal) = state.reporting {
+        if let Some(Err(refusal)) = state.answer {
             return Err(self.refused(&updates.uri, refusal).await);
         }
         updates.seen = state.count;
@@ -115,7 +107,7 @@ impl Client {
         match (refusal, self.connection().await) {
             (Refusal::NotOffered, _) => CallError::not_offered(self.name(), uri, UPDATES),
             (Refusal::Failed(error), Ok(connection)) => {
-                self.call_error(&connection, Subject::Resource(uri), self.patience().timeout, error)
+                self.call_error(&connection, (Subject::Resource, uri), self.patience().timeout, error)
             }
             (Refusal::Failed(_), Err(error)) => self.not_connected(uri, error),
         }
@@ -123,14 +115,12 @@ impl Client {
 }
 
 /// Keeps the subscriptions of one connection equal to the watched resources.
-pub(crate) async fn keep(connection: &Connection, watched: &Arc<Subscriptions>, patience: Duration) -> Infallible {
-    // A connection has one keeper.
-    let _ = connection.link.ledger.resources.set(watched.clone());
+pub(crate) async fn keep(connection: &Connection, watched: &Subscriptions, patience: Duration) -> Infallible {
     let (mut stream, mut pauses, mut covered) = (None, PAUSES, HashSet::new());
-    let mut changes = watched.changes();
+    let mut changes = watched.changes.subscribe();
     loop {
         changes.borrow_and_update();
-        let wanted: HashMap<String, bool> = watched.wanted().into_iter().collect();
+        let wanted = watched.wanted();
         if !connection.is_modern() {
             ask(connection, watched, &wanted, &mut covered, patience).await;
         } else if wanted.is_empty() {

@@ -12,9 +12,8 @@ use url::Url;
 
 use crate::ground::address::{is_public, is_this_machine};
 use crate::ground::redact::Redactor;
-use crate::rpc::transports::http::client;
 use crate::rpc::transports::http::documents::exchange;
-use crate::rpc::transports::http::network::Network;
+use crate::rpc::transports::http::network::{Network, shared};
 use crate::rpc::transports::http::refusals::describe;
 
 const LONGEST_QUOTE: usize = 200;
@@ -139,7 +138,7 @@ impl Fetch {
         url: &Url,
         fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<(StatusCode, Value), String> {
-        let client = client::shared(url.as_str(), &self.network)?;
+        let client = shared(url.as_str(), &self.network)?;
         let request = fill(client.request(method, url.clone()).header(ACCEPT, "application/json"));
         let failed = |error: &reqwest::Error| match error.is_redirect() {
             true => "it redirects, which is not followed".to_owned(),

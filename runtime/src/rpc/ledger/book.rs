@@ -10,7 +10,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::Dispatched;
-use crate::rpc::failure::Failure;
+use crate::rpc::Failure;
+use crate::rpc::messages::number_of;
 use crate::rpc::ticket::{State, Ticket};
 
 /// JSON-RPC's parse error and invalid request: the errors of a message whose id could not be read.
@@ -83,13 +84,9 @@ impl Book {
         error: Option<i32>,
     ) -> Option<Arc<Ticket>> {
         let has_left = |ticket: &&Arc<Ticket>| !ticket.is_queued();
-        // Some servers write numbers as strings, and others invent an id for an unreadable message.
-        let number = match id {
-            Some(RequestId::String(text)) => text.parse().ok().map(RequestId::Number),
-            id => id.cloned(),
-        };
-        let found = match number.as_ref().or(answers) {
-            Some(id) => self.find(id).filter(has_left),
+        // Some servers invent an id for an unreadable message.
+        let found = match id.and_then(number_of).or_else(|| answers.and_then(number_of)) {
+            Some(number) => self.requests.get(&number).filter(has_left),
             None if id.is_some() || self.owes_answers => None,
             None if error.is_some_and(|code| !self.is_about_a_request(code)) => None,
             None => {

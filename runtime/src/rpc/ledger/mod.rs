@@ -23,7 +23,6 @@ use crate::rpc::failure::{CLOSED, Failure};
 use crate::rpc::messages::{self, Incoming, Question, UNREADABLE};
 use crate::rpc::notices::{ListChanges, Notices};
 use crate::rpc::sent::{Message, PROGRESS_TOKEN};
-use crate::rpc::subscriptions::Subscriptions;
 use crate::rpc::ticket::{State, Ticket, TicketTerms};
 
 /// The maximum number of queued requests, and about how many bytes they may have.
@@ -60,16 +59,14 @@ pub struct Ledger {
     pub(crate) list_changes: ListChanges,
     /// The receivers of the server's notifications.
     pub(crate) notices: OnceLock<Arc<Notices>>,
-    /// The subscriptions that updated resources are reported to.
-    pub(crate) resources: OnceLock<Arc<Subscriptions>>,
     next_serial: AtomicI64,
     book: Mutex<Book>,
 }
 
 impl Ledger {
     pub(crate) fn new(timeout: Duration, redactor: Redactor) -> Arc<Self> {
-        let (witness, list_changes, notices, resources, next_serial, book) = Default::default();
-        Arc::new(Self { timeout, redactor, witness, list_changes, notices, resources, next_serial, book })
+        let (witness, list_changes, notices, next_serial, book) = Default::default();
+        Arc::new(Self { timeout, redactor, witness, list_changes, notices, next_serial, book })
     }
 
     /// Returns the id of the next request.
@@ -277,12 +274,10 @@ impl Ledger {
             }
         }
         self.list_changes.record(method, params);
-        if method == RESOURCE_UPDATED
-            && let (Some(resources), Some(uri)) = (self.resources.get(), params.get("uri").and_then(Value::as_str))
-        {
-            resources.note(uri);
-        }
         if let Some(notices) = self.notices.get() {
+            if let (RESOURCE_UPDATED, Some(uri)) = (method, params.get("uri").and_then(Value::as_str)) {
+                notices.resources.note(uri);
+            }
             notices.publish(&fields, &self.redactor);
         }
         if let Some(witness) = self.witness.get() {
@@ -347,11 +342,8 @@ impl Outgoing {
     /// have begun already.
     pub(crate) fn departure(&self) -> impl FnOnce() -> bool + Send + Sync + use<> {
         let (ledger, ticket) = (self.ledger.clone(), self.request.clone());
-        move || {
-            ticket.is_none_or(|ticket| {
-                matches!(ticket.state(), State::Writing { .. }) || ledger.begin_write(&ticket, None)
-            })
-        }
+        let has_begun = |ticket: &Ticket| matches!(ticket.state(), State::Writing { .. });
+        move || ticket.is_none_or(|ticket| has_begun(&ticket) || ledger.begin_write(&ticket, None))
     }
 
     /// Records that the whole message was written.

@@ -11,10 +11,9 @@ use super::pipe::Sink;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
 use crate::ground::task::Boxed;
-use crate::rpc::ledger::Ledger;
 use crate::rpc::messages::MAX_MESSAGE;
 use crate::rpc::notes::Notes;
-use crate::rpc::transports::Sides;
+use crate::rpc::{Ledger, Sides};
 
 /// The message for streams that cannot be opened again.
 const SPENT: &str = "the client's streams have ended; create a new client";

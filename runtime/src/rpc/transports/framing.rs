@@ -67,10 +67,6 @@ impl Framer {
         self.found.pop_front()
     }
 
-    pub(crate) fn has_more(&self) -> bool {
-        !self.found.is_empty()
-    }
-
     /// Processes bytes that were read.
     pub(crate) fn push(&mut self, mut bytes: &[u8]) {
         while let Some((taken, candidate)) = self.feed(bytes) {
@@ -79,8 +75,8 @@ impl Framer {
         }
     }
 
-    /// Takes the end of the stream.
-    pub(crate) fn finish(&mut self) {
+    /// Takes the end of the stream. Returns `true` if there are more frames.
+    pub(crate) fn finish(&mut self) -> bool {
         self.in_batch = false;
         // The last line of a candidate may begin another one, which has no further line.
         while matches!(self.state, State::Object(_))
@@ -89,6 +85,7 @@ impl Framer {
             self.give_up(*candidate);
         }
         self.push(b"\n");
+        !self.found.is_empty()
     }
 
     /// Reads until the bytes end or a candidate turns out to be no message. Returns that candidate, and the number of
@@ -195,8 +192,8 @@ impl Candidate {
         (taken, step)
     }
 
-    fn frame(mut self) -> Frame {
-        let id = self.scanner.id();
+    fn frame(self) -> Frame {
+        let id = self.scanner.id;
         if self.is_too_large { Frame::TooLarge { id } } else { Frame::Object { text: self.text, id } }
     }
 }

@@ -11,11 +11,8 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use super::framing::{Frame, Framer};
 use super::pipe::Sink;
 use super::writer::Writer;
-use crate::rpc::failure::Failure;
-use crate::rpc::ledger::Ledger;
-use crate::rpc::messages::{self, Incoming};
 use crate::rpc::notes::Notes;
-use crate::rpc::transports::{Sides, Transport};
+use crate::rpc::{Failure, Incoming, Ledger, Sides, Transport, messages};
 
 const CLOSED: &str = "the server closed the connection";
 const READ_AT_ONCE: usize = 64 * 1024;
@@ -108,8 +105,7 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
         };
         let length = available.len();
         if length == 0 {
-            self.framer.finish();
-            return Ok(self.framer.has_more());
+            return Ok(self.framer.finish());
         }
         self.framer.push(available);
         self.reader.consume(length);

@@ -23,10 +23,7 @@ use futures_util::future::BoxFuture;
 
 use crate::Cause;
 use crate::ground::task::Boxed;
-use crate::rpc::failure::Failure;
-use crate::rpc::ledger::Outgoing;
-use crate::rpc::messages::Incoming;
-use crate::rpc::sent::Message;
+use crate::rpc::{Failure, Incoming, Message, Outgoing};
 
 /// Resolves once the message has left. The outcome of a request is in the ledger.
 pub type Sending = Boxed<Result<(), Failure>>;

@@ -3,79 +3,66 @@
 //!
 //! The end of a stream ends the connection: another stream is a new session, which needs a new handshake.
 
-use std::collections::VecDeque;
+use std::future::ready;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use http::HeaderMap;
 use http::header::ACCEPT;
 use reqwest::Url;
-use tokio_util::sync::DropGuard;
+use tokio::sync::mpsc;
 
 use super::http::events::{Reader, Sse};
-use super::http::{EVENT_STREAM, HttpClient, bodies, content_type, on_runtime};
-use crate::rpc::failure::{CLOSED, Failure};
-use crate::rpc::ledger::Outgoing;
-use crate::rpc::messages::{self, Incoming, MAX_MESSAGE};
-use crate::rpc::sent::Message;
-use crate::rpc::transports::{Sender, Sending, Sides, Transport};
+use super::http::{EVENT_STREAM, HttpClient, HttpTransport, MESSAGES_UNDER_WAY, content_type, documents, on_runtime};
+use crate::ground::task::task;
+use crate::rpc::messages::{self, MAX_MESSAGE};
+use crate::rpc::{Failure, Incoming, Message, Outgoing, Sender, Sending, Sides};
 
-/// The receiving side; dropping it ends the requests.
-pub(crate) struct SseTransport {
-    http: HttpClient,
-    events: Reader,
-    arrived: VecDeque<Incoming>,
-    _life: DropGuard,
+/// Opens the stream and waits for the endpoint. Dropping the future closes the stream, and the session with it.
+pub(crate) async fn connect(url: Url, http: HttpClient) -> Result<Sides, Failure> {
+    let failed = |problem| http.fail(Failure::not_sent(problem));
+    let request = http.client.get(url).header(ACCEPT, EVENT_STREAM);
+    let response = http.accepted(http.send(request, HeaderMap::new(), None).await?).await?;
+    let kind = content_type(&response);
+    if !kind.starts_with(EVENT_STREAM) {
+        return Err(failed(format!(
+            "the server returned `{kind}` instead of an event stream; for streamable HTTP remove `transport = \"sse\"`"
+        )));
+    }
+    let base = response.url().clone();
+    let mut events = Reader::new(Some(response), http.until.clone());
+    let endpoint = loop {
+        match events.next().await {
+            Ok(Some(Sse { event: Some(kind), data: Some(data), .. })) if kind == "endpoint" => {
+                break endpoint(&base, &data).map_err(failed)?;
+            }
+            Ok(_) => {}
+            Err(problem) => return Err(failed(format!("{problem} before the server sent its endpoint"))),
+        }
+    };
+    let (arriving, arrived) = mpsc::channel(MESSAGES_UNDER_WAY);
+    let sender = Arc::new(SseSender { http: http.clone(), endpoint });
+    let (listening, leaving) = (task(listen(http.clone(), events, arriving)), task(ready(())));
+    Ok((sender, Box::new(HttpTransport { _life: http.until.clone().drop_guard(), http, arrived, listening, leaving })))
 }
 
-impl SseTransport {
-    /// Opens the stream and waits for the endpoint. Dropping the future closes the stream, and the session with it.
-    pub(crate) async fn connect(url: Url, http: HttpClient) -> Result<Sides, Failure> {
-        let failed = |problem| http.fail(Failure::not_sent(problem));
-        let life = http.until.clone().drop_guard();
-        let request = http.client.get(url).header(ACCEPT, EVENT_STREAM);
-        let response = http.accepted(http.send(request, HeaderMap::new(), None).await?).await?;
-        let kind = content_type(&response);
-        if !kind.starts_with(EVENT_STREAM) {
-            return Err(failed(format!(
-                "the server returned `{kind}` instead of an event stream; for streamable HTTP remove `transport = \
-                 \"sse\"`"
-            )));
-        }
-        let base = response.url().clone();
-        let mut events = Reader::new(Some(response), http.until.clone());
-        let endpoint = loop {
-            match events.next().await {
-                Ok(Some(Sse { event: Some(kind), data: Some(data), .. })) if kind == "endpoint" => {
-                    break endpoint(&base, &data).map_err(failed)?;
+/// Reads the messages of the server until the stream ends, which ends the connection.
+async fn listen(http: HttpClient, mut events: Reader, arriving: mpsc::Sender<Incoming>) {
+    loop {
+        match events.next().await {
+            Ok(Some(event)) if !matches!(event.event.as_deref(), None | Some("" | "message")) => {}
+            Ok(Some(event)) => {
+                for message in messages::parse_all(event.data.unwrap_or_default().as_bytes()) {
+                    if let Some(incoming) = http.ledger.received(message, None) {
+                        // The receiver is only gone if the connection has ended.
+                        let _ = arriving.send(incoming).await;
+                    }
                 }
-                Ok(_) => {}
-                Err(problem) => return Err(failed(format!("{problem} before the server sent its endpoint"))),
             }
-        };
-        let sender = SseSender { http: http.clone(), endpoint };
-        let transport = Self { http, events, arrived: VecDeque::new(), _life: life };
-        Ok((Arc::new(sender), Box::new(transport)))
-    }
-
-    /// Returns the next message. Cancel safe.
-    async fn next_message(&mut self) -> Option<Incoming> {
-        loop {
-            if let Some(message) = self.arrived.pop_front() {
-                return Some(message);
-            }
-            match self.events.next().await {
-                Ok(Some(event)) if !matches!(event.event.as_deref(), None | Some("" | "message")) => {}
-                Ok(Some(event)) => {
-                    let messages = messages::parse_all(event.data.unwrap_or_default().as_bytes()).into_iter();
-                    self.arrived.extend(messages.filter_map(|message| self.http.ledger.received(message, None)));
-                }
-                Ok(None) => self.http.notes.problem(messages::too_large(MAX_MESSAGE)),
-                Err(problem) => {
-                    self.http.ledger.close(&Failure::lost(problem.clone()), None);
-                    self.http.notes.problem(problem);
-                    return None;
-                }
+            Ok(None) => http.notes.problem(messages::too_large(MAX_MESSAGE)),
+            Err(problem) => {
+                http.ledger.close(&Failure::lost(problem.clone()), None);
+                http.notes.problem(problem);
+                return http.until.cancel();
             }
         }
     }
@@ -97,24 +84,12 @@ impl Sender for SseSender {
                 let request = self.http.post(&self.endpoint, &message)?;
                 let response = self.http.send(request, HeaderMap::new(), Some(&outgoing)).await?;
                 // Read, so that its connection can serve again.
-                bodies::beginning(self.http.accepted(response).await?).await;
+                documents::beginning(self.http.accepted(response).await?).await;
                 outgoing.written();
                 Ok(())
             };
             self.http.run(&outgoing, exchange).await
         })
-    }
-}
-
-impl Transport for SseTransport {
-    fn receive(&mut self) -> BoxFuture<'_, Option<Incoming>> {
-        Box::pin(self.next_message())
-    }
-
-    fn close(&mut self) -> BoxFuture<'_, ()> {
-        self.http.ledger.close(&Failure::lost(CLOSED), None);
-        self.http.until.cancel();
-        Box::pin(std::future::ready(()))
     }
 }
 

@@ -14,10 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::pipe::Sink;
 use crate::ground::task::{Boxed, task};
-use crate::rpc::failure::{Failure, WITHDRAWN};
-use crate::rpc::ledger::{Ledger, Outgoing};
-use crate::rpc::sent::Message;
-use crate::rpc::transports::{Sender, Sending};
+use crate::rpc::failure::WITHDRAWN;
+use crate::rpc::{Failure, Ledger, Message, Outgoing, Sender, Sending};
 
 const BROKEN: &str = "the server stopped reading";
 const PATIENCE_WITH_WRITERS: Duration = Duration::from_millis(100);
@@ -165,7 +163,7 @@ mod tests {
 
     use super::*;
     use crate::ground::redact::Redactor;
-    use crate::rpc::sent::MethodCall;
+    use crate::rpc::MethodCall;
 
     #[tokio::test]
     async fn message_that_fits_is_written_before_anybody_waits_for_it() {

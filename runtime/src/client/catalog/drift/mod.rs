@@ -1,20 +1,19 @@
 //! Checks whether the tools of a live server are those of the bindings.
 
-mod bound;
 mod verdict;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::future::pending;
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_model::{Drift, ServerConfig};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::{OnceCell, watch};
 use tokio::time::{Instant, sleep};
 
-pub(crate) use self::bound::{Baseline, Bound};
 pub(crate) use self::verdict::Reported;
 use self::verdict::{Budget, LONGEST_FOR_A_LIST, Verdict};
 use super::changes::Changes;
@@ -22,7 +21,7 @@ use super::name_of;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::Patience;
 use crate::ground::sync::lock;
-use crate::{ConnectError, ConnectErrorKind as Kind, ServerSpec};
+use crate::{ConnectError, ConnectErrorKind as Kind, ServerSpec, ToolSpec};
 
 /// The delay that lets the triggering call go first.
 const HEAD_START: Duration = Duration::from_millis(10);
@@ -41,6 +40,74 @@ pub(crate) fn refuses(config: &ServerConfig) -> bool {
     config.drift == Some(Drift::Deny)
 }
 
+/// A tool as it was when it was bound. One constant may have several addresses, so that equal tools are the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Bound {
+    /// The tool of generated bindings.
+    Spec(&'static ToolSpec),
+    /// The tool of a snapshot.
+    Listed(Arc<Value>),
+}
+
+impl Bound {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Spec(spec) => spec.name,
+            Self::Listed(tool) => name_of(tool).unwrap_or_default(),
+        }
+    }
+
+    /// Returns the tool as the server declared it.
+    ///
+    /// # Errors
+    /// Fails if a schema of bindings is not JSON, as generated ones are.
+    fn declared(&self) -> Result<Value, serde_json::Error> {
+        let spec = match self {
+            Self::Spec(spec) => spec,
+            Self::Listed(tool) => return Ok(Value::clone(tool)),
+        };
+        let mut tool = Map::from_iter([("name".to_owned(), spec.name.into())]);
+        tool.insert("inputSchema".to_owned(), serde_json::from_str(spec.declared_input_schema())?);
+        if let Some(output) = spec.declared_output_schema() {
+            tool.insert("outputSchema".to_owned(), serde_json::from_str(output)?);
+        }
+        tool.extend(spec.declared_texts().unwrap_or_else(|| {
+            let texts = [("title", spec.title), ("description", spec.description)];
+            let texts = texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into())));
+            texts.chain([("annotations".to_owned(), spec.annotations.to_json())]).collect()
+        }));
+        Ok(tool.into())
+    }
+}
+
+impl Hash for Bound {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.name().hash(hasher);
+    }
+}
+
+/// The tools that calls of a client without bindings of their own are compared with.
+#[derive(Clone, Debug)]
+pub(crate) enum Baseline {
+    Bindings(&'static ServerSpec),
+    Snapshot(Arc<[Arc<Value>]>),
+}
+
+impl Baseline {
+    pub(crate) fn bindings(&self) -> Option<&'static ServerSpec> {
+        if let Self::Bindings(server) = self { Some(server) } else { None }
+    }
+
+    pub(crate) fn find(&self, tool: &str) -> Option<Bound> {
+        match self {
+            Self::Bindings(server) => server.tools.iter().find(|spec| spec.name == tool).map(Bound::Spec),
+            Self::Snapshot(tools) => {
+                tools.iter().find(|listed| name_of(listed) == Some(tool)).cloned().map(Bound::Listed)
+            }
+        }
+    }
+}
+
 /// The tools of one connection, and how they differ from those that were bound.
 pub(crate) struct LiveTools {
     config: Arc<ServerConfig>,
@@ -50,9 +117,8 @@ pub(crate) struct LiveTools {
     listed: watch::Sender<Option<Arc<Listed>>>,
     /// Held while listing; others wait for the same list.
     listing: tokio::sync::Mutex<()>,
-    /// The tools that are called over this connection, and the rest of their bindings, by their ids. A tool that is
-    /// equal to one with another id is `None`.
-    bound: watch::Sender<BTreeMap<usize, Option<Bound>>>,
+    /// The tools that are called over this connection, and the rest of their bindings.
+    bound: watch::Sender<Vec<Bound>>,
 }
 
 /// The tools as they were listed once.
@@ -62,7 +128,7 @@ struct Listed {
     /// The count when the list arrived: some servers report a change after every request.
     end: u64,
     tools: HashMap<String, Value>,
-    verdicts: Mutex<HashMap<usize, Arc<OnceCell<Arc<Verdict>>>>>,
+    verdicts: Mutex<HashMap<Bound, Arc<OnceCell<Arc<Verdict>>>>>,
     budget: Budget,
 }
 
@@ -74,7 +140,7 @@ impl LiveTools {
 
     /// Records the tool that a call is bound to, and the rest of its bindings.
     pub(crate) fn bind(&self, bound: &Bound, bindings: Option<&'static ServerSpec>) {
-        if !self.bound.borrow().contains_key(&bound.id()) {
+        if !self.bound.borrow().contains(bound) {
             let others = bindings.into_iter().flat_map(|server| server.tools).map(Bound::Spec);
             self.bound.send_modify(|known| add(known, others.chain([bound.clone()])));
         }
@@ -135,7 +201,7 @@ impl LiveTools {
 
     /// Returns the differences of a tool. The first caller compares and reports them.
     async fn verdict(&self, listed: &Listed, bound: &Bound) -> Arc<Verdict> {
-        let one = lock(&listed.verdicts).entry(bound.id()).or_default().clone();
+        let one = lock(&listed.verdicts).entry(bound.clone()).or_default().clone();
         let compare = async || {
             let verdict = match bound.declared() {
                 Ok(declared) => {
@@ -157,12 +223,11 @@ impl LiveTools {
     }
 }
 
-/// Adds bound tools to those that are known. One constant may have several addresses.
-fn add(known: &mut BTreeMap<usize, Option<Bound>>, tools: impl Iterator<Item = Bound>) {
+/// Adds bound tools to those that are known.
+fn add(known: &mut Vec<Bound>, tools: impl Iterator<Item = Bound>) {
     for tool in tools {
-        if !known.contains_key(&tool.id()) {
-            let is_new = !known.values().flatten().any(|known| known.is(&tool));
-            known.insert(tool.id(), is_new.then_some(tool));
+        if !known.contains(&tool) {
+            known.push(tool);
         }
     }
 }
@@ -172,7 +237,7 @@ fn add(known: &mut BTreeMap<usize, Option<Bound>>, tools: impl Iterator<Item = B
 pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn() -> Patience) -> Infallible {
     let (connection, refuses) = (&live.connection, refuses(&live.config));
     let (mut bound, mut listed) = (live.bound.subscribe(), live.listed.subscribe());
-    let mut list_changes = connection.link.ledger.list_changes.subscribe();
+    let mut list_changes = connection.link.ledger.list_changes.count.subscribe();
     if !compares(&live.config) || bound.wait_for(|tools| !tools.is_empty()).await.is_err() {
         return pending().await;
     }
@@ -194,7 +259,7 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
             let server = &*live.config.name;
             tracing::warn!(server, "cannot compare its tools with the bindings: {}", error.message);
         }
-        let tools: Vec<Bound> = bound.borrow_and_update().values().flatten().cloned().collect();
+        let tools = bound.borrow_and_update().clone();
         if let Ok(Some(list)) = list {
             for tool in tools {
                 live.verdict(&list, &tool).await;
@@ -221,14 +286,13 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ToolSpec;
 
     #[test]
     fn bound_tool_with_several_addresses_is_compared_once() {
         static TOOLS: [ToolSpec; 3] = [ToolSpec::new("a", "{}"), ToolSpec::new("b", "{}"), ToolSpec::new("a", "{}")];
-        let mut known = BTreeMap::new();
+        let mut known = Vec::new();
         add(&mut known, TOOLS.iter().chain(&TOOLS).map(Bound::Spec));
-        let names: Vec<&str> = known.values().flatten().map(Bound::name).collect();
-        assert_eq!((names, known.len()), (vec!["a", "b"], 3));
+        let names: Vec<&str> = known.iter().map(Bound::name).collect();
+        assert_eq!(names, ["a", "b"]);
     }
 }

@@ -4,12 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcp_bindgen_model::{Acceptance, ChangeKind, Date, Pin, ServerConfig, Snapshot};
+use mcp_bindgen_model::{Acceptance, ChangeKind, Date, Hint, Pin, ServerConfig, Snapshot};
 use mcp_bindgen_schema::drift::{self, Class};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 
-use super::bound::{compared, hints};
 use super::{name_of, refuses};
 use crate::call::events::Observer;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
@@ -136,6 +135,27 @@ impl Reported {
             self.observer.drift_detected(tool, change, is_breaking, is_refused);
         }
     }
+}
+
+/// Returns the parts of a tool that are compared: all of it that bindings know, or the parts that calls and results depend on.
+fn compared(tool: &Value, pin: Pin) -> Value {
+    let mut kept = Map::new();
+    for key in ["name", "inputSchema", "outputSchema"] {
+        kept.extend(tool.get(key).map(|value| (key.to_owned(), value.clone())));
+    }
+    if pin == Pin::All {
+        let text = |pointer: &str| tool.pointer(pointer).filter(|value| value.is_string()).cloned();
+        let title = text("/title").or_else(|| text("/annotations/title"));
+        kept.extend(title.map(|title| ("title".to_owned(), title)));
+        kept.extend(text("/description").map(|text| ("description".to_owned(), text)));
+    }
+    kept.into()
+}
+
+/// Returns the hints of a tool, as far as bindings know them.
+fn hints(tool: &Value) -> impl Iterator<Item = (&'static str, Option<bool>)> {
+    let annotations = tool.get("annotations");
+    Hint::ALL.map(Hint::wire).into_iter().map(move |key| (key, annotations.and_then(|hints| hints.get(key)?.as_bool())))
 }
 
 fn differences(bound: &Value, live: Option<&Value>, config: &ServerConfig) -> Vec<Difference> {

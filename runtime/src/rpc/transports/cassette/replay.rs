@@ -15,17 +15,15 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-use super::difference::differences;
-use super::recorder::LISTEN;
+use super::error::differences;
 use super::tape::{Exchange, Heard, Outcome, Request};
-use super::{Cassette, CassetteError};
+use super::{Cassette, CassetteError, LISTEN};
 use crate::ground::redact::Redactor;
 use crate::ground::sync::lock;
-use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
-use crate::rpc::ledger::{Ledger, Outgoing, PROGRESS};
-use crate::rpc::messages::Incoming;
-use crate::rpc::sent::{Message, MethodCall, PROGRESS_TOKEN};
-use crate::rpc::transports::{Sender, Sending, Sides, Transport};
+use crate::rpc::failure::WITHDRAWN;
+use crate::rpc::ledger::PROGRESS;
+use crate::rpc::sent::PROGRESS_TOKEN;
+use crate::rpc::{Failure, Incoming, Ledger, Message, MethodCall, Outgoing, Sender, Sending, Sides, Transport};
 
 /// The most names that an error lists.
 const MOST_NAMES: usize = 20;
@@ -33,8 +31,8 @@ const MOST_NAMES: usize = 20;
 /// Returns both sides of a transport that replays a cassette.
 pub(crate) fn replay(cassette: Cassette, ledger: Arc<Ledger>, redactor: Redactor) -> Sides {
     let (arriving, arrived) = unbounded_channel();
-    let sender = ReplaySender { cassette, ledger: ledger.clone(), redactor, arriving, questions: Mutex::default() };
-    (Arc::new(sender), Box::new(ReplayTransport { ledger, arrived }))
+    let sender = ReplaySender { cassette, ledger, redactor, arriving, questions: Mutex::default() };
+    (Arc::new(sender), Box::new(arrived))
 }
 
 /// Takes requests, and gives recorded answers.
@@ -45,12 +43,6 @@ struct ReplaySender {
     arriving: UnboundedSender<Incoming>,
     /// The requests of the server that the program has not answered.
     questions: Mutex<HashMap<RequestId, oneshot::Sender<Outcome>>>,
-}
-
-/// Gives the recorded requests of the server.
-struct ReplayTransport {
-    ledger: Arc<Ledger>,
-    arrived: UnboundedReceiver<Incoming>,
 }
 
 impl ReplaySender {
@@ -165,13 +157,13 @@ impl Sender for ReplaySender {
     }
 }
 
-impl Transport for ReplayTransport {
+/// The recorded requests of the server. No server exists to close, and the session fails its pending requests itself.
+impl Transport for UnboundedReceiver<Incoming> {
     fn receive(&mut self) -> BoxFuture<'_, Option<Incoming>> {
-        Box::pin(self.arrived.recv())
+        Box::pin(self.recv())
     }
 
     fn close(&mut self) -> BoxFuture<'_, ()> {
-        self.ledger.close(&Failure::lost(CLOSED), None);
         Box::pin(ready(()))
     }
 }

@@ -44,7 +44,8 @@ pub(super) struct Scanner {
     /// `true` inside a key at the top, and in the value of its `id`, which are kept.
     keeps: bool,
     kept: Vec<u8>,
-    id: Option<Value>,
+    /// The object's `id`, once it was read.
+    pub(super) id: Option<Value>,
 }
 
 impl Scanner {
@@ -72,11 +73,6 @@ impl Scanner {
             }
         }
         (at, Step::More)
-    }
-
-    /// Returns the object's `id`, once it was read.
-    pub(super) fn id(&mut self) -> Option<Value> {
-        self.id.take()
     }
 
     fn step(&mut self, byte: u8) -> Step {

@@ -1,24 +1,62 @@
-//! JSON documents at URLs.
+//! Bodies of responses, with a limit on their size, and JSON documents at URLs.
 
 use std::time::Duration;
 
 use reqwest::header::ACCEPT;
-use reqwest::{RequestBuilder, StatusCode};
+use reqwest::{RequestBuilder, Response, StatusCode};
 use serde_json::Value;
+use tokio::time::timeout;
 
-use super::network::Network;
+use super::JSON;
+use super::network::{Network, shared};
 use super::refusals::describe;
-use super::{JSON, bodies, client};
+
+/// The limits on the size and the wait for the body of a refusal.
+const MAX_REFUSAL: usize = 64 * 1024;
+const PATIENCE_FOR_REFUSAL: Duration = Duration::from_secs(2);
+
+/// Returns the whole of a body; `None` if it is longer than `limit`. Dropping the future closes the response: the rest is
+/// not read, and an HTTP/1.1 connection is not used again.
+///
+/// # Errors
+/// Fails if it is cut.
+pub(crate) async fn within(limit: usize, response: Response) -> Result<Option<Vec<u8>>, String> {
+    if response.content_length().is_some_and(|announced| announced > limit as u64) {
+        return Ok(None);
+    }
+    let mut body = Vec::new();
+    read(response, limit, &mut body).await.map_err(|error| describe(&error))?;
+    Ok((body.len() <= limit).then_some(body))
+}
+
+/// Reads the part of a refusal's body that arrives soon. Dropping the future acts like dropping `within`.
+pub(crate) async fn beginning(response: Response) -> Vec<u8> {
+    let mut body = Vec::new();
+    // The part before an error is used too.
+    let _ = timeout(PATIENCE_FOR_REFUSAL, read(response, MAX_REFUSAL, &mut body)).await;
+    body.truncate(MAX_REFUSAL);
+    body
+}
+
+/// Reads a body to its end, or until it is longer than `limit`.
+async fn read(mut response: Response, limit: usize, body: &mut Vec<u8>) -> reqwest::Result<()> {
+    while body.len() <= limit
+        && let Some(chunk) = response.chunk().await?
+    {
+        body.extend_from_slice(&chunk);
+    }
+    Ok(())
+}
 
 /// Fetches the JSON document at a URL, of at most `longest` bytes, with the HTTP client of this crate. It follows
 /// redirects only within the origin. Cancel safe.
 ///
 /// # Errors
-/// Fails if the request fails or takes longer than `within`, if the status is not a success, or if the body is too long
+/// Fails if the request fails or takes longer than `patience`, if the status is not a success, or if the body is too long
 /// or is not JSON.
-pub async fn fetch_json(url: &str, longest: usize, within: Duration) -> Result<Value, String> {
-    let request = client::shared(url, &Network::default())?.get(url).header(ACCEPT, JSON);
-    let (status, body) = exchange(request, longest, within, StatusCode::is_success, describe).await?;
+pub async fn fetch_json(url: &str, longest: usize, patience: Duration) -> Result<Value, String> {
+    let request = shared(url, &Network::default())?.get(url).header(ACCEPT, JSON);
+    let (status, body) = exchange(request, longest, patience, StatusCode::is_success, describe).await?;
     if !status.is_success() {
         return Err(format!("HTTP {status}"));
     }
@@ -33,7 +71,7 @@ pub async fn fetch_json(url: &str, longest: usize, within: Duration) -> Result<V
 pub(crate) async fn exchange(
     request: RequestBuilder,
     longest: usize,
-    within: Duration,
+    patience: Duration,
     has_body: fn(&StatusCode) -> bool,
     failed: fn(&reqwest::Error) -> String,
 ) -> Result<(StatusCode, Vec<u8>), String> {
@@ -43,14 +81,14 @@ pub(crate) async fn exchange(
         if !has_body(&status) {
             return Ok((status, Vec::new()));
         }
-        match bodies::within(longest, response).await? {
+        match within(longest, response).await? {
             Some(body) => Ok((status, body)),
             None if !status.is_success() => Ok((status, Vec::new())),
             None => Err("the response is too long".to_owned()),
         }
     };
-    let answer = tokio::time::timeout(within, exchange).await;
-    answer.unwrap_or_else(|_| Err(format!("no answer within {within:?}")))
+    let answer = timeout(patience, exchange).await;
+    answer.unwrap_or_else(|_| Err(format!("no answer within {patience:?}")))
 }
 
 #[cfg(test)]
@@ -75,5 +113,24 @@ mod tests {
             () = serving => unreachable!("it never ends"),
         };
         assert_eq!(fetched, Err("HTTP 404 Not Found".to_owned()));
+    }
+
+    fn response(length: usize) -> Response {
+        http::Response::new(vec![b'x'; length]).into()
+    }
+
+    #[tokio::test]
+    async fn beginning_of_a_refusal_has_64_kib_at_most() {
+        for (length, expected) in [(0, 0), (5_000, 5_000), (65_536, 65_536), (100_000, 65_536)] {
+            assert_eq!(beginning(response(length)).await.len(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn body_beyond_the_limit_is_none() {
+        for (length, expected) in [(9, Some(9)), (10, Some(10)), (11, None)] {
+            let body = within(10, response(length)).await.expect("it is whole");
+            assert_eq!(body.map(|body| body.len()), expected);
+        }
     }
 }

@@ -14,12 +14,10 @@ use tokio::time::sleep;
 
 use super::events::Reader;
 use super::refusals::is_lost_session;
-use super::requests::{Conversation, Requests, SESSION, VERSION};
-use super::{EVENT_STREAM, bodies, content_type};
-use crate::rpc::failure::Failure;
-use crate::rpc::ledger::Outgoing;
-use crate::rpc::messages::{self, MAX_MESSAGE};
-use crate::rpc::sent::{Message, MethodCall};
+use super::streamable::{Conversation, Requests, SESSION, VERSION};
+use super::{EVENT_STREAM, content_type, documents};
+use crate::rpc::messages::{self, MAX_MESSAGE, number_of};
+use crate::rpc::{Failure, Message, MethodCall, Outgoing};
 
 /// The maximum number of attempts to resume a response.
 const RESUMPTIONS: u32 = 5;
@@ -33,7 +31,7 @@ impl Requests {
     /// # Errors
     /// Fails if no answer can arrive any more.
     pub(super) async fn exchange(&self, request: &Message, outgoing: &Outgoing) -> Result<(), Failure> {
-        let Some((id, call)) = request.as_request() else { return Ok(()) };
+        let Message::Request { id, call } = request else { return Ok(()) };
         let begins = self.begins(call);
         // The requests of a handshake may overlap.
         let slot = if begins { None } else { self.slots.acquire().await.ok() };
@@ -95,7 +93,7 @@ impl Requests {
             next.headers.insert(SESSION, session);
         }
         let answer = self.answer(request, response, None, &next).await?;
-        let own_version = request.as_request().and_then(|(_, call)| call.version());
+        let own_version = if let Message::Request { call, .. } = request { call.version() } else { None };
         let Some(version) = agreed_version(&answer, own_version) else { return Ok((answer, None)) };
         if let Ok(version) = HeaderValue::from_str(version) {
             next.headers.insert(VERSION, version);
@@ -137,7 +135,7 @@ impl Requests {
         let kind = content_type(&response).to_owned();
         if !kind.starts_with(EVENT_STREAM) {
             let status = response.status();
-            let body = bodies::within(MAX_MESSAGE, response).await.map_err(|problem| self.http.lost(problem))?;
+            let body = documents::within(MAX_MESSAGE, response).await.map_err(|problem| self.http.lost(problem))?;
             let body = body.ok_or_else(|| self.http.lost(messages::too_large(MAX_MESSAGE)))?;
             return self.take(&body, Some(request)).await.ok_or_else(|| {
                 self.http.lost(match self.http.printable(&body) {
@@ -221,7 +219,7 @@ impl Requests {
             self.http.until.cancel();
             return Err(refusal);
         }
-        let Some((id, call)) = request.as_request() else { return Err(self.http.fail(refusal)) };
+        let Message::Request { id, call } = request else { return Err(self.http.fail(refusal)) };
         // A gateway may answer `{"error": "Not Found"}`, which is not an error of the protocol.
         let is_error = |body: &Value| body.get("error").is_some_and(Value::is_object);
         let error = serde_json::from_slice(&body).ok().filter(is_error).or_else(|| {
@@ -244,13 +242,9 @@ impl Requests {
 
 /// Returns `true` for a response that is not one to another request, by its id as the ledger reads it.
 fn may_answer(message: &Value, request: &Message) -> bool {
-    let id = message.get("id").and_then(|id| RequestId::deserialize(id).ok());
-    let number = match id {
-        Some(RequestId::String(text)) => text.parse().ok().map(RequestId::Number),
-        id => id,
-    };
-    let is_of_another = number.is_some() && number.as_ref() != request.as_request().map(|(id, _)| id);
-    message.get("method").is_none() && messages::is_message(message) && !is_of_another
+    let number = message.get("id").and_then(|id| number_of(&RequestId::deserialize(id).ok()?));
+    let is_own = matches!(request, Message::Request { id, .. } if number_of(id) == number);
+    message.get("method").is_none() && messages::is_message(message) && (is_own || number.is_none())
 }
 
 /// Returns the protocol version that a server agrees to in the answer to a handshake, or to a request that names its

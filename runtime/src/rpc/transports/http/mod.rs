@@ -1,8 +1,6 @@
 //! The common parts of streamable HTTP and the older HTTP+SSE.
 
 pub(crate) mod authorization;
-pub(crate) mod bodies;
-pub(crate) mod client;
 pub(crate) mod documents;
 pub(crate) mod events;
 mod exchange;
@@ -10,30 +8,32 @@ pub(crate) mod network;
 pub(crate) mod param_headers;
 pub(crate) mod reach;
 pub(crate) mod refusals;
-mod requests;
 mod sending;
 pub(crate) mod streamable;
 
 use std::future::Future;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue};
 use tokio::runtime::Handle;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::authorization::Authorizer;
-use crate::rpc::failure::{CLOSED, Failure};
-use crate::rpc::ledger::{Ledger, Outgoing};
+use crate::ground::task::Boxed;
+use crate::rpc::failure::CLOSED;
 use crate::rpc::notes::Notes;
-use crate::rpc::sent::Message;
-use crate::rpc::transports::Sending;
+use crate::rpc::{Failure, Incoming, Ledger, Message, Outgoing, Sending, Transport};
 
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 pub(crate) const JSON: &str = "application/json";
 /// The maximum length of untrusted text in a message.
 const PREVIEW: usize = 300;
+/// Messages of the server beyond this many wait in their connections.
+pub(super) const MESSAGES_UNDER_WAY: usize = 16;
 
 /// The HTTP client of one connection, with its headers and its authorization.
 #[derive(Clone)]
@@ -89,7 +89,7 @@ impl HttpClient {
     /// like dropping `accepted`.
     async fn refusal(&self, response: reqwest::Response) -> (Failure, Vec<u8>) {
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = bodies::beginning(response).await;
+        let body = documents::beginning(response).await;
         let challenge = headers.get(WWW_AUTHENTICATE).map(HeaderValue::as_bytes);
         let credentials = match &self.authorizer {
             Some(_) => Some("the access token"),
@@ -122,6 +122,42 @@ impl HttpClient {
         if let Some(authorizer) = &self.authorizer {
             self.notes.redactor().learn_from(authorizer.redactor());
         }
+    }
+}
+
+/// The receiving side; dropping it ends all requests.
+pub(super) struct HttpTransport {
+    pub(super) http: HttpClient,
+    pub(super) arrived: mpsc::Receiver<Incoming>,
+    /// Reads the server's own messages.
+    pub(super) listening: Boxed<()>,
+    /// Tells the server that the session ends.
+    pub(super) leaving: Boxed<()>,
+    pub(super) _life: DropGuard,
+}
+
+impl Transport for HttpTransport {
+    fn receive(&mut self) -> BoxFuture<'_, Option<Incoming>> {
+        Box::pin(async move {
+            tokio::select! {
+                biased;
+                // The session was lost.
+                () = self.http.until.cancelled() => {
+                    self.http.ledger.close(&Failure::lost(CLOSED), None);
+                    None
+                }
+                message = self.arrived.recv() => message,
+                () = &mut self.listening => None,
+            }
+        })
+    }
+
+    fn close(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.http.ledger.close(&Failure::lost(CLOSED), None);
+            (&mut self.leaving).await;
+            self.http.until.cancel();
+        })
     }
 }
 

@@ -1,19 +1,29 @@
-//! The network settings of a server at a URL: TLS, the proxy, and the program's changes to the HTTP client.
+//! The pooled HTTP client, which follows redirects within one origin and retries nothing, and its network settings: TLS,
+//! the proxy, and the program's changes.
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::time::Duration;
 
 use mcp_bindgen_model::ServerConfig;
-use reqwest::{ClientBuilder, Url};
+use reqwest::redirect::Policy;
+use reqwest::{Client, ClientBuilder, StatusCode, Url};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
+use tokio::runtime::{Handle, Id};
 
 use super::refusals::describe;
 use crate::ground::redact::debug_as;
+use crate::ground::sync::lock;
 
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_REDIRECTS: usize = 5;
+/// The lifetime of idle connections. Node and uvicorn close theirs after five seconds, and a request at that moment is
+/// lost.
+const IDLE_CONNECTIONS_KEPT: Duration = Duration::from_secs(4);
 const ENCRYPTED: &[u8] = b"-----BEGIN ENCRYPTED PRIVATE KEY-----";
 
 /// Changes the builder of the HTTP client.
@@ -49,17 +59,11 @@ impl Network {
                 return Err(format!("`{key}` {problem}"));
             }
         }
-        let network = Self {
-            ca: config.ca.as_deref().map(|ca| pem("ca", ca)).transpose()?,
-            client_cert: config.client_cert.as_deref().map(|cert| pem("client_cert", cert)).transpose()?,
-            proxy: config
-                .proxy
-                .as_deref()
-                .map(Url::parse)
-                .transpose()
-                .map_err(|_| "`proxy` is not a URL with a host")?,
-            customize,
-        };
+        let ca = config.ca.as_deref().map(|ca| pem("ca", ca)).transpose()?;
+        let client_cert = config.client_cert.as_deref().map(|cert| pem("client_cert", cert)).transpose()?;
+        let proxy = config.proxy.as_deref().map(Url::parse).transpose();
+        let proxy = proxy.map_err(|_| "`proxy` is not a URL with a host")?;
+        let network = Self { ca, client_cert, proxy, customize };
         // Wrong certificates are found before the first request. Plain HTTP does without those of the system.
         if network.ca.is_some() || network.client_cert.is_some() {
             network.tls(true)?;
@@ -71,7 +75,7 @@ impl Network {
     ///
     /// # Errors
     /// Fails with the invalid key, or if the system's certificates cannot be read.
-    pub(super) fn apply(&self, builder: ClientBuilder, is_secure: bool) -> Result<ClientBuilder, String> {
+    fn apply(&self, builder: ClientBuilder, is_secure: bool) -> Result<ClientBuilder, String> {
         let mut builder = builder.tls_backend_preconfigured(self.tls(is_secure)?);
         if let Some(proxy) = &self.proxy {
             builder = builder.proxy(reqwest::Proxy::all(proxy.clone()).map_err(|error| describe(&error))?);
@@ -163,6 +167,65 @@ fn identity(pem: &[u8]) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'
     Ok((chain, key))
 }
 
+/// Returns the HTTP client of this runtime for a network path, so that connections to one origin share sockets. The
+/// client ends with its last owner. Runtimes do not share clients, because each drives its own sockets.
+///
+/// # Errors
+/// Fails if no client can be created, for example because the system's certificates are unreadable.
+pub(crate) fn shared(url: &str, network: &Network) -> Result<Arc<Client>, String> {
+    /// The runtime, whether the client is for `https`, and the network path.
+    type Key = (Id, bool, Network);
+    static CLIENTS: Mutex<Vec<(Key, Weak<Client>)>> = Mutex::new(Vec::new());
+    let runtime = Handle::try_current().map_err(|error| error.to_string())?.id();
+    let is_secure = !url.starts_with("http:");
+    let key = (runtime, is_secure, network.clone());
+    let mut clients = lock(&CLIENTS);
+    clients.retain(|(_, client)| client.strong_count() > 0);
+    if let Some(client) = clients.iter().find(|(other, _)| *other == key).and_then(|(_, client)| client.upgrade()) {
+        return Ok(client);
+    }
+    let client = Arc::new(build(network, is_secure)?);
+    clients.push((key, Arc::downgrade(&client)));
+    Ok(client)
+}
+
+fn build(network: &Network, is_secure: bool) -> Result<Client, String> {
+    let builder = Client::builder()
+        .user_agent(concat!("mcp-bindgen/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(IDLE_CONNECTIONS_KEPT)
+        .tcp_nodelay(true);
+    let same_origin =
+        Policy::custom(|attempt| match check_redirect(attempt.status(), attempt.url(), attempt.previous()) {
+            Ok(()) => attempt.follow(),
+            Err(problem) => attempt.error(problem),
+        });
+    // Last, whatever the program sets: both could send a call again.
+    let builder = network.apply(builder, is_secure)?.redirect(same_origin).retry(reqwest::retry::never());
+    builder.build().map_err(|error| describe(&error))
+}
+
+/// Checks a redirect, which must stay on the origin: the headers contain secrets.
+///
+/// # Errors
+/// Fails with the reason why a redirect from the last of the visited URLs is not followed.
+pub(super) fn check_redirect(status: StatusCode, target: &Url, visited: &[Url]) -> Result<(), String> {
+    let stays = visited.last().is_some_and(|from| from.origin() == target.origin());
+    // The other redirects turn a POST into a GET.
+    let keeps_method = matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
+    if !stays {
+        let origin = target.origin().ascii_serialization();
+        Err(format!("to another origin, {origin}, which is not followed; if it is right, set `url` to it"))
+    } else if !keeps_method {
+        let status = status.as_u16();
+        Err(format!("with HTTP {status}, which turns a POST into a GET; set `url` to where it leads"))
+    } else if visited.len() > MAX_REDIRECTS {
+        Err(format!("more than {MAX_REDIRECTS} times"))
+    } else {
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,5 +236,20 @@ mod tests {
         assert_eq!(located("~/certs/ca.pem", home()), PathBuf::from("/home/me/certs/ca.pem"));
         assert_eq!(located("/etc/ca.pem", home()), PathBuf::from("/etc/ca.pem"));
         assert_eq!(located("~/ca.pem", None), PathBuf::from("~/ca.pem"));
+    }
+
+    #[tokio::test]
+    async fn http_client_is_shared_by_equal_settings_and_dropped_with_its_users() {
+        let client = |url: &str, config: &ServerConfig| {
+            shared(url, &Network::of(config, None).expect("a way")).expect("a client")
+        };
+        let config = ServerConfig::http("s", "https://a.example/mcp");
+        let one = client("https://a.example/mcp", &config);
+        assert!(Arc::ptr_eq(&one, &client("https://b.example/mcp", &config)));
+        assert!(!Arc::ptr_eq(&one, &client("https://a.example/mcp", &config.proxy("http://proxy.example:3128"))));
+        let weak = Arc::downgrade(&one);
+        drop(one);
+        assert!(weak.upgrade().is_none());
+        assert!(rustls::crypto::CryptoProvider::get_default().is_none());
     }
 }

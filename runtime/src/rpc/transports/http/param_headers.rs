@@ -12,6 +12,8 @@ use serde_json::{Map, Value};
 use crate::ground::sync::lock;
 
 const ANNOTATION: &str = "x-mcp-header";
+/// The keywords whose members are schemas by name.
+const NAMED_SCHEMAS: [&str; 5] = ["properties", "$defs", "definitions", "dependentSchemas", "patternProperties"];
 
 /// The headers of a tool, with the paths of the arguments that they mirror.
 type Mirrored = HashMap<HeaderName, Vec<String>>;
@@ -82,10 +84,7 @@ fn collect(schema: &Value, path: Option<&[String]>, found: &mut Mirrored) -> Res
     for (keyword, value) in keywords {
         match (keyword.as_str(), value) {
             ("default" | "const" | "enum" | "examples", _) => {}
-            (
-                "properties" | "$defs" | "definitions" | "dependentSchemas" | "patternProperties",
-                Value::Object(schemas),
-            ) => {
+            (_, Value::Object(schemas)) if NAMED_SCHEMAS.contains(&keyword.as_str()) => {
                 let path = path.filter(|_| keyword == "properties");
                 for (name, schema) in schemas {
                     let path = path.map(|path| [path, slice::from_ref(name)].concat());

@@ -9,8 +9,7 @@ use reqwest::{StatusCode, Url};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::client::shared;
-use super::network::{Network, place};
+use super::network::{Network, place, shared};
 use super::refusals::describe;
 use crate::ground::address::is_this_machine;
 

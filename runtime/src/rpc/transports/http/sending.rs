@@ -10,10 +10,10 @@ use http_body::{Body, Frame, SizeHint};
 
 use super::HttpClient;
 use super::authorization::Challenge;
-use super::client::check_redirect;
+use super::network::check_redirect;
 use crate::Dispatched;
-use crate::rpc::failure::{Failure, WITHDRAWN};
-use crate::rpc::ledger::Outgoing;
+use crate::rpc::failure::WITHDRAWN;
+use crate::rpc::{Failure, Outgoing};
 
 impl HttpClient {
     /// Sends a request with the headers of the configuration and of the protocol. `outgoing` is the message, and

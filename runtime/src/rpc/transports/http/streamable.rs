@@ -1,77 +1,141 @@
-//! Streamable HTTP.
+//! Streamable HTTP: the requests of one connection, the sessions that they belong to, and the stream of the server's own
+//! messages.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-use tokio::sync::{Semaphore, mpsc};
+use http::header::ACCEPT;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde_json::Value;
+use tokio::sync::{Mutex, Semaphore, mpsc, watch};
 use tokio::time::{Instant, timeout};
-use tokio_util::sync::DropGuard;
+use tokio_util::sync::CancellationToken;
 
 use super::events::{LONGEST_PAUSE, Reader};
-use super::param_headers::ParamHeaders;
-use super::requests::{Conversation, Requests};
-use super::{HttpClient, on_runtime};
-use crate::ground::task::{Boxed, task};
-use crate::rpc::failure::{CLOSED, Failure};
-use crate::rpc::ledger::Outgoing;
-use crate::rpc::messages::{self, Incoming, MAX_MESSAGE};
-use crate::rpc::sent::Message;
-use crate::rpc::transports::{Sender, Sending, Sides, Transport};
+use super::param_headers::{ParamHeaders, encode};
+use super::{EVENT_STREAM, HttpClient, HttpTransport, MESSAGES_UNDER_WAY, content_type, documents, on_runtime};
+use crate::ground::task::task;
+use crate::rpc::messages::{self, MAX_MESSAGE};
+use crate::rpc::{Failure, Incoming, Message, MethodCall, Outgoing, Sender, Sending, Sides};
 
-/// Messages beyond this many wait in their connections.
-const MESSAGES_UNDER_WAY: usize = 16;
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const ANY_ANSWER: &str = "application/json, text/event-stream";
+/// The time to wait for the response to a `DELETE`, which is only a courtesy to the server.
+const PATIENCE_FOR_DELETE: Duration = Duration::from_secs(1);
 const REQUESTS_UNDER_WAY: usize = 16;
 /// The time for a server to accept a message without a response.
 const PATIENCE_FOR_ACCEPTANCE: Duration = Duration::from_secs(30);
 
-/// The receiving side; dropping it ends all requests.
-struct StreamableTransport {
-    requests: Arc<Requests>,
-    arrived: mpsc::Receiver<Incoming>,
-    /// Reads the server's own messages, once the session has begun.
-    listening: Boxed<()>,
-    _life: DropGuard,
+/// The session of a connection, if its server has sessions, and the protocol version.
+#[derive(Clone, Default)]
+pub(super) struct Conversation {
+    /// The headers of its requests: the session and the version.
+    pub(super) headers: HeaderMap,
+    /// The request that it began with, if that was a handshake.
+    pub(super) initialize: Option<Message>,
 }
 
-/// Returns both sides of a transport to this URL.
-pub(crate) fn connect(
-    url: reqwest::Url,
-    http: HttpClient,
-    param_headers: Arc<ParamHeaders>,
-    max_concurrent_requests: Option<usize>,
-) -> Sides {
-    let life = http.until.clone().drop_guard();
-    let (arriving, arrived) = mpsc::channel(MESSAGES_UNDER_WAY);
-    let slots = max_concurrent_requests.unwrap_or(REQUESTS_UNDER_WAY).clamp(1, Semaphore::MAX_PERMITS);
-    let (slots, (latest, renewing, begun)) = (Semaphore::new(slots), Default::default());
-    let requests = Arc::new(Requests { http, url, param_headers, latest, renewing, slots, arriving, begun });
-    let listening = task(listen(requests.clone()));
-    let transport = StreamableTransport { requests: requests.clone(), arrived, listening, _life: life };
-    (requests, Box::new(transport))
-}
-
-impl Sender for Requests {
-    fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending {
-        on_runtime(self.http.runtime.clone(), async move {
-            let exchange = async {
-                match &message {
-                    Message::Request { .. } => self.exchange(&message, &outgoing).await,
-                    Message::Notification(notification) => match &*notification.method {
-                        // Without a handshake, dropping its response cancels a request.
-                        "notifications/cancelled" if self.conversation().initialize.is_none() => Ok(()),
-                        "notifications/initialized" => self.notify(&message).await.inspect(|()| self.begun.cancel()),
-                        _ => self.notify(&message).await,
-                    },
-                    Message::Response { .. } => self.notify(&message).await,
-                }
-            };
-            self.http.run(&outgoing, exchange).await
-        })
+impl Conversation {
+    pub(super) fn has_session(&self) -> bool {
+        self.headers.contains_key(SESSION)
     }
 }
 
+/// The state of a connection, shared by both sides of its transport.
+pub(super) struct Requests {
+    pub(super) http: HttpClient,
+    url: reqwest::Url,
+    param_headers: Arc<ParamHeaders>,
+    /// The latest session; without headers before the first one.
+    latest: watch::Sender<Arc<Conversation>>,
+    /// One session is renewed at a time.
+    pub(super) renewing: Mutex<()>,
+    /// One for each request that may wait for the head of its answer.
+    pub(super) slots: Semaphore,
+    pub(super) arriving: mpsc::Sender<Incoming>,
+    /// Cancelled when the server knows that the session has begun.
+    begun: CancellationToken,
+}
+
 impl Requests {
+    pub(super) fn conversation(&self) -> Arc<Conversation> {
+        self.latest.borrow().clone()
+    }
+
+    /// Returns `true` for the first request of a session. A later `server/discover` is a health check.
+    pub(super) fn begins(&self, call: &MethodCall) -> bool {
+        match &*call.method {
+            "initialize" => true,
+            "server/discover" => self.latest.borrow().headers.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Sets the latest conversation.
+    pub(super) fn converse(&self, next: Conversation) {
+        self.latest.send_modify(|latest| {
+            if !latest.headers.is_empty() {
+                // Before anybody can see the session, and send something to it.
+                self.http.ledger.list_changes.mark_changed();
+            }
+            *latest = Arc::new(next);
+        });
+    }
+
+    /// Waits until another session replaces this one; forever without one. Cancel safe.
+    pub(super) async fn replaced(&self, conversation: Option<&Arc<Conversation>>) {
+        // The sender lives as long as the requests.
+        let _ =
+            self.latest.subscribe().wait_for(|latest| conversation.is_some_and(|old| !Arc::ptr_eq(latest, old))).await;
+    }
+
+    /// Sends a message, and returns the response with any status. Dropping the future acts like dropping
+    /// `HttpClient::send`.
+    pub(super) async fn post(
+        &self,
+        message: &Message,
+        conversation: &Conversation,
+        outgoing: Option<&Outgoing>,
+    ) -> Result<reqwest::Response, Failure> {
+        let mut headers = conversation.headers.clone();
+        self.add_headers(message, &mut headers);
+        let request = self.http.post(&self.url, message)?.header(ACCEPT, ANY_ANSWER);
+        self.http.send(request, headers, outgoing).await
+    }
+
+    /// Sends a message that the server must accept, and that needs no answer. Dropping the future ends the request; the
+    /// server may have read it.
+    pub(super) async fn deliver(&self, message: &Message, conversation: &Conversation) -> Result<(), Failure> {
+        let response = self.post(message, conversation, None).await?;
+        // Read, so that its connection can serve again.
+        documents::beginning(self.http.accepted(response).await?).await;
+        Ok(())
+    }
+
+    /// Opens the stream of the server's own messages, or continues a broken response. Returns `false` if the server
+    /// does not support it. If the future is dropped, the stream is not opened.
+    pub(super) async fn open(&self, reader: &mut Reader, conversation: &Conversation) -> Result<bool, Failure> {
+        let mut headers = conversation.headers.clone();
+        if let Some(Ok(id)) = reader.last_event.as_deref().map(HeaderValue::from_str) {
+            headers.insert(LAST_EVENT, id);
+        }
+        let request = self.http.client.get(self.url.clone()).header(ACCEPT, EVENT_STREAM);
+        let response = self.http.send(request, headers, None).await?;
+        match response.status() {
+            status if status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS => Ok(false),
+            status if !status.is_success() => Err(Failure::lost(format!("HTTP {status}"))),
+            _ if !content_type(&response).starts_with(EVENT_STREAM) => Ok(false),
+            _ => {
+                reader.resume(response);
+                Ok(true)
+            }
+        }
+    }
+
     /// Sends a message that needs no answer. Dropping the future acts like dropping `deliver`.
     async fn notify(&self, message: &Message) -> Result<(), Failure> {
         let conversation = self.conversation();
@@ -107,6 +171,76 @@ impl Requests {
             reader.pause().await;
         }
     }
+
+    /// Deletes the session on the server. If the future is dropped, the server may not learn of it.
+    async fn delete(self: Arc<Self>) {
+        let conversation = self.conversation();
+        if conversation.has_session() {
+            let request = self.http.client.delete(self.url.clone());
+            let sending = self.http.send(request, conversation.headers.clone(), None);
+            // A server need not support it, and the session is of no more use either way.
+            let _ = timeout(PATIENCE_FOR_DELETE, sending).await;
+        }
+    }
+
+    /// Adds the headers that a server of a version without a handshake requires.
+    fn add_headers(&self, message: &Message, headers: &mut HeaderMap) {
+        let Message::Request { call, .. } = message else { return };
+        let Some(version) = call.version() else { return };
+        let mut add = |name, text: &str| {
+            if let Ok(value) = HeaderValue::from_str(text) {
+                headers.insert(name, value);
+            }
+        };
+        add(VERSION, version);
+        add(METHOD, &call.method);
+        if let Some(name) = subject(call) {
+            add(NAME, &encode(name));
+        }
+        if call.method == "tools/call"
+            && let (Some(Value::String(tool)), Some(arguments)) =
+                (call.params.get("name"), call.params.get("arguments"))
+        {
+            headers.extend(self.param_headers.of_call(tool, arguments));
+        }
+    }
+}
+
+/// Returns both sides of a transport to this URL.
+pub(crate) fn connect(
+    url: reqwest::Url,
+    http: HttpClient,
+    param_headers: Arc<ParamHeaders>,
+    max_concurrent_requests: Option<usize>,
+) -> Sides {
+    let (arriving, arrived) = mpsc::channel(MESSAGES_UNDER_WAY);
+    let slots = max_concurrent_requests.unwrap_or(REQUESTS_UNDER_WAY).clamp(1, Semaphore::MAX_PERMITS);
+    let (slots, (latest, renewing, begun)) = (Semaphore::new(slots), Default::default());
+    let requests = Requests { http: http.clone(), url, param_headers, latest, renewing, slots, arriving, begun };
+    let requests = Arc::new(requests);
+    let (listening, leaving) = (task(listen(requests.clone())), task(requests.clone().delete()));
+    (requests, Box::new(HttpTransport { _life: http.until.clone().drop_guard(), http, arrived, listening, leaving }))
+}
+
+impl Sender for Requests {
+    fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending {
+        on_runtime(self.http.runtime.clone(), async move {
+            let exchange = async {
+                let method = match &message {
+                    Message::Request { .. } => return self.exchange(&message, &outgoing).await,
+                    Message::Notification(notification) => &*notification.method,
+                    Message::Response { .. } => "",
+                };
+                match method {
+                    // Without a handshake, dropping its response cancels a request.
+                    "notifications/cancelled" if self.conversation().initialize.is_none() => Ok(()),
+                    "notifications/initialized" => self.notify(&message).await.inspect(|()| self.begun.cancel()),
+                    _ => self.notify(&message).await,
+                }
+            };
+            self.http.run(&outgoing, exchange).await
+        })
+    }
 }
 
 /// Reads the stream of the server's own messages, over all sessions of a connection. Dropping the future closes the
@@ -122,27 +256,106 @@ async fn listen(requests: Arc<Requests>) {
     }
 }
 
-impl Transport for StreamableTransport {
-    fn receive(&mut self) -> BoxFuture<'_, Option<Incoming>> {
-        Box::pin(async move {
-            tokio::select! {
-                biased;
-                // The session was lost.
-                () = self.requests.http.until.cancelled() => {
-                    self.requests.http.ledger.close(&Failure::lost(CLOSED), None);
-                    None
-                }
-                message = self.arrived.recv() => message,
-                () = &mut self.listening => None,
-            }
-        })
+/// Returns the name, URI or task of a request for the header `Mcp-Name`.
+fn subject(call: &MethodCall) -> Option<&str> {
+    let key = match &*call.method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+        _ => return None,
+    };
+    call.params.get(key)?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use futures_util::future::BoxFuture;
+    use serde_json::Map;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use tokio::runtime::Handle;
+
+    use super::super::authorization::{Authorizer, Challenge};
+    use super::super::network::{Network, shared};
+    use super::*;
+    use crate::ground::redact::Redactor;
+    use crate::rpc::Ledger;
+    use crate::rpc::notes::Notes;
+
+    fn http(authorizer: Option<Arc<dyn Authorizer>>) -> HttpClient {
+        HttpClient {
+            client: shared("http://127.0.0.1:1/mcp", &Network::default()).expect("a client"),
+            proxy: None,
+            headers: HeaderMap::new(),
+            authorizer,
+            ledger: Ledger::new(Duration::MAX, Redactor::default()),
+            notes: Notes::default(),
+            runtime: Handle::current(),
+            until: CancellationToken::new(),
+        }
     }
 
-    fn close(&mut self) -> BoxFuture<'_, ()> {
-        Box::pin(async move {
-            self.requests.http.ledger.close(&Failure::lost(CLOSED), None);
-            self.requests.delete().await;
-            self.requests.http.until.cancel();
-        })
+    /// An authorizer that has a header for the first attempt only.
+    #[derive(Default)]
+    struct Once(AtomicBool, Redactor);
+
+    impl Authorizer for Once {
+        fn header(&self) -> BoxFuture<'_, Result<Option<HeaderValue>, String>> {
+            let is_second = self.0.swap(true, Ordering::Relaxed);
+            Box::pin(ready(if is_second { Err("no other".to_owned()) } else { Ok(None) }))
+        }
+
+        fn challenged(&self, _: Challenge) -> BoxFuture<'_, Result<bool, String>> {
+            Box::pin(ready(Ok(false)))
+        }
+
+        fn waits_for(&self) -> Option<String> {
+            None
+        }
+
+        fn extra_time(&self) -> Option<Duration> {
+            None
+        }
+
+        fn redactor(&self) -> &Redactor {
+            &self.1
+        }
+    }
+
+    #[tokio::test]
+    async fn redirected_request_keeps_its_authorization() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}/", listener.local_addr().expect("an address")).parse().expect("a URL");
+        tokio::spawn(async move {
+            for head in ["307 Elsewhere\r\nlocation: /there", "202 Accepted"] {
+                let (mut stream, _) = listener.accept().await.expect("a request");
+                let _ = stream.read(&mut [0; 4096]).await.expect("a request");
+                let response = format!("HTTP/1.1 {head}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+                stream.write_all(response.as_bytes()).await.expect("it is sent");
+            }
+        });
+        let http = http(Some(Arc::new(Once::default())));
+        let message = Message::Notification(MethodCall::new("notifications/initialized", Map::new()));
+        let outgoing = http.ledger.queued(&message);
+        let request = http.post(&url, &message).expect("a request");
+        let response = http.send(request, HeaderMap::new(), Some(&outgoing)).await.expect("a response");
+        assert_eq!(response.status(), StatusCode::ACCEPTED);
+    }
+
+    #[tokio::test]
+    async fn later_discovery_does_not_begin_a_session() {
+        let http = http(None);
+        let url = reqwest::Url::parse("http://127.0.0.1:1/mcp").expect("a URL");
+        let (param_headers, latest, renewing, begun) = Default::default();
+        let (slots, arriving) = (Semaphore::new(1), mpsc::channel(1).0);
+        let requests = Requests { http, url, param_headers, latest, renewing, slots, arriving, begun };
+        let begins = |method: &'static str| requests.begins(&MethodCall::new(method, Map::new()));
+        assert!(begins("initialize") && begins("server/discover") && !begins("tools/call"));
+        let headers = HeaderMap::from_iter([(VERSION, HeaderValue::from_static("2026-07-28"))]);
+        requests.converse(Conversation { headers, initialize: None });
+        assert!(begins("initialize") && !begins("server/discover"));
     }
 }
