@@ -52,9 +52,8 @@ pub(super) struct Supervisor {
     is_shut_down: AtomicBool,
 }
 
-/// What clients that share a connection have in common: the configuration with its values, the values of inherited
-/// variables, the declared protocol version and capabilities, and the runtime, because a connection belongs to the one that
-/// opened it.
+/// The key of a shared connection: the configuration with its values, the values of inherited variables, the declared
+/// protocol version and capabilities, and the runtime, because a connection belongs to the one that opened it.
 pub(super) type Key = (ServerConfig, Vec<Option<String>>, Option<String>, Value, Option<Id>);
 
 /// A keeper at work, or at the end of it.
