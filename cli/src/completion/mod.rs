@@ -83,7 +83,7 @@ pub(crate) fn answer() -> Option<ExitCode> {
 
 /// Returns the command line with the candidates for these words.
 fn command(words: &[OsString]) -> Command {
-    let hosts = Host::ALL.into_iter().map(|host| undescribed(host.name())).collect();
+    let hosts = Host::searched().map(|host| undescribed(&host.name())).collect();
     let root = Arguments::command()
         .mut_subcommand("import", |import| import.mut_arg("from", |from| from.add(offering(hosts))));
     if words.is_empty() {

@@ -109,7 +109,7 @@ pub(super) fn passed_on(server: &ServerConfig) -> Option<Finding> {
 pub(super) fn passed_over(config: &Config, server: &ServerConfig) -> Vec<Finding> {
     let Some(path) = config.path.as_deref().filter(|path| is_json(path)) else { return Vec::new() };
     let folder = folder_of(path);
-    let found = of_file(path, &Folders::of_this_process(folder), folder);
+    let found = of_file(path, &Folders::of_this_process(folder, folder));
     let help = format!(
         "`mcp-bindgen import --from {}` converts it to an mcp.toml, and reports unsupported settings",
         path.display()

@@ -11,7 +11,7 @@ use super::variable::shown;
 const LONGEST_TEXT: usize = 32 * 1024;
 
 /// Why what people often write is not taken over.
-const REASONS: [(&[&str], &str); 10] = [
+const REASONS: [(&[&str], &str); 8] = [
     (&["headersHelper"], "it is a command, which is not run: add the headers with placeholders"),
     (&["envFile", "envfile", "env_file"], "the file is not read: list its variables in `inherit_env`"),
     (
@@ -25,31 +25,32 @@ const REASONS: [(&[&str], &str); 10] = [
     (&["sandbox", "sandboxEnabled"], "use `isolation` to limit what the server can access"),
     (&["alwaysLoad", "dev", "required", "gallery"], "it only applies to the other program"),
     (&["settings", "extension", "source"], "it belongs to an extension of the other program"),
-    (&["tcp"], "its transport is unsupported"),
     (
         &["url", "serverUrl", "httpUrl", "command", "args", "env", "cwd", "headers", "env_vars", "http_headers"],
         "the server uses another transport",
     ),
-    (&["remote"], "it does not affect the connection"),
 ];
 
 /// The keys of a table that were not yet read.
 pub(super) struct Fields {
-    left: Map<String, Value>,
+    pub(super) left: Map<String, Value>,
     pub(super) notes: Vec<String>,
     /// The reason why the server cannot be started.
     pub(super) fault: Option<String>,
 }
 
 impl Fields {
-    pub(super) fn new(map: Map<String, Value>) -> Self {
-        let mut fields = Self { left: map, notes: Vec::new(), fault: None };
-        fields.left.retain(|_, value| !value.is_null());
-        fields
+    pub(super) fn of(value: Value) -> Self {
+        let (mut left, fault) = match value {
+            Value::Object(left) => (left, None),
+            _ => (Map::new(), Some("it is not a table".to_owned())),
+        };
+        left.retain(|_, value| !value.is_null());
+        Self { left, notes: Vec::new(), fault }
     }
 
-    pub(super) fn has(&self, key: &str) -> bool {
-        self.left.contains_key(key)
+    pub(super) fn has_any(&self, keys: &[&str]) -> bool {
+        keys.iter().any(|key| self.left.contains_key(*key))
     }
 
     /// Takes the value of the first of these keys that is there.
@@ -58,20 +59,14 @@ impl Fields {
         self.left.remove_entry(*key)
     }
 
-    pub(super) fn put(&mut self, key: &str, value: Value) {
-        self.left.insert(key.to_owned(), value);
+    /// Takes a key if it has this value; otherwise it is left.
+    pub(super) fn take_if(&mut self, key: &str, value: impl Into<Value>) -> bool {
+        self.left.get(key) == Some(&value.into()) && self.left.remove(key).is_some()
     }
 
     pub(super) fn text(&mut self, keys: &[&str]) -> Option<String> {
         let (key, value) = self.take(keys)?;
-        let text = scalar(&value);
-        match text {
-            Some(text) => self.sound(&key, text),
-            None => {
-                self.fault.get_or_insert(format!("`{key}` is not a string"));
-                None
-            }
-        }
+        self.sound(&key, &value)
     }
 
     pub(super) fn texts(&mut self, keys: &[&str]) -> Option<Vec<String>> {
@@ -80,47 +75,30 @@ impl Fields {
             Value::Array(list) => list,
             one => vec![one],
         };
-        let mut texts = Vec::new();
-        for value in &list {
-            match scalar(value) {
-                Some(text) => texts.extend(self.sound(&key, text)),
-                None => {
-                    self.fault.get_or_insert(format!("`{key}` contains a value that is not a string"));
-                }
-            }
-        }
-        Some(texts)
+        Some(list.iter().filter_map(|value| self.sound(&key, value)).collect())
     }
 
     /// Returns a table of texts, in order.
     pub(super) fn pairs(&mut self, keys: &[&str]) -> Vec<(String, String)> {
-        let Some((key, value)) = self.take(keys) else { return Vec::new() };
-        let Value::Object(map) = value else {
-            self.fault.get_or_insert(format!("`{key}` is not a table"));
-            return Vec::new();
-        };
         let mut pairs = Vec::new();
-        for (name, value) in map {
-            match scalar(&value) {
-                // A name cannot be a placeholder, so a secret in it cannot be kept out of mcp.toml.
-                Some(_) if shown(&name) != name || name.contains("${") => {
-                    self.notes.push(format!("`{}` in `{key}` was not imported: it is not a valid name", shown(&name)));
+        match self.take(keys) {
+            Some((key, Value::Object(map))) => {
+                for (name, value) in map {
+                    let place = format!("`{}` in `{key}`", shown(&name));
+                    if scalar(&value).is_none() {
+                        self.omit(&place, "it is not a string");
+                    } else if shown(&name) != name || name.contains("${") {
+                        // A name cannot be a placeholder, so a secret in it cannot be kept out of mcp.toml.
+                        self.omit(&place, "it is not a valid name");
+                    } else {
+                        pairs.extend(self.sound(&key, &value).map(|text| (name, text)));
+                    }
                 }
-                Some(text) => pairs.extend(self.sound(&key, text).map(|text| (name, text))),
-                None => self.notes.push(format!("`{name}` in `{key}` was not imported: it is not a string")),
             }
+            Some((key, _)) => self.fail(format!("`{key}` is not a table")),
+            None => {}
         }
         pairs
-    }
-
-    /// Returns a boolean, or `None` if it is missing.
-    pub(super) fn switch(&mut self, key: &str) -> Option<bool> {
-        let (_, value) = self.take(&[key])?;
-        let is_on = value.as_bool();
-        if is_on.is_none() {
-            self.notes.push(format!("`{key}` was not imported: it is not a boolean"));
-        }
-        is_on
     }
 
     /// Returns a time; a number counts milliseconds or seconds.
@@ -134,26 +112,34 @@ impl Fields {
         };
         let whole = time.and_then(|time| u64::try_from(time.as_millis()).ok()).filter(|milliseconds| *milliseconds > 0);
         if whole.is_none() {
-            self.notes.push(format!("`{key}` was not imported: it is not a positive duration"));
+            self.omit(&format!("`{key}`"), "it is not a positive duration");
         }
         whole.map(Duration::from_millis)
     }
 
-    /// Adds a note for every key that was not read.
-    pub(super) fn rest(&mut self) {
-        for (key, value) in std::mem::take(&mut self.left) {
-            self.notes.push(left_out(&key, &value));
-        }
+    /// Notes something that has no part in mcp.toml.
+    pub(super) fn omit(&mut self, place: &str, why: &str) {
+        self.notes.push(format!("{place} was not imported: {why}"));
     }
 
-    /// Returns the text, unless no program could be started with it.
-    fn sound(&mut self, key: &str, text: String) -> Option<String> {
-        let why = match () {
-            () if text.contains('\0') => "contains a string with a NUL",
-            () if text.len() > LONGEST_TEXT => "contains a string of more than 32 KiB",
-            () => return Some(text),
+    /// Adds a note for every key that was not read.
+    pub(super) fn omit_rest(&mut self) {
+        self.notes.extend(self.left.iter().map(|(key, value)| left_out(key, value)));
+    }
+
+    fn fail(&mut self, why: String) {
+        self.fault.get_or_insert(why);
+    }
+
+    /// Returns the value as a text, unless no program could be started with it.
+    fn sound(&mut self, key: &str, value: &Value) -> Option<String> {
+        let why = match scalar(value) {
+            None => "has a value that is not a string",
+            Some(text) if text.contains('\0') => "contains a string with a NUL",
+            Some(text) if text.len() > LONGEST_TEXT => "contains a string of more than 32 KiB",
+            text => return text,
         };
-        self.fault.get_or_insert(format!("`{key}` {why}"));
+        self.fail(format!("`{key}` {why}"));
         None
     }
 }
@@ -184,8 +170,7 @@ fn keys_in(value: &Value, keys: &mut Vec<String>) {
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(value) => Some(value.to_string()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
         _ => None,
     }
 }

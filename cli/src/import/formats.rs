@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use mcp_bindgen_model::FileError;
 use serde_json::{Map, Value};
 
-use super::entry::{Entry, Source};
+use super::entry::{Entry, entry};
 use super::fields::left_out;
-use super::host::Host;
-use super::placeholder::Inputs;
-use super::text::{self, Document};
+use super::host::{Host, Source};
+use super::placeholder::{inputs, unused_inputs};
+use super::text;
 use super::variable::shown;
 use crate::text::in_ticks;
 
 /// The contents of a file.
-pub(super) struct Reading<'s, 'a> {
-    source: &'s Source<'a>,
+pub(super) struct Reading<'a> {
+    source: Source<'a>,
     pub(super) entries: Vec<Entry>,
     /// The notes that are not about one server.
     pub(super) notes: Vec<String>,
@@ -30,94 +30,67 @@ const HOLDERS: [(&str, Host); 5] = [
     ("mcp", Host::Opencode),
 ];
 
-/// Reads a file of this host, and returns its servers, and the notes that are not about one of them. Without a host, the
-/// content determines the format.
+/// Reads a file of this host. Without a host, the content determines the format.
 ///
 /// # Errors
 /// Fails if the file is malformed, with line and column, or if it contains no servers and the host is unknown.
-pub(super) fn read(source: &Source<'_>, text: &str) -> Result<(Vec<Entry>, Vec<String>), FileError> {
-    let extension = source.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let document = match extension {
-        "toml" => text::toml(text),
-        "yaml" | "yml" => {
-            Err(FileError::new("YAML files are not supported").with_help("add its servers with `mcp-bindgen add`"))
-        }
-        _ => text::json(text),
-    };
-    let Document { root, twice } = document.map_err(|error| error.in_file(source.path))?;
-    let host = match source.host {
-        Host::File => written_by(&root).ok_or_else(|| {
+pub(super) fn read<'a>(mut source: Source<'a>, text: &str) -> Result<Reading<'a>, FileError> {
+    let (mut root, twice) = text::parse(source.path, text)?;
+    if source.host == Host::File {
+        source.host = written_by(&root).ok_or_else(|| {
             let help = format!("expected servers under {}", in_ticks(HOLDERS.map(|(key, _)| key)));
             FileError::new("the file has no servers").in_file(source.path).with_help(help)
-        })?,
-        host => host,
-    };
+        })?;
+    }
     let twice = twice.iter().map(|key| format!("duplicate key `{}`: the last one is used", shown(key)));
-    let source = Source { host, ..*source };
-    let mut reading = Reading { source: &source, entries: Vec::new(), notes: twice.collect() };
-    reading.root(root);
-    Ok((reading.entries, reading.notes))
+    let mut reading = Reading { source, entries: Vec::new(), notes: twice.collect() };
+    match source.host {
+        Host::ClaudeCode if source.path.ends_with(".claude.json") => reading.claude(root),
+        Host::ClaudeCode | Host::Cursor | Host::File => reading.only_servers(root, "mcpServers"),
+        Host::Windsurf if source.path.ends_with("mcp_config.json") => reading.only_servers(root, "mcpServers"),
+        // Other files have settings as well.
+        Host::ClaudeDesktop | Host::Windsurf => reading.servers(&mut root, "mcpServers"),
+        Host::Codex => reading.servers(&mut root, "mcp_servers"),
+        Host::Vscode => reading.vscode(root),
+        Host::Zed => reading.zed(root),
+        Host::Gemini => reading.gemini(root),
+        Host::Opencode => reading.opencode(root),
+    }
+    Ok(reading)
 }
 
 /// Returns the host that writes such a file.
 fn written_by(root: &Map<String, Value>) -> Option<Host> {
-    let (key, host) = HOLDERS.iter().find(|(key, _)| root.get(*key).is_some_and(Value::is_object))?;
+    let (key, host) = HOLDERS.into_iter().find(|(key, _)| root.get(*key).is_some_and(Value::is_object))?;
     // Settings of VS Code have `mcp` too; a command is a text there.
-    Some(if *key == "mcp" && has_text_command(root.get("mcp")) { Host::Vscode } else { *host })
+    let mut servers = members(root.get("mcp").and_then(|mcp| mcp.get("servers")));
+    let is_of_code = key == "mcp" && servers.any(|(_, server)| server.get("command").is_some_and(Value::is_string));
+    Some(if is_of_code { Host::Vscode } else { host })
 }
 
-/// Returns the names of the servers of `.mcp.json` that settings of Claude Code switch off.
-pub(super) fn claude_disabled(text: &str) -> Result<BTreeSet<String>, FileError> {
-    let document = text::json(text)?;
-    Ok(names(document.root.get("disabledMcpjsonServers")))
-}
-
-impl Reading<'_, '_> {
-    fn root(&mut self, mut root: Map<String, Value>) {
-        let path = self.source.path;
-        match self.source.host {
-            Host::ClaudeCode if path.ends_with(".claude.json") => self.claude(root),
-            Host::ClaudeCode | Host::Cursor | Host::File => self.only_servers(root, "mcpServers"),
-            // Other files in this folder have settings as well.
-            Host::Windsurf
-                if path.ends_with("mcp_config.json") || !path.iter().any(|part| part.to_str() == Some(".devin")) =>
-            {
-                self.only_servers(root, "mcpServers");
-            }
-            Host::ClaudeDesktop | Host::Windsurf => self.servers(&mut root, "mcpServers"),
-            Host::Codex => self.servers(&mut root, "mcp_servers"),
-            Host::Vscode => self.vscode(root),
-            Host::Zed => self.zed(root),
-            Host::Gemini => self.gemini(root),
-            Host::Opencode => self.opencode(root),
-        }
-    }
-
+impl Reading<'_> {
     /// Reads the servers of a table, in order, and the inputs that they use.
     fn servers(&mut self, root: &mut Map<String, Value>, key: &str) {
-        let mut inputs = match root.remove("inputs") {
-            Some(Value::Null) | None => Inputs::default(),
-            Some(inputs) => Inputs::read(inputs, &mut self.notes),
-        };
+        let mut inputs = inputs(root.remove("inputs"), &mut self.notes);
         match root.remove(key) {
             Some(Value::Object(servers)) => {
-                let entries = servers.into_iter().map(|(name, value)| self.source.entry(&name, value, &mut inputs));
+                let entries = servers.into_iter().map(|(name, value)| entry(self.source, &name, value, &mut inputs));
                 self.entries.extend(entries);
             }
             Some(_) => self.notes.push(format!("`{key}` is not a table")),
             None => {}
         }
-        self.notes.extend(inputs.unused());
+        self.notes.extend(unused_inputs(&inputs));
     }
 
     /// Reads a table that only configures servers, with notes for its other keys.
     fn only_servers(&mut self, mut root: Map<String, Value>, key: &str) {
         self.servers(&mut root, key);
-        self.rest(root);
+        self.rest(&root);
     }
 
     /// Adds notes for the keys of a table that were not read.
-    fn rest(&mut self, root: Map<String, Value>) {
+    fn rest(&mut self, root: &Map<String, Value>) {
         let rest = root.iter().filter(|(key, _)| *key != "$schema");
         self.notes.extend(rest.map(|(key, value)| left_out(key, value)));
     }
@@ -129,12 +102,11 @@ impl Reading<'_, '_> {
         if let Some(Value::Object(projects)) = root.remove("projects") {
             for (path, project) in projects {
                 let Value::Object(mut project) = project else { continue };
-                let is_ours = self.source.folders.projects.iter().any(|folder| folder.as_os_str() == path.as_str());
-                if is_ours {
+                if self.source.folders.projects.iter().any(|folder| folder.as_os_str() == path.as_str()) {
                     disabled.extend(names(project.get("disabledMcpServers")));
                     self.servers(&mut project, "mcpServers");
-                } else if let Some(Value::Object(servers)) = project.get("mcpServers") {
-                    others += servers.len();
+                } else {
+                    others += members(project.get("mcpServers")).count();
                 }
             }
         }
@@ -144,82 +116,81 @@ impl Reading<'_, '_> {
         let own = self.entries.len();
         self.servers(&mut root, "mcpServers");
         self.entries.iter_mut().skip(own).for_each(|entry| entry.is_of_user = true);
-        for entry in &mut self.entries {
-            if disabled.contains(&entry.name) {
-                entry.off.get_or_insert("it is listed in `disabledMcpServers`".to_owned());
-            }
-        }
+        switch_off(&mut self.entries, |entry| disabled.contains(&entry.name), "it is listed in `disabledMcpServers`");
     }
 
     fn vscode(&mut self, mut root: Map<String, Value>) {
-        if root.get("mcp").is_some_and(Value::is_object) || root.contains_key("mcp.servers") {
-            let mut holder = match root.remove("mcp") {
-                Some(Value::Object(holder)) => holder,
-                _ => Map::new(),
-            };
-            for key in ["servers", "inputs"] {
-                holder.extend(root.remove(&format!("mcp.{key}")).map(|value| (key.to_owned(), value)));
-            }
-            self.only_servers(holder, "servers");
-        } else if !self.source.path.ends_with("settings.json") {
-            // The portable form has the other name.
-            let key = if root.contains_key("servers") { "servers" } else { "mcpServers" };
-            self.only_servers(root, key);
+        let mut holder = match root.remove("mcp") {
+            Some(Value::Object(holder)) => holder,
+            _ => Map::new(),
+        };
+        for key in ["servers", "inputs"] {
+            holder.extend(root.remove(&format!("mcp.{key}")).map(|value| (key.to_owned(), value)));
         }
+        if holder.is_empty() && !self.source.path.ends_with("settings.json") {
+            holder = root;
+        }
+        // The portable form has the other name.
+        let key = if holder.contains_key("servers") { "servers" } else { "mcpServers" };
+        self.only_servers(holder, key);
     }
 
     fn zed(&mut self, mut root: Map<String, Value>) {
         self.servers(&mut root, "context_servers");
-        let Some(Value::Object(agent)) = root.remove("agent") else { return };
-        let profiles = agent.get("profiles").and_then(Value::as_object);
-        let permissions = agent.get("tool_permissions").and_then(|all| all.get("tools")).and_then(Value::as_object);
+        let Some(agent) = root.get("agent") else { return };
         for entry in &mut self.entries {
-            let chosen = profiles.into_iter().flatten().filter_map(|(profile, value)| {
-                let tools = value.get("context_servers")?.get(&entry.name)?;
-                Some(format!("profile `{}`: {}", shown(profile), left_out("tools", tools)))
-            });
+            for (profile, value) in members(agent.get("profiles")) {
+                let tools = value.get("context_servers").and_then(|servers| servers.get(&entry.name));
+                let note = tools.map(|tools| format!("profile `{}`: {}", shown(profile), left_out("tools", tools)));
+                entry.notes.extend(note);
+            }
             let start = format!("mcp:{}:", entry.name);
-            let approved = permissions.into_iter().flatten().filter(|(key, _)| key.starts_with(&start));
-            let approved = approved.map(|(key, _)| {
+            let tools = members(agent.pointer("/tool_permissions/tools"));
+            entry.notes.extend(tools.filter(|(key, _)| key.starts_with(&start)).map(|(key, _)| {
                 format!("`{}` in `tool_permissions` was not imported: add the tool to `approve`", shown(key))
-            });
-            let notes: Vec<String> = chosen.chain(approved).collect();
-            entry.notes.extend(notes);
+            }));
         }
     }
 
     fn gemini(&mut self, mut root: Map<String, Value>) {
         self.servers(&mut root, "mcpServers");
         let Some(Value::Object(mut mcp)) = root.remove("mcp") else { return };
-        let allowed = mcp.remove("allowed").map(|list| names(Some(&list)));
         let excluded = names(mcp.remove("excluded").as_ref());
-        for entry in &mut self.entries {
-            if excluded.contains(&entry.name) {
-                entry.off.get_or_insert("it is listed in `mcp.excluded`".to_owned());
-            } else if allowed.as_ref().is_some_and(|allowed| !allowed.contains(&entry.name)) {
-                entry.off.get_or_insert("it is not listed in `mcp.allowed`".to_owned());
-            }
+        switch_off(&mut self.entries, |entry| excluded.contains(&entry.name), "it is listed in `mcp.excluded`");
+        if let Some(allowed) = mcp.remove("allowed") {
+            let allowed = names(Some(&allowed));
+            let why = "it is not listed in `mcp.allowed`";
+            switch_off(&mut self.entries, |entry| !allowed.contains(&entry.name), why);
         }
-        self.rest(mcp);
+        self.rest(&mcp);
     }
 
     fn opencode(&mut self, mut root: Map<String, Value>) {
-        let Some(Value::Object(mcp)) = root.remove("mcp") else { return };
-        let is_new = mcp.get("servers").and_then(Value::as_object).is_some_and(|servers| !servers.contains_key("type"));
-        match is_new {
-            true => self.only_servers(mcp, "servers"),
-            false => self.servers(&mut Map::from_iter([("mcp".to_owned(), mcp.into())]), "mcp"),
+        let tools = root.remove("tools");
+        let of_new = root.get("mcp").and_then(|mcp| mcp.get("servers")).and_then(Value::as_object);
+        match of_new.is_some_and(|servers| !servers.contains_key("type")).then(|| root.remove("mcp")) {
+            Some(Some(Value::Object(mcp))) => self.only_servers(mcp, "servers"),
+            _ => self.servers(&mut root, "mcp"),
         }
-        self.notes.extend(root.get("tools").map(|tools| left_out("tools", tools)));
+        self.notes.extend(tools.map(|tools| left_out("tools", &tools)));
     }
 }
 
-fn has_text_command(mcp: Option<&Value>) -> bool {
-    let servers = mcp.and_then(|mcp| mcp.get("servers")).and_then(Value::as_object);
-    servers.is_some_and(|servers| servers.values().any(|server| server.get("command").is_some_and(Value::is_string)))
+/// Marks the servers that a setting disables, unless another one has done so.
+pub(super) fn switch_off(entries: &mut [Entry], is_off: impl Fn(&Entry) -> bool, why: &str) {
+    for entry in entries {
+        if is_off(entry) {
+            entry.off.get_or_insert_with(|| why.to_owned());
+        }
+    }
 }
 
-fn names(list: Option<&Value>) -> BTreeSet<String> {
+/// Returns the texts of a list.
+pub(super) fn names(list: Option<&Value>) -> BTreeSet<String> {
     let list = list.and_then(Value::as_array).into_iter().flatten();
     list.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn members(table: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
+    table.and_then(Value::as_object).into_iter().flatten()
 }

@@ -16,11 +16,10 @@ use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::{FileError, read_text};
 
-use self::entry::Source;
 pub(crate) use self::entry::{Entry, Origin, relative};
-use self::host::{Folders, Host};
+use self::host::{Folders, Host, Source};
 pub(crate) use self::table::{put_list, reach, table};
-pub(crate) use self::variable::{Settled, Variable, in_capitals, server_name, settled, shown, variable};
+pub(crate) use self::variable::{Variable, in_capitals, server_name, settled, shown, variable};
 
 /// The servers and problems that were found.
 #[derive(Default)]
@@ -37,65 +36,58 @@ pub(crate) struct Found {
 }
 
 /// Looks for the files of hosts and reads them.
-pub(crate) fn of_hosts(hosts: &[Host], folders: &Folders, target: &Path) -> Found {
+pub(crate) fn of_hosts(hosts: &[Host], folders: &Folders) -> Found {
     let mut found = Found::default();
     for host in hosts {
-        let mut of_host: Vec<Vec<Entry>> = Vec::new();
         for path in folders.files(*host) {
             if path.is_file() {
-                of_host.push(found.file(*host, &path, folders, target));
+                found.file(*host, &path, folders);
             } else {
                 found.missing.push(path);
             }
         }
         if *host == Host::ClaudeCode {
-            found.switch_off(&mut of_host, folders);
+            found.switch_off(folders);
         }
-        merge::of_one_host(of_host, &mut found.entries);
     }
-    found.entries = merge::of_all(std::mem::take(&mut found.entries));
+    found.entries = merge::merged(found.entries);
     found
 }
 
 /// Reads one file.
-pub(crate) fn of_file(path: &Path, folders: &Folders, target: &Path) -> Found {
+pub(crate) fn of_file(path: &Path, folders: &Folders) -> Found {
     let mut found = Found::default();
-    let entries = found.file(Host::of(path).unwrap_or(Host::File), path, folders, target);
-    merge::of_one_host(vec![entries], &mut found.entries);
+    found.file(Host::of(path).unwrap_or(Host::File), path, folders);
+    found.entries = merge::merged(found.entries);
     found
 }
 
 impl Found {
-    fn file(&mut self, host: Host, path: &Path, folders: &Folders, target: &Path) -> Vec<Entry> {
-        let source = Source { host, path, folders, target };
-        match read_text(path).and_then(|text| formats::read(&source, &text)) {
-            Ok((entries, notes)) => {
+    fn file(&mut self, host: Host, path: &Path, folders: &Folders) {
+        match read_text(path).and_then(|text| formats::read(Source { host, path, folders }, &text)) {
+            Ok(reading) => {
                 self.files.push(path.to_owned());
-                self.notes.extend(notes.into_iter().map(|note| (path.to_owned(), note)));
-                entries
+                self.notes.extend(reading.notes.into_iter().map(|note| (path.to_owned(), note)));
+                self.entries.extend(reading.entries);
             }
-            Err(error) => {
-                self.errors.push(error);
-                Vec::new()
-            }
+            Err(error) => self.errors.push(error),
         }
     }
 
     /// Applies the settings of Claude Code to the servers in `.mcp.json`.
-    fn switch_off(&mut self, files: &mut [Vec<Entry>], folders: &Folders) {
+    fn switch_off(&mut self, folders: &Folders) {
         for path in folders.claude_settings().into_iter().filter(|path| path.is_file()) {
-            let disabled = match read_text(&path).and_then(|text| formats::claude_disabled(&text)) {
-                Ok(disabled) => disabled,
-                Err(error) => {
-                    self.errors.push(error.in_file(&path));
-                    continue;
+            match read_text(&path).and_then(|text| text::parse(&path, &text)) {
+                Ok((settings, _)) => {
+                    let disabled = formats::names(settings.get("disabledMcpjsonServers"));
+                    let is_off = |entry: &Entry| {
+                        disabled.contains(&entry.name)
+                            && entry.origins.iter().all(|origin| origin.path.ends_with(".mcp.json"))
+                    };
+                    let why = "it is listed in `disabledMcpjsonServers`";
+                    formats::switch_off(&mut self.entries, is_off, why);
                 }
-            };
-            for entry in files.iter_mut().flatten() {
-                let is_shared = entry.origins.iter().all(|origin| origin.path.ends_with(".mcp.json"));
-                if is_shared && disabled.contains(&entry.name) {
-                    entry.off.get_or_insert("it is listed in `disabledMcpjsonServers`".to_owned());
-                }
+                Err(error) => self.errors.push(error),
             }
         }
     }
@@ -106,19 +98,16 @@ mod tests {
     use std::collections::BTreeSet;
     use std::fs;
 
-    use super::host::Platform;
     use super::*;
 
-    fn folders(platform: Platform, root: &Path) -> Folders {
+    fn folders(os: &'static str, root: &Path) -> Folders {
+        let named = [("APPDATA", root.join("AppData/Roaming")), ("LOCALAPPDATA", root.join("AppData/Local"))];
         Folders {
-            platform,
+            os,
             projects: vec![root.join("home/work/app/inner"), root.join("home/work/app")],
             home: Some(root.join("home")),
-            xdg_config: None,
-            app_data: Some(root.join("AppData/Roaming")),
-            local_app_data: Some(root.join("AppData/Local")),
-            codex: None,
-            copilot: None,
+            named: named.into(),
+            target: root.join("home/work/app"),
         }
     }
 
@@ -139,9 +128,9 @@ mod tests {
     #[test]
     fn every_host_path_is_searched_on_every_platform() {
         let mut count = 0;
-        for platform in [Platform::Linux, Platform::Macos, Platform::Windows] {
+        for os in ["linux", "macos", "windows"] {
             let root = tempfile::tempdir().unwrap();
-            let folders = folders(platform, root.path());
+            let folders = folders(os, root.path());
             for made in ["AppData/Local/Packages/Claude_x1", "AppData/Local/Packages/Other_x1"] {
                 fs::create_dir_all(root.path().join(made)).unwrap();
             }
@@ -149,14 +138,14 @@ mod tests {
                 fs::create_dir_all(root.path().join(base).join("Code/User/profiles/a1")).unwrap();
             }
             let mut places: Vec<(Host, PathBuf)> = Vec::new();
-            for host in Host::ALL {
+            for host in Host::searched() {
                 places.extend(folders.files(host).into_iter().map(|path| (host, path)));
             }
             for (index, (host, path)) in places.iter().enumerate() {
                 write(path, &format!("s{index}"));
                 assert_eq!(Host::of(path), Some(*host), "{}", path.display());
             }
-            let found = of_hosts(&Host::ALL, &folders, &root.path().join("home/work/app"));
+            let found = of_hosts(&Host::searched().collect::<Vec<_>>(), &folders);
             assert!(found.errors.is_empty() && found.missing.is_empty(), "{:?}", found.errors);
             let origins: BTreeSet<(Host, PathBuf)> = found
                 .entries
@@ -167,16 +156,10 @@ mod tests {
             assert_eq!(found.entries.len(), places.len());
             count += places.len();
             let has = |end: &str| places.iter().any(|(_, path)| path.ends_with(end));
-            assert_eq!(
-                has("Library/Application Support/Claude/claude_desktop_config.json"),
-                platform == Platform::Macos
-            );
-            assert_eq!(has("home/.config/Code/User/profiles/a1/mcp.json"), platform == Platform::Linux);
-            assert_eq!(
-                has("Packages/Claude_x1/LocalCache/Roaming/Claude/claude_desktop_config.json"),
-                platform == Platform::Windows
-            );
-            assert_eq!(has("AppData/Roaming/Zed/settings.json"), platform == Platform::Windows);
+            assert_eq!(has("Library/Application Support/Claude/claude_desktop_config.json"), os == "macos");
+            assert_eq!(has("home/.config/Code/User/profiles/a1/mcp.json"), os == "linux");
+            assert_eq!(has("Packages/Claude_x1/LocalCache/Roaming/Claude/claude_desktop_config.json"), os == "windows");
+            assert_eq!(has("AppData/Roaming/Zed/settings.json"), os == "windows");
         }
         println!("{count} places");
     }
@@ -184,7 +167,7 @@ mod tests {
     #[test]
     fn truncated_host_files_are_errors_without_secrets() {
         let root = Path::new("/r");
-        let folders = folders(Platform::Linux, root);
+        let folders = folders("linux", root);
         let mut count = 0;
         for (host, path, text) in [
             (
@@ -201,11 +184,11 @@ mod tests {
             (Host::Gemini, "x.json", include_str!("../../tests/import/gemini/settings.json")),
         ] {
             let path = root.join(path);
-            let source = Source { host, path: &path, folders: &folders, target: root };
+            let source = Source { host, path: &path, folders: &folders };
             for end in (0..text.len()).step_by(3) {
                 count += 1;
-                match formats::read(&source, text.get(..end).unwrap()) {
-                    Ok((_, notes)) => assert!(notes.iter().all(|note| !note.contains("planted"))),
+                match formats::read(source, text.get(..end).unwrap()) {
+                    Ok(reading) => assert!(reading.notes.iter().all(|note| !note.contains("planted"))),
                     Err(error) => {
                         assert!(!error.to_string().contains("planted") && error.position.is_some(), "{error}");
                     }
@@ -217,10 +200,11 @@ mod tests {
 
     #[test]
     fn variables_override_host_folders() {
-        let mut folders = folders(Platform::Linux, Path::new("/r"));
-        folders.codex = Some("/codex".into());
-        folders.copilot = Some("/copilot".into());
-        folders.xdg_config = Some("/xdg".into());
+        let mut folders = folders("linux", Path::new("/r"));
+        for (variable, folder) in [("CODEX_HOME", "/codex"), ("COPILOT_HOME", "/copilot"), ("XDG_CONFIG_HOME", "/xdg")]
+        {
+            folders.named.insert(variable, folder.into());
+        }
         for (host, file) in [
             (Host::Codex, "/codex/config.toml"),
             (Host::Vscode, "/copilot/mcp-config.json"),
@@ -235,7 +219,7 @@ mod tests {
     #[test]
     fn nearest_host_configuration_takes_precedence() {
         let root = tempfile::tempdir().unwrap();
-        let folders = folders(Platform::Linux, root.path());
+        let folders = folders("linux", root.path());
         let app = root.path().join("home/work/app");
         let servers = |command: &str| format!("\"mcpServers\": {{ \"x\": {{ \"command\": \"{command}\" }} }}");
         let project = app.display();
@@ -248,10 +232,10 @@ mod tests {
         mcp_bindgen_model::write_if_changed(&app.join(".mcp.json"), format!("{{ {} }}", servers("project")).as_bytes())
             .unwrap();
         mcp_bindgen_model::write_if_changed(&home, user.as_bytes()).unwrap();
-        let found = of_hosts(&[Host::ClaudeCode], &folders, &app);
+        let found = of_hosts(&[Host::ClaudeCode], &folders);
         assert_eq!((found.entries.len(), reached(&found)), (1, "command local".to_owned()));
         assert_eq!(found.entries.first().unwrap().notes.len(), 2);
         mcp_bindgen_model::write_if_changed(&home, format!("{{ {} }}", servers("user")).as_bytes()).unwrap();
-        assert_eq!(reached(&of_hosts(&[Host::ClaudeCode], &folders, &app)), "command project");
+        assert_eq!(reached(&of_hosts(&[Host::ClaudeCode], &folders)), "command project");
     }
 }

@@ -1,252 +1,212 @@
 //! The placeholders of each host, as `mcp.toml` writes them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
+use mcp_bindgen_model::ConfigField;
 use serde_json::Value;
 
-use super::host::{Host, Platform};
-use super::variable::{Variable, in_capitals, shown, variable};
+use super::fields::Fields;
+use super::host::{Host, Source};
+use super::variable::{Variable, in_capitals, shown, unused, variable};
 
-/// The values that VS Code asks for when a server is started.
-#[derive(Default)]
-pub(super) struct Inputs(BTreeMap<String, Input>);
+/// The values that VS Code asks for when a server is started, by their ids.
+pub(super) type Inputs = BTreeMap<String, Input>;
 
-struct Input {
-    variable: String,
-    why: String,
-    default: Option<String>,
+/// One of these values.
+pub(super) struct Input {
+    variable: Variable,
+    /// The default of a placeholder, with its `:-`, or nothing.
+    default: String,
     is_used: bool,
 }
 
-impl Inputs {
-    /// Reads `inputs`; malformed parts are noted.
-    pub(super) fn read(list: Value, notes: &mut Vec<String>) -> Self {
-        let mut inputs = BTreeMap::new();
-        let Value::Array(list) = list else {
-            notes.push("`inputs` is not an array".to_owned());
-            return Self::default();
+/// Reads `inputs`; malformed parts are noted.
+pub(super) fn inputs(list: Option<Value>, notes: &mut Vec<String>) -> Inputs {
+    let (mut inputs, mut taken) = (Inputs::new(), BTreeMap::new());
+    if !matches!(list, None | Some(Value::Null | Value::Array(_))) {
+        notes.push("`inputs` is not an array".to_owned());
+    }
+    for input in list.as_ref().and_then(Value::as_array).into_iter().flatten() {
+        let Some(mut input) = input.as_object().cloned() else { continue };
+        let mut text = |key: &str| input.remove(key).and_then(|value| value.as_str().map(str::to_owned));
+        let Some(id) = text("id") else {
+            notes.push("ignoring an input without `id`".to_owned());
+            continue;
         };
-        let mut variables = BTreeSet::new();
-        for input in list {
-            let Value::Object(mut input) = input else { continue };
-            let mut text = |key: &str| input.remove(key).and_then(|value| value.as_str().map(str::to_owned));
-            let Some(id) = text("id") else {
-                notes.push("ignoring an input without `id`".to_owned());
-                continue;
-            };
-            let (kind, description, default) = (text("type"), text("description"), text("default"));
-            let is_password = input.remove("password").is_some_and(|value| value == true);
-            let mut name = in_capitals(&id);
-            if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
-                name.insert(0, '_');
-            }
-            while !variables.insert(name.clone()) {
-                name.push('_');
-            }
-            let mut why = format!("input `{}`", shown(&id));
-            if let Some(description) = description {
-                why.push_str(&format!(", \"{}\"", shown(&description)));
-            }
-            if kind.as_deref() == Some("command") {
-                why.push_str(", which comes from a command that is not run");
-            }
-            if let Some(Value::Array(options)) = input.remove("options") {
-                why.push_str(&format!(", one of {} options", options.len()));
-            }
-            let default = default.filter(|default| {
-                let is_plain = !is_password && !default.contains(['}', '$']);
-                if !is_plain {
-                    notes.push(format!("the `default` of input `{}` was not imported", shown(&id)));
-                }
-                is_plain
-            });
-            for key in input.keys() {
-                notes.push(format!("`{}` of input `{}` was not imported", shown(key), shown(&id)));
-            }
-            inputs.insert(id, Input { variable: name, why, default, is_used: false });
+        let (kind, description, default) = (text("type"), text("description"), text("default"));
+        let is_password = input.remove("password").is_some_and(|value| value == true);
+        let label = format!("input `{}`", shown(&id));
+        let description = description.map(|text| format!(", \"{}\"", shown(&text))).unwrap_or_default();
+        let origin = match kind.as_deref() {
+            Some("command") => ", which comes from a command that is not run",
+            _ => "",
+        };
+        let is_plain = |default: &String| !is_password && !default.contains(['}', '$']);
+        if default.as_ref().is_some_and(|default| !is_plain(default)) {
+            notes.push(format!("the `default` of {label} was not imported"));
         }
-        Self(inputs)
+        let default = default.filter(is_plain).map(|default| format!(":-{default}")).unwrap_or_default();
+        notes.extend(input.keys().map(|key| format!("`{}` of {label} was not imported", shown(key))));
+        let variable =
+            Variable { name: unused(&variable_of(&id), &mut taken), why: format!("{label}{description}{origin}") };
+        inputs.insert(id, Input { variable, default, is_used: false });
     }
-
-    /// Returns notes for the inputs that no server uses.
-    pub(super) fn unused(&self) -> Vec<String> {
-        let unused = self.0.iter().filter(|(_, input)| !input.is_used);
-        unused.map(|(_, input)| format!("no server uses {}", input.why)).collect()
-    }
+    inputs
 }
 
-/// Translates the texts of one server.
-pub(super) struct Translation<'a> {
-    pub(super) host: Host,
-    pub(super) platform: Platform,
+/// Returns notes for the inputs that no server uses.
+pub(super) fn unused_inputs(inputs: &Inputs) -> impl Iterator<Item = String> {
+    inputs.values().filter(|input| !input.is_used).map(|input| format!("no server uses {}", input.variable.why))
+}
+
+/// Returns the name of a variable for an input.
+fn variable_of(id: &str) -> String {
+    let name = in_capitals(id);
+    if is_variable(&name) { name } else { format!("_{name}") }
+}
+
+/// A server of a host, while it is converted.
+pub(super) struct Conversion<'a> {
+    pub(super) source: Source<'a>,
     pub(super) inputs: &'a mut Inputs,
-    /// The name of the project's folder.
-    pub(super) workspace_name: Option<String>,
-    pub(super) server: &'a str,
-    pub(super) notes: Vec<String>,
-    pub(super) variables: Vec<Variable>,
+    /// The server's name in `mcp.toml`.
+    pub(super) name: String,
+    pub(super) fields: Fields,
+    /// The folder of the project, seen from the folder that the next text is relative to.
+    pub(super) workspace: String,
+    /// `true` if a text contained the folder of the project.
     pub(super) uses_workspace: bool,
-    /// The texts that are plain for the host, and would be placeholders here.
+    /// The known variables of placeholders.
+    pub(super) variables: Vec<Variable>,
+    /// The texts that are plain for the host, and may be placeholders here.
     pub(super) plain: BTreeSet<String>,
 }
 
-/// The position of a text.
-#[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
-    /// The label in messages.
-    pub(super) label: &'a str,
-    /// The base of the variable's name.
-    pub(super) key: &'a str,
-    /// The folder of the project, seen from there.
-    pub(super) workspace: &'a str,
-    pub(super) is_env: bool,
-}
-
-enum Meaning {
-    /// This, as `mcp.toml` writes it.
-    Is(String),
-    /// The value cannot be written, and a variable is set to it.
-    Elsewhere,
-    /// Nothing: it is plain text.
-    Text,
-}
-
-impl Translation<'_> {
-    pub(super) fn translate(&mut self, place: Place<'_>, text: &str) -> String {
-        if !text.contains(['$', '{', '%']) {
-            return text.to_owned();
-        }
+impl Conversion<'_> {
+    /// Translates the placeholders of a text.
+    pub(super) fn translate(&mut self, field: ConfigField<'_>, text: &str) -> String {
         let mut translated = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(at) = rest.find(['$', '{', '%']) {
-            translated.push_str(rest.get(..at).unwrap_or_default());
-            rest = rest.get(at..).unwrap_or_default();
-            let Some((whole, inside)) = self.token(rest, place) else {
-                let first = rest.chars().next().map_or(1, char::len_utf8);
-                translated.push_str(rest.get(..first).unwrap_or_default());
-                rest = rest.get(first..).unwrap_or_default();
-                continue;
-            };
-            match self.meaning(inside, place) {
-                Meaning::Is(ours) => translated.push_str(&ours),
-                Meaning::Elsewhere => {
-                    let name = variable(self.server, place.key);
-                    let why = format!("the value of `{}` in {}, which is not resolved", shown(whole), place.label);
-                    translated.push_str(&format!("${{{name}}}"));
-                    self.need(name, why);
-                }
-                Meaning::Text => {
-                    if reads_as_ours(whole, inside) {
+            let (before, from) = rest.split_at(at);
+            let (whole, inside) = self.token(from, field).unwrap_or((from.split_at(1).0, ""));
+            translated.push_str(before);
+            match self.meaning(whole, inside, field) {
+                Some(ours) => translated.push_str(&ours),
+                None => {
+                    if whole.starts_with("${") {
                         self.plain.insert(whole.to_owned());
                     }
                     translated.push_str(whole);
                 }
             }
-            rest = rest.get(whole.len()..).unwrap_or_default();
+            rest = from.split_at(whole.len()).1;
         }
-        translated.push_str(rest);
-        translated
-    }
-
-    fn need(&mut self, name: String, why: String) {
-        if !self.variables.iter().any(|known| known.name == name) {
-            self.variables.push(Variable { name, why });
-        }
+        translated + rest
     }
 
     /// Returns the placeholder at the start of the text, in the host's form or this program's: the whole of it, and its
     /// name.
-    fn token<'t>(&self, text: &'t str, place: Place<'_>) -> Option<(&'t str, &'t str)> {
+    fn token<'t>(&self, text: &'t str, field: ConfigField<'_>) -> Option<(&'t str, &'t str)> {
         let enclosed = |start: &str, end: char| {
-            let inside = text.strip_prefix(start)?;
-            let inside = inside.get(..inside.find(end)?)?;
+            let (inside, _) = text.strip_prefix(start)?.split_once(end)?;
             Some((text.get(..start.len() + inside.len() + end.len_utf8())?, inside))
         };
-        if text.starts_with("${") {
-            return enclosed("${", '}');
-        }
-        match self.host {
-            Host::Opencode if text.starts_with('{') => enclosed("{", '}').filter(|(_, inside)| inside.contains(':')),
-            Host::Gemini if text.starts_with('$') => {
-                let name = text.get(1..)?;
-                let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len());
-                let name = name.get(..end).filter(|name| is_variable(name))?;
-                Some((text.get(..=end)?, name))
-            }
-            Host::Gemini if text.starts_with('%') && place.is_env && self.platform == Platform::Windows => {
+        let is_of_cmd = self.source.folders.os == "windows" && matches!(field, ConfigField::Env(_));
+        match self.source.host {
+            _ if text.starts_with("${") => enclosed("${", '}'),
+            Host::Opencode => enclosed("{", '}').filter(|(_, inside)| inside.contains(':')),
+            Host::Gemini if is_of_cmd && text.starts_with('%') => {
                 enclosed("%", '%').filter(|(_, inside)| is_variable(inside))
+            }
+            Host::Gemini => {
+                let after = text.strip_prefix('$')?;
+                let name = after.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next()?;
+                is_variable(name).then_some((text.get(..=name.len())?, name))
             }
             _ => None,
         }
     }
 
-    fn meaning(&mut self, inside: &str, place: Place<'_>) -> Meaning {
-        let (name, default) = match inside.split_once(":-") {
-            Some((name, default)) => (name, Some(default)),
-            None => (inside, None),
-        };
-        let variable = |name: &str| Meaning::Is(format!("${{{name}}}"));
-        match self.host {
-            Host::ClaudeDesktop | Host::Codex | Host::Zed => Meaning::Text,
-            Host::ClaudeCode if is_variable(name) => variable(inside),
-            // There an unset variable is nothing.
-            Host::Gemini if is_variable(name) && default.is_none() && place.is_env => variable(&format!("{name}:-")),
-            Host::Gemini if is_variable(name) => variable(inside),
-            Host::ClaudeCode | Host::Gemini => Meaning::Text,
-            Host::Opencode => match inside.split_once(':') {
-                Some(("env", name)) if is_variable(name) => variable(&format!("{name}:-")),
-                Some(("file", _)) => Meaning::Elsewhere,
-                _ => Meaning::Text,
+    /// Returns a placeholder as `mcp.toml` writes it; `None` if it is plain text for the host.
+    fn meaning(&mut self, whole: &str, inside: &str, field: ConfigField<'_>) -> Option<String> {
+        // There an unset variable is nothing.
+        const OR_NOTHING: &str = ":-";
+        match self.source.host {
+            Host::ClaudeDesktop | Host::Codex | Host::Zed => None,
+            Host::ClaudeCode => placeholder(inside, ""),
+            Host::Gemini => placeholder(inside, if matches!(field, ConfigField::Env(_)) { OR_NOTHING } else { "" }),
+            Host::Opencode => match inside.split_once(':')? {
+                ("env", name) => placeholder(name, OR_NOTHING),
+                ("file", _) => Some(self.elsewhere(whole, field)),
+                _ => None,
             },
-            Host::Cursor | Host::Vscode | Host::Windsurf | Host::File => self.of_editor(inside, place),
+            Host::Cursor | Host::Vscode | Host::Windsurf | Host::File => self.of_editor(whole, inside, field),
         }
     }
 
-    fn of_editor(&mut self, inside: &str, place: Place<'_>) -> Meaning {
-        let variable = |name: &str| Meaning::Is(format!("${{{name}}}"));
-        let is_windows = self.platform == Platform::Windows;
-        match (inside, inside.split_once(':')) {
-            ("workspaceFolder" | "workspaceRoot", _) => {
+    fn of_editor(&mut self, whole: &str, inside: &str, field: ConfigField<'_>) -> Option<String> {
+        let is_windows = self.source.folders.os == "windows";
+        match inside {
+            "workspaceFolder" | "workspaceRoot" => {
                 self.uses_workspace = true;
-                Meaning::Is(place.workspace.to_owned())
+                Some(self.workspace.clone())
             }
-            ("workspaceFolderBasename" | "workspaceRootFolderName", _) => {
-                self.workspace_name.clone().map_or(Meaning::Elsewhere, Meaning::Is)
+            "workspaceFolderBasename" | "workspaceRootFolderName" => {
+                let project = self.source.folders.workspace(self.source.path).and_then(Path::file_name);
+                Some(project.map_or_else(|| self.elsewhere(whole, field), |name| name.to_string_lossy().into_owned()))
             }
-            ("userHome", _) => variable(if is_windows { "USERPROFILE" } else { "HOME" }),
-            ("pathSeparator" | "/", _) => Meaning::Is(if is_windows { "\\" } else { "/" }.to_owned()),
-            (_, Some(("env", name))) if is_variable(name.split(":-").next().unwrap_or_default()) => variable(name),
-            (_, Some(("input", id))) => Meaning::Is(self.input(id, place)),
-            // This is not a default, because it begins with `-`.
-            (_, Some((name, default))) if default.starts_with('-') && is_variable(name) => variable(inside),
-            (_, Some(_)) => Meaning::Elsewhere,
-            (_, None) if is_variable(inside) => variable(inside),
-            (_, None) => Meaning::Text,
+            "userHome" => placeholder(if is_windows { "USERPROFILE" } else { "HOME" }, ""),
+            "pathSeparator" | "/" => Some(if is_windows { "\\" } else { "/" }.to_owned()),
+            _ => placeholder(inside.strip_prefix("env:").unwrap_or(inside), "").or_else(|| {
+                match inside.split_once(':')? {
+                    ("input", id) => Some(self.input(id, field)),
+                    _ => Some(self.elsewhere(whole, field)),
+                }
+            }),
         }
     }
 
-    fn input(&mut self, id: &str, place: Place<'_>) -> String {
-        if let Some(input) = self.inputs.0.get_mut(id) {
+    /// Returns the placeholder of a variable for a value that is not read.
+    fn elsewhere(&mut self, whole: &str, field: ConfigField<'_>) -> String {
+        let key = match field {
+            ConfigField::Env(key) | ConfigField::Header(key) => key,
+            ConfigField::Command => "command",
+            ConfigField::Folder => "cwd",
+            ConfigField::Url => "url",
+            _ => "argument",
+        };
+        let why = format!("the value of `{}` in {}, which is not resolved", shown(whole), field.label());
+        self.need(Variable { name: variable(&self.name, key), why }, "")
+    }
+
+    fn input(&mut self, id: &str, field: ConfigField<'_>) -> String {
+        if let Some(input) = self.inputs.get_mut(id) {
             input.is_used = true;
-            let (name, why) = (input.variable.clone(), input.why.clone());
-            let default = input.default.as_ref().map(|default| format!(":-{default}")).unwrap_or_default();
-            let placeholder = format!("${{{name}{default}}}");
-            self.need(name, why);
-            return placeholder;
+            let (variable, default) = (input.variable.clone(), input.default.clone());
+            return self.need(variable, &default);
         }
-        self.notes.push(format!("input `{}` in {} is not defined", shown(id), place.label));
-        let name = in_capitals(id);
-        let name = if is_variable(&name) { name } else { format!("_{name}") };
-        self.need(name.clone(), format!("input `{}`", shown(id)));
-        format!("${{{name}}}")
+        let label = format!("input `{}`", shown(id));
+        self.fields.notes.push(format!("{label} in {} is not defined", field.label()));
+        self.need(Variable { name: variable_of(id), why: label }, "")
+    }
+
+    /// Returns the placeholder of a variable that the server needs.
+    fn need(&mut self, variable: Variable, default: &str) -> String {
+        let placeholder = format!("${{{}{default}}}", variable.name);
+        if !self.variables.iter().any(|known| known.name == variable.name) {
+            self.variables.push(variable);
+        }
+        placeholder
     }
 }
 
-/// Returns `true` if `mcp.toml` would replace it.
-fn reads_as_ours(whole: &str, inside: &str) -> bool {
-    let name = inside.strip_prefix("env:").unwrap_or(inside);
-    let name = name.split(":-").next().unwrap_or_default();
-    whole.starts_with("${") && (is_variable(name) || inside.starts_with("keyring:"))
+/// Returns the placeholder of `NAME` or `NAME:-default`, or `None` for another text. `or` is the default of one without.
+fn placeholder(inside: &str, or: &str) -> Option<String> {
+    let (name, default) = inside.split_at(inside.find(":-").unwrap_or(inside.len()));
+    let default = if default.is_empty() { or } else { default };
+    is_variable(name).then(|| format!("${{{name}{default}}}"))
 }
 
 pub(super) fn is_variable(name: &str) -> bool {
@@ -258,31 +218,37 @@ pub(super) fn is_variable(name: &str) -> bool {
 mod tests {
     use serde_json::json;
 
+    use super::super::host::Folders;
     use super::*;
 
     fn translated(host: Host, is_env: bool, text: &str) -> (String, Vec<String>) {
-        let mut notes = Vec::new();
-        let mut inputs = Inputs::read(
-            json!([
+        let mut inputs = inputs(
+            Some(json!([
                 {"type": "promptString", "id": "api-key", "description": "the key", "password": true},
                 {"type": "pickString", "id": "level", "default": "info", "options": ["info", "debug"]},
-            ]),
-            &mut notes,
+            ])),
+            &mut Vec::new(),
         );
-        let mut translation = Translation {
-            host,
-            platform: Platform::Windows,
+        let folders = Folders {
+            os: "windows",
+            projects: vec!["/app".into()],
+            home: None,
+            named: Default::default(),
+            target: "/app".into(),
+        };
+        let mut conversion = Conversion {
+            source: Source { host, path: "x.json".as_ref(), folders: &folders },
             inputs: &mut inputs,
-            workspace_name: Some("app".to_owned()),
-            server: "x",
-            notes,
-            variables: Vec::new(),
+            name: "x".to_owned(),
+            fields: Fields::of(json!({})),
+            workspace: ".".to_owned(),
             uses_workspace: false,
+            variables: Vec::new(),
             plain: BTreeSet::new(),
         };
-        let place = Place { label: "`args`", key: "key", workspace: ".", is_env };
-        let text = translation.translate(place, text);
-        (text, translation.variables.into_iter().map(|variable| variable.name).collect())
+        let field = if is_env { ConfigField::Env("key") } else { ConfigField::Header("key") };
+        let text = conversion.translate(field, text);
+        (text, conversion.variables.into_iter().map(|variable| variable.name).collect())
     }
 
     #[test]

@@ -3,135 +3,108 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
-use mcp_bindgen_model::{is_server_name, nearest, printable};
+use clap::ValueEnum;
+use mcp_bindgen_model::printable;
 
-use super::entry::Entry;
+use super::entry::{Entry, Origin};
 use super::host::Host;
 use super::variable::{server_name, shown};
 use crate::exit::Failure;
-use crate::project::NAME_RULE;
-use crate::text::command_line;
+use crate::project::check_name;
+use crate::text::{command_line, did_you_mean, in_ticks};
 
 /// How many names a message lists.
 const LISTED: usize = 20;
 
-/// A server to import.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Choice {
-    pub(crate) index: usize,
-    /// Its name in `mcp.toml`.
-    pub(crate) name: String,
-}
+/// The index of an entry, and its name in `mcp.toml`.
+pub(crate) type Choice = (usize, String);
 
 /// Returns the requested servers; `all` adds every other enabled server that can be imported.
 ///
 /// # Errors
 /// Fails if a server is not found, cannot be imported, or two servers would share a name.
-pub(crate) fn choose(entries: &[Entry], wanted: &[String], all: bool) -> Result<Vec<Choice>, Failure> {
-    let mut chosen: Vec<Choice> = Vec::new();
-    for text in wanted {
-        let choice = one(entries, text)?;
-        if !chosen.contains(&choice) {
-            chosen.push(choice);
+pub(crate) fn choose(entries: &[Entry], wanted: &[String], all: bool) -> Result<BTreeSet<Choice>, Failure> {
+    let mut chosen = wanted.iter().map(|text| one(entries, text)).collect::<Result<BTreeSet<Choice>, _>>()?;
+    if all {
+        let (indices, names): (BTreeSet<usize>, BTreeSet<String>) = chosen.iter().cloned().unzip();
+        let enabled = entries.iter().enumerate().filter(|(_, entry)| entry.found.is_ok() && entry.off.is_none());
+        let others = enabled.map(|(index, entry)| (index, server_name(&entry.name)));
+        chosen.extend(others.filter(|(index, name)| !indices.contains(index) && !names.contains(name)));
+    }
+    let mut names: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    for (index, name) in &chosen {
+        names.entry(name).or_default().extend(entries.get(*index));
+    }
+    for (name, entries) in names {
+        if let [first, .., last] = entries.as_slice() {
+            return Err(Failure::new(format!(
+                "{} servers would be named `{name}`: {}\n  = help: specify one, `{}`, or rename one, `{}=NAME`\n  = \
+                 note: nothing was written",
+                entries.len(),
+                places(&entries),
+                exactly(first),
+                exactly(last)
+            )));
         }
     }
-    if all {
-        let taken: BTreeSet<usize> = chosen.iter().map(|choice| choice.index).collect();
-        let names: BTreeSet<String> = chosen.iter().map(|choice| choice.name.clone()).collect();
-        let others = entries.iter().enumerate().filter(|(index, entry)| {
-            entry.found.is_ok()
-                && entry.off.is_none()
-                && !taken.contains(index)
-                && !names.contains(&server_name(&entry.name))
-        });
-        chosen.extend(others.map(|(index, entry)| Choice { index, name: server_name(&entry.name) }));
-    }
-    told_apart(entries, &chosen)?;
     Ok(chosen)
 }
 
 fn one(entries: &[Entry], text: &str) -> Result<Choice, Failure> {
-    let (meant, name) = match matching(entries, text) {
-        found if !found.is_empty() => (found, None),
-        _ => match text.rsplit_once('=') {
-            Some((text, name)) if !is_server_name(name) => {
-                return Err(Failure::usage(format!(
-                    "invalid server name `{}`\n  = help: {NAME_RULE}; it would rename `{}`",
-                    printable(name),
-                    printable(text)
-                )));
-            }
-            Some((text, name)) => (matching(entries, text), Some(name)),
-            None => (Vec::new(), None),
-        },
-    };
+    let (mut meant, mut new) = (matching(entries, text), None);
+    if meant.is_empty()
+        && let Some((text, name)) = text.rsplit_once('=')
+    {
+        check_name(name)?;
+        (meant, new) = (matching(entries, text), Some(name.to_owned()));
+    }
     match meant.as_slice() {
-        [] => Err(unknown(entries, text)),
-        [(index, entry)] => {
-            if let Err(why) = &entry.found {
-                let name = shown(&entry.name);
-                let message = format!("cannot import server `{name}`: {why}\n  = note: nothing was written");
-                return Err(Failure::new(message));
-            }
-            let name = name.map_or_else(|| server_name(&entry.name), str::to_owned);
-            Ok(Choice { index: *index, name })
+        [] => {
+            let known: Vec<String> = entries.iter().take(LISTED * 50).map(|entry| typed(&entry.name)).collect();
+            let known = || known.iter().map(String::as_str);
+            let more = if entries.len() > LISTED { ", .." } else { "" };
+            let help = did_you_mean(text, known());
+            let help = help.unwrap_or_else(|| format!("there are {}{more}", in_ticks(known().take(LISTED))));
+            Err(Failure::usage(format!("unknown server `{}`", printable(text))).with_help(help))
         }
+        [(index, entry)] => match &entry.found {
+            Ok(_) => Ok((*index, new.unwrap_or_else(|| server_name(&entry.name)))),
+            Err(why) => {
+                let name = shown(&entry.name);
+                Err(Failure::new(format!("cannot import server `{name}`: {why}\n  = note: nothing was written")))
+            }
+        },
         several => {
-            let places: Vec<String> = several.iter().map(|(_, entry)| place(entry)).collect();
-            let commands: Vec<String> = several.iter().map(|(_, entry)| format!("`{}`", exactly(entry))).collect();
-            Err(Failure::usage(format!(
-                "found {} servers `{}`: {}\n  = help: specify one, {}",
-                several.len(),
-                printable(text),
-                places.join(", "),
-                commands.join(" or ")
-            )))
+            let several: Vec<&Entry> = several.iter().map(|(_, entry)| *entry).collect();
+            let commands: Vec<String> = several.iter().map(|entry| format!("`{}`", exactly(entry))).collect();
+            let message = format!("found {} servers `{}`: {}", several.len(), printable(text), places(&several));
+            Err(Failure::usage(message).with_help(format!("specify one, {}", commands.join(" or "))))
         }
     }
 }
 
 /// Returns the entries that a text names: as a host has it, or as it would be here, perhaps with the host.
 fn matching<'e>(entries: &'e [Entry], text: &str) -> Vec<(usize, &'e Entry)> {
-    let named = |name: &str, host: Option<Host>| {
-        let of_host = |entry: &Entry, is: &dyn Fn(&str) -> bool| {
-            entry.origins.iter().any(|origin| host.is_none_or(|host| origin.host == host) && is(&origin.name))
-        };
-        let all = |is: &dyn Fn(&str) -> bool| -> Vec<(usize, &'e Entry)> {
-            entries.iter().enumerate().filter(|(_, entry)| of_host(entry, is)).collect()
-        };
-        let exact = all(&|known| known == name);
-        if exact.is_empty() { all(&|known| server_name(known) == name) } else { exact }
-    };
-    let found = named(text, None);
-    match text.rsplit_once('@').map(|(name, host)| (name, Host::named(host))) {
-        Some((name, Some(host))) if found.is_empty() => named(name, Some(host)),
-        _ => found,
+    let at_host = text.rsplit_once('@').and_then(|(name, host)| Some((name, Some(Host::from_str(host, false).ok()?))));
+    for (name, host) in [(text, None)].into_iter().chain(at_host) {
+        for is_exact in [true, false] {
+            let is_meant = |origin: &Origin| {
+                let is_named = if is_exact { origin.name == name } else { server_name(&origin.name) == name };
+                is_named && host.is_none_or(|host| origin.host == host)
+            };
+            let found = entries.iter().enumerate().filter(|(_, entry)| entry.origins.iter().any(is_meant));
+            let found: Vec<(usize, &Entry)> = found.collect();
+            if !found.is_empty() {
+                return found;
+            }
+        }
     }
+    Vec::new()
 }
 
-/// Refuses two servers of one name.
-fn told_apart(entries: &[Entry], chosen: &[Choice]) -> Result<(), Failure> {
-    let mut names: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
-    for choice in chosen {
-        names.entry(&choice.name).or_default().extend(entries.get(choice.index));
-    }
-    let clash = names.into_iter().find_map(|(name, entries)| match entries.as_slice() {
-        [first, .., last] => Some((name, exactly(first), exactly(last), entries)),
-        _ => None,
-    });
-    let Some((name, first, last, entries)) = clash else { return Ok(()) };
-    Err(Failure::new(format!(
-        "{} servers would be named `{name}`: {}\n  = help: specify one, `{first}`, or rename one, `{last}=NAME`\n  = \
-         note: nothing was written",
-        entries.len(),
-        entries.into_iter().map(place).collect::<Vec<_>>().join(", ")
-    )))
-}
-
-/// Formats an entry as `github` of cursor.
-fn place(entry: &Entry) -> String {
-    let hosts: Vec<&str> = entry.origins.iter().map(|origin| origin.host.name()).collect();
-    format!("`{}` of {}", shown(&entry.name), hosts.join(" and "))
+/// Lists entries as `github` of cursor.
+fn places(entries: &[&Entry]) -> String {
+    entries.iter().map(|entry| format!("`{}` of {}", shown(&entry.name), entry.hosts())).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns a name that the user can type: a name that cannot be shown is replaced by its converted form.
@@ -141,42 +114,24 @@ fn typed(name: &str) -> String {
 
 /// Returns words that name this entry and no other.
 fn exactly(entry: &Entry) -> String {
-    format!("{}@{}", typed(&entry.name), first_host(entry))
-}
-
-fn first_host(entry: &Entry) -> &'static str {
-    entry.origins.first().map_or(Host::File, |origin| origin.host).name()
-}
-
-fn unknown(entries: &[Entry], text: &str) -> Failure {
-    let names = || entries.iter().map(|entry| entry.name.as_str());
-    let help = match nearest(text, names().take(LISTED * 50)).first() {
-        Some(near) => format!("did you mean `{}`?", typed(near)),
-        None => format!("there are {}", listed(entries)),
-    };
-    Failure::usage(format!("unknown server `{}`\n  = help: {help}", printable(text)))
-}
-
-fn listed(entries: &[Entry]) -> String {
-    let names: Vec<String> = entries.iter().take(LISTED).map(|entry| format!("`{}`", shown(&entry.name))).collect();
-    let more = entries.len().saturating_sub(LISTED);
-    if more > 0 { format!("{} and {more} more", names.join(", ")) } else { names.join(", ") }
+    format!("{}@{}", typed(&entry.name), entry.host().name())
 }
 
 /// Returns the commands that take the servers over, for those who cannot be asked.
 pub(crate) fn commands(entries: &[Entry], from: Option<&str>) -> Vec<String> {
-    let from = from.map(|from| format!(" --from {}", command_line([from]))).unwrap_or_default();
-    let takeable: Vec<&Entry> = entries.iter().filter(|entry| entry.found.is_ok()).collect();
+    let start = from.map(|from| format!(" --from {}", command_line([from]))).unwrap_or_default();
+    let start = format!("mcp-bindgen import{start}");
+    let importable: Vec<&Entry> = entries.iter().filter(|entry| entry.found.is_ok()).collect();
     let command = |entry: &&Entry| {
         let name = typed(&entry.name);
         let name = if matching(entries, &name).len() == 1 { name } else { exactly(entry) };
-        format!("mcp-bindgen import{from} {}", command_line([name.as_str()]))
+        format!("{start} {}", command_line([name.as_str()]))
     };
-    let mut commands: Vec<String> = takeable.iter().take(LISTED).map(command).collect();
-    if takeable.len() > LISTED {
-        commands.push(format!("and so on for {} more", takeable.len() - LISTED));
+    let mut commands: Vec<String> = importable.iter().take(LISTED).map(command).collect();
+    if importable.len() > LISTED {
+        commands.push(format!("and so on for {} more", importable.len() - LISTED));
     }
-    commands.push(format!("mcp-bindgen import{from} --all"));
+    commands.push(format!("{start} --all"));
     commands
 }
 
@@ -200,7 +155,7 @@ pub(crate) fn answered(input: &mut dyn BufRead, entries: &[Entry]) -> Result<(Ve
             return Err(Failure::usage(message));
         };
         let chosen = entries.iter().take(last).skip(first - 1);
-        wanted.extend(chosen.map(|entry| format!("{}@{}", entry.name, first_host(entry))));
+        wanted.extend(chosen.map(|entry| format!("{}@{}", entry.name, entry.host().name())));
     }
     Ok((wanted, false))
 }
@@ -240,7 +195,7 @@ mod tests {
     fn chosen(wanted: &[&str], all: bool) -> Result<Vec<(usize, String)>, String> {
         let wanted: Vec<String> = wanted.iter().map(|text| (*text).to_owned()).collect();
         let chosen = choose(&entries(), &wanted, all).map_err(|failure| failure.message)?;
-        Ok(chosen.into_iter().map(|choice| (choice.index, choice.name)).collect())
+        Ok(chosen.into_iter().collect())
     }
 
     #[test]

@@ -7,15 +7,14 @@ use toml_edit::{Array, Item, Table, Value, value};
 /// Returns the table `[servers.NAME]`, as a person would write it. The server must not contain secrets.
 pub(crate) fn table(server: &ServerConfig) -> Table {
     let mut table = Table::new();
-    let json = server.to_json();
-    let mut keys = json.as_object().cloned().unwrap_or_default();
-    if let Transport::Stdio { command, args, .. } = &server.transport {
+    let mut json = server.to_json();
+    if let (Transport::Stdio { command, args, .. }, Some(keys)) = (&server.transport, json.as_object_mut()) {
         let (key, source, args) = started(command, args);
         table.insert(key, value(source));
         put_list(&mut table, "args", args);
         keys.retain(|key, _| !["command", "args"].contains(&key.as_str()));
     }
-    for (key, json) in &keys {
+    for (key, json) in json.as_object().into_iter().flatten() {
         table.insert(key, Item::Value(from_json(json)));
     }
     table
@@ -25,7 +24,6 @@ fn from_json(json: &Json) -> Value {
     match json {
         Json::Array(items) => Value::Array(items.iter().map(from_json).collect()),
         Json::Object(members) => members.iter().map(|(key, json)| (key.as_str(), from_json(json))).collect(),
-        Json::Bool(is_so) => (*is_so).into(),
         json => json.as_str().unwrap_or_default().into(),
     }
 }
@@ -45,15 +43,12 @@ pub(crate) fn reach(server: &ServerConfig) -> String {
 
 /// Returns the key that says how a child process is started, its value, and the arguments that are left.
 fn started<'s>(command: &'s str, args: &'s [String]) -> (&'static str, &'s str, &'s [String]) {
+    let is_package = |text: &str| !text.starts_with('-') && !text.trim().is_empty();
     match (command, args) {
         ("npx", [yes, package, rest @ ..]) if yes == "-y" && is_package(package) => ("npm", package, rest),
         ("uvx", [package, rest @ ..]) if is_package(package) => ("uvx", package, rest),
         _ => ("command", command, args),
     }
-}
-
-fn is_package(text: &str) -> bool {
-    !text.starts_with('-') && !text.trim().is_empty()
 }
 
 pub(crate) fn put_list(table: &mut Table, key: &str, items: &[String]) {

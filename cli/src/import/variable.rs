@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_bindgen_model::{ConfigField, Secret, ServerConfig, is_server_name, printable, without_secrets};
+use mcp_bindgen_model::{ConfigField, SecretRef, ServerConfig, is_server_name, printable, without_secrets};
 
 /// A variable that must be set to use a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,71 +25,58 @@ pub(crate) fn in_capitals(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
 }
 
-/// A server without the secrets that were written out in it.
-pub(crate) struct Settled {
-    pub(crate) server: ServerConfig,
-    /// The variables in place of the secrets.
-    pub(crate) variables: Vec<Variable>,
-    pub(crate) notes: Vec<String>,
-}
-
-/// Returns the server under this name without the secrets that are written out in it.
-pub(crate) fn settled(found: &ServerConfig, name: &str) -> Settled {
-    let mut variables: Vec<Variable> = Vec::new();
-    let mut notes: Vec<String> = Vec::new();
+/// Returns the server under this name without the secrets that are written out in it, the variables in place of them,
+/// and notes on what was not imported.
+pub(crate) fn settled(found: &ServerConfig, name: &str) -> (ServerConfig, Vec<Variable>, Vec<String>) {
+    let (mut variables, mut notes) = (Vec::new(), Vec::new());
     let mut names: BTreeMap<String, String> = BTreeMap::new();
-    let mut taken: Vec<String> = found.placeholders().iter().map(ToString::to_string).collect();
+    let known = found.placeholders().into_iter().filter_map(|known| match known {
+        SecretRef::Variable(name) => Some((name, 1)),
+        _ => None,
+    });
+    let mut taken: BTreeMap<String, usize> = known.collect();
     let mut server = found.replace_secrets_exactly(|field, text, secret| {
+        let label = field.label();
         if matches!(field, ConfigField::Note(_) | ConfigField::Name(_)) {
-            let label = field.label();
             notes.push(format!("a likely secret in {label} was not imported: it cannot be a placeholder there"));
             return "..".to_owned();
         }
         if secret.is_default {
-            notes.push(format!("a placeholder default in {} looks like a secret, and was not imported", field.label()));
+            notes.push(format!("a placeholder default in {label} looks like a secret, and was not imported"));
             return String::new();
         }
         let value = text.get(secret.range.clone()).unwrap_or_default();
-        let known = names.entry(value.to_owned()).or_insert_with(|| {
-            let first = variable(name, key(field, text, secret));
-            let name = unused(&first, &mut taken);
-            variables.push(Variable { name: name.clone(), why: why(field, text, secret) });
-            name
+        let is_whole = secret.range == (0..text.len());
+        let placeholder = names.entry(value.to_owned()).or_insert_with(|| {
+            let key = match field {
+                ConfigField::Env(key) if is_whole => key,
+                _ => &secret.key,
+            };
+            let variable = unused(&variable(name, key), &mut taken);
+            let mut why = format!("the plain text in {label}");
+            if !is_whole && value.contains(|c: char| c.is_whitespace() || c == ';') {
+                // It is uncertain where the secret ends.
+                let until = if secret.range.end == text.len() { ", to its end" } else { ", including spaces" };
+                why.push_str(&format!(" after `{}`{until}", shown(&secret.key)));
+            }
+            variables.push(Variable { name: variable.clone(), why });
+            format!("${{{variable}}}")
         });
-        format!("${{{known}}}")
+        placeholder.clone()
     });
     name.clone_into(&mut server.name);
-    Settled { server, variables, notes }
+    (server, variables, notes)
 }
 
-/// Describes the purpose of a variable, and the extent of the text that it replaces if that is unclear.
-fn why(field: ConfigField<'_>, text: &str, secret: &Secret) -> String {
-    let said = format!("the plain text in {}", field.label());
-    let value = text.get(secret.range.clone()).unwrap_or_default();
-    let is_part = secret.range != (0..text.len());
-    if is_part && value.contains(|c: char| c.is_whitespace() || c == ';') {
-        let until = if secret.range.end == text.len() { ", to its end" } else { ", including spaces" };
-        return format!("{said} after `{}`{until}", shown(&secret.key));
-    }
-    said
-}
-
-/// Returns the name of a secret: the variable or header that it is all of, or the text before it.
-fn key<'k>(field: ConfigField<'k>, text: &str, secret: &'k Secret) -> &'k str {
-    match field {
-        ConfigField::Env(name) if secret.range == (0..text.len()) => name,
-        _ => &secret.key,
-    }
-}
-
-fn unused(first: &str, taken: &mut Vec<String>) -> String {
+/// Returns a name that is not taken: this one, or this one with a number. Taken names have the last number after them.
+pub(super) fn unused(first: &str, taken: &mut BTreeMap<String, usize>) -> String {
     let mut name = first.to_owned();
-    let mut count = 1;
-    while taken.contains(&format!("${{{name}}}")) {
-        count += 1;
+    while taken.contains_key(&name) {
+        let count = taken.entry(first.to_owned()).or_insert(1);
+        *count += 1;
         name = format!("{first}_{count}");
     }
-    taken.push(format!("${{{name}}}"));
+    taken.insert(name.clone(), 1);
     name
 }
 
@@ -145,7 +132,7 @@ mod tests {
             .args(["--token", "abc", "postgres://u:hunter2@h/db"])
             .env("API_TOKEN", "abc")
             .env("OTHER_TOKEN", "${DB_TOKEN_2:-hunter3}");
-        let Settled { server, variables, notes } = settled(&found, "db");
+        let (server, variables, notes) = settled(&found, "db");
         assert!(server.secrets().is_empty(), "{server:?}");
         let names: Vec<&str> = variables.iter().map(|variable| variable.name.as_str()).collect();
         assert_eq!(names, ["DB_TOKEN", "DB_PASSWORD"]);
