@@ -67,7 +67,7 @@ pub(super) fn entry(source: Source<'_>, name: &str, value: Value, inputs: &mut I
         variables: Vec::new(),
         plain: BTreeSet::new(),
     };
-    let off = [("disabled", true), ("enabled", false)].map(|(key, is_off)| {
+    let [disabled, enabled] = [("disabled", true), ("enabled", false)].map(|(key, is_off)| {
         conversion.fields.take_if(key, !is_off);
         conversion.fields.take_if(key, is_off).then(|| format!("`{key}` is {is_off}"))
     });
@@ -80,22 +80,13 @@ pub(super) fn entry(source: Source<'_>, name: &str, value: Value, inputs: &mut I
         let known = server.placeholders();
         let is_known =
             |text: &&String| ServerConfig::stdio("", *text).placeholders().iter().any(|read| known.contains(read));
-        notes.extend(
-            plain.iter().filter(is_known).map(|text| {
-                format!("`{}` is plain text for {}, but a placeholder in mcp.toml", shown(text), host.name())
-            }),
-        );
+        for text in plain.iter().filter(is_known) {
+            let text = shown(text);
+            notes.push(format!("`{text}` is plain text for {}, but a placeholder in mcp.toml", host.name()));
+        }
     }
     let origins = vec![Origin { host, path: source.path.to_owned(), name: name.to_owned() }];
-    Entry {
-        name: name.to_owned(),
-        origins,
-        found,
-        off: off.into_iter().flatten().next(),
-        variables,
-        notes,
-        is_of_user: false,
-    }
+    Entry { name: name.to_owned(), origins, found, off: disabled.or(enabled), variables, notes, is_of_user: false }
 }
 
 impl Conversion<'_> {
