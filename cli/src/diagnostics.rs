@@ -1,6 +1,5 @@
 //! Diagnostics of the generator, shown at their places in the snapshot.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use mcp_bindgen_codegen::{Diagnostic, Listed, Severity};
@@ -80,23 +79,22 @@ pub(crate) fn shown(diagnostic: &Diagnostic, bound: &Bound) -> Option<Shown> {
 }
 
 fn rendered(diagnostic: &Diagnostic, bound: &Bound) -> String {
-    let mut shown = diagnostic.code.title.to_owned();
-    if !diagnostic.message.is_empty() {
-        let _ = write!(shown, ": {}", printable(&diagnostic.message));
-    }
     let Place { path, text, position } = place(diagnostic, bound);
     let (tool, pointer) = (printable(&diagnostic.tool), printable(&diagnostic.pointer));
-    let listed = diagnostic.listed;
-    let inside = if pointer.is_empty() { format!("{listed} {tool}") } else { format!("{listed} {tool}, {pointer}") };
+    let inside = if pointer.is_empty() { tool } else { format!("{tool}, {pointer}") };
     let place = position.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
     let (line, column) = position.unwrap_or_default();
     let margin = " ".repeat(line.to_string().len());
-    let _ = write!(shown, "\n{margin}--> {}{place} ({inside})", path.display());
-    if let Some((excerpt, caret)) = excerpt(text, line, column) {
-        let _ = write!(shown, "\n{margin} |\n{line} | {excerpt}\n{margin} | {caret}");
-    }
-    let _ = write!(shown, "\n{margin} = help: {}", diagnostic.code.help);
-    shown
+    let excerpt = excerpt(text, line, column);
+    let excerpt = excerpt.map(|(line_part, caret)| format!("\n{margin} |\n{line} | {line_part}\n{margin} | {caret}"));
+    format!(
+        "{}\n{margin}--> {}{place} ({} {inside}){}\n{margin} = help: {}",
+        diagnostic.summary(),
+        path.display(),
+        diagnostic.listed,
+        excerpt.unwrap_or_default(),
+        diagnostic.code.help
+    )
 }
 
 /// Returns the line, or the part of it around the column, and carets under the key that begins there.

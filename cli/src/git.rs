@@ -7,12 +7,13 @@ use std::process::{Command, Output, Stdio};
 use crate::exit::{Failure, Result};
 use crate::project::slashed;
 
-/// Returns the merge base of this work and `revision`. Later commits of `revision` do not count, and neither does a
-/// merge in progress.
+/// Returns the merge base of this work, in the repository of a file, and `revision`. Later commits of `revision` do not
+/// count, and neither does a merge in progress.
 ///
 /// # Errors
 /// Fails if there is no git, no repository, or no such commit.
-pub(crate) fn base(folder: &Path, revision: &str) -> Result<String> {
+pub(crate) fn base(path: &Path, revision: &str) -> Result<String> {
+    let (folder, _) = placed(path);
     let merged = merged_heads(folder);
     let mut arguments = vec!["merge-base", "--end-of-options", revision, "HEAD"];
     // With more than one, git takes the commit that a merge of them would be.

@@ -307,16 +307,29 @@ pub(crate) fn is_obeyed() -> bool {
     std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }
 
-/// Runners look behind leading blanks for `::`, and anywhere for the older `##[`: a backslash makes neither of it.
+/// Escapes commands of runners with a backslash.
 pub(crate) fn commanding_nobody(text: &str) -> Cow<'_, str> {
+    without_commands(text, "\\:", "\\[")
+}
+
+/// Escapes untrusted text for HTML, between tags or in quotes. Runners see no command in it either.
+pub(crate) fn markup(text: &str) -> String {
+    const ESCAPES: [(&str, &str); 5] = [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;"), ("'", "&#39;")];
+    let text = ESCAPES.iter().fold(lines_printable(text), |text, (character, escape)| text.replace(character, escape));
+    without_commands(&text, "&#58;", "&#91;").into_owned()
+}
+
+/// Runners look behind leading blanks for `::`, and anywhere for the older `##[`: another colon and bracket make neither
+/// of it.
+fn without_commands<'t>(text: &'t str, colon: &str, bracket: &str) -> Cow<'t, str> {
     if !text.contains("::") && !text.contains(OLD_COMMAND) {
         return Cow::Borrowed(text);
     }
     let line = |line: &str| {
-        let line = line.replace(OLD_COMMAND, "##\\[");
-        let start = line.len() - line.trim_start().len();
-        match line.split_at_checked(start) {
-            Some((blanks, rest)) if rest.starts_with("::") => format!("{blanks}\\{rest}"),
+        let line = line.replace(OLD_COMMAND, &format!("##{bracket}"));
+        let rest = line.trim_start();
+        match (line.strip_suffix(rest), rest.strip_prefix(':')) {
+            (Some(blanks), Some(rest)) if rest.starts_with(':') => format!("{blanks}{colon}{rest}"),
             _ => line,
         }
     };

@@ -13,9 +13,9 @@ use super::{faults, findings};
 use crate::args::{self, Format};
 use crate::exit::{Exit, Failure, Result};
 use crate::output::{Output, joined, present};
-use crate::plan::{self, Plan, SnapshotFile, Step};
+use crate::plan::{self, Plan, SnapshotFile};
 use crate::project::{self, CONFIGURATIONS, is_json};
-use crate::report::{self, Entry, Fault, Since, Status, counted};
+use crate::report::{self, Difference, Entry, Fault, Since, Status, counted, tally};
 use crate::{git, live};
 
 pub(crate) async fn run(config: Option<&Path>, wanted: &args::Check, output: &mut Output) -> Result<Exit> {
@@ -60,8 +60,8 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
         let since = entries.iter().filter_map(|entry| entry.since.as_ref());
         exits.extend(since.map(|since| match wanted.denied.deny {
             // All that was offered is gone.
-            Some(_) if since.is_gone => Exit::OutOfDate,
-            _ => wanted.denied.exit(&since.changes, Exit::Done),
+            Some(_) if matches!(since.difference, Difference::Removed) => Exit::OutOfDate,
+            _ => wanted.denied.exit(since.changes(), Exit::Done),
         }));
     }
     for entry in &entries {
@@ -75,10 +75,10 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
 
 /// Warns of accepted changes that have expired, and of those that do not occur in a comparison.
 fn warn_of_acceptances(config: &Config, entry: &Entry, is_offline: bool, output: &mut Output) {
-    let since = entry.since.as_ref().filter(|since| since.error.is_none() && !since.is_new && !since.is_gone);
+    let since = entry.since.as_ref().filter(|since| matches!(since.difference, Difference::Changes(_)));
     let is_compared = since.is_some() || (!is_offline && matches!(entry.status, Status::UpToDate | Status::OutOfDate));
     let Some(server) = config.servers.get(&entry.server).filter(|_| is_compared) else { return };
-    let changes = || entry.changes.iter().chain(since.iter().flat_map(|since| &since.changes));
+    let changes = || entry.changes.iter().chain(since.iter().flat_map(|since| since.changes()));
     for accepted in &server.drift_rules.accept {
         let covers = |change: &Change| accepted.covers(change.kind, &change.tool, &change.pointer);
         let (fact, help) = if !changes().any(covers) {
@@ -111,12 +111,12 @@ fn post(
 }
 
 /// Plans the step from a snapshot to its live server; without one, to the snapshot as `sync` writes it. Returns the plan
-/// with the snapshot and what does not fit the live server, or the reason why there is none.
+/// with what does not fit the live server, or the reason why there is none.
 fn planned(
     config: &Config,
     server: &ServerConfig,
     live: Option<Result<Snapshot, ConnectError>>,
-) -> Result<(Plan, SnapshotFile, Vec<Fault>), (Exit, Fault)> {
+) -> Result<(Plan, Vec<Fault>), (Exit, Fault)> {
     let failed = |error: FileError| (Exit::Failed, Fault::from(error));
     let live = live.transpose().map_err(|error| {
         let failure = live::failure(error, server);
@@ -125,8 +125,7 @@ fn planned(
     let file = SnapshotFile::read(config, &server.name).map_err(failed)?;
     let misfits = live.as_ref().map(|live| faults::of_live(config, &server.name, live)).unwrap_or_default();
     let live = live.or_else(|| file.known()).unwrap_or_default();
-    let plan = Plan::new(&server.name, &server.drift_rules, &file, live).map_err(failed)?;
-    Ok((plan, file, misfits))
+    Ok((Plan::new(&server.drift_rules, file, live).map_err(failed)?, misfits))
 }
 
 /// Compares a snapshot with its live server; without one, with what `sync` would write of it.
@@ -137,28 +136,23 @@ fn compared(
     format: Format,
 ) -> (Entry, Exit) {
     let (name, is_offline) = (server.name.as_str(), live.is_none());
-    let (plan, file, misfits) = match planned(config, server, live) {
+    let (plan, misfits) = match planned(config, server, live) {
         Ok(planned) => planned,
         Err((exit, fault)) => {
             let path = Some(config.snapshot_path(name).display().to_string());
             return (Entry { path, error: Some(fault), ..Entry::new(name, Status::Failed) }, exit);
         }
     };
-    let exit = plan.exit();
+    let (shown, exit) = (plan.file.shown(), plan.exit());
     let names = match is_offline {
-        true => ["as it is", "as `sync` writes it"].map(|what| format!("{} ({what})", file.shown())),
-        false => [format!("{} (snapshot)", file.shown()), format!("{name} (live)")],
+        true => ["as it is", "as `sync` writes it"].map(|what| format!("{shown} ({what})")),
+        false => [format!("{shown} (snapshot)"), format!("{name} (live)")],
     };
-    let is_shown = format == Format::Text || format == Format::Json && plan.changes().is_empty();
-    let diff = is_shown.then(|| plan.diff(&file, names)).flatten();
-    let (status, error, changes) = match plan.step {
-        Step::Keep if is_offline => (Status::Valid, None, Vec::new()),
-        Step::Keep => (Status::UpToDate, None, Vec::new()),
-        Step::Create => (Status::Missing, None, Vec::new()),
-        Step::Replace(error) => (Status::Broken, Some(error.into()), Vec::new()),
-        Step::Update { changes } => (Status::OutOfDate, None, changes),
-    };
-    let (path, text) = (Some(file.shown()), file.text);
+    let is_shown = format == Format::Text || format == Format::Json && plan.changes.is_empty();
+    let diff = is_shown.then(|| plan.diff(names)).flatten();
+    let Plan { file, status, error, changes, .. } = plan;
+    let status = if is_offline && status == Status::UpToDate { Status::Valid } else { status };
+    let (path, text, error) = (Some(shown), file.text, error.map(Fault::from));
     (Entry { path, text, error, changes, diff, misfits, ..Entry::new(name, status) }, exit)
 }
 
@@ -175,7 +169,7 @@ fn compare(
         // Earlier results are still valid.
         Err(failure) => {
             for entry in entries {
-                entry.since = Some(Since::unknown(revision, &failure.message));
+                entry.since = Some(Since::new(revision, Difference::Unknown(failure.message.clone())));
             }
             return Some(output.failure(&failure));
         }
@@ -184,7 +178,7 @@ fn compare(
         for server in base.removed(config) {
             let mut entry = Entry::new(&server, Status::Removed);
             entry.path = Some(base.place(&server, &config.snapshot_path(&server)).display().to_string());
-            entry.since = Some(Since { is_gone: true, ..Since::new(revision, Vec::new()) });
+            entry.since = Some(Since::new(revision, Difference::Removed));
             entries.push(entry);
         }
         entries.sort_by(|a, b| a.server.cmp(&b.server));
@@ -201,7 +195,7 @@ fn compare(
                 Err(_) if entry.status == Status::Broken => None,
                 Err(failure) => {
                     exit = Some(output.failure(&failure));
-                    Some(Since::unknown(revision, &failure.message))
+                    Some(Since::new(revision, Difference::Unknown(failure.message)))
                 }
             };
         }
@@ -221,7 +215,7 @@ pub(crate) async fn sync(config: Option<&Path>, servers: &args::Servers, output:
             Ok((plan, misfits)) => {
                 // Misfits stop the next build.
                 exits.push(if misfits.is_empty() { Exit::Done } else { Exit::Failed });
-                told(&plan, &misfits, output)
+                told(&server.name, &plan, &misfits, output)
             }
             Err(failure) => {
                 exits.push(output.failure(&failure));
@@ -232,12 +226,9 @@ pub(crate) async fn sync(config: Option<&Path>, servers: &args::Servers, output:
         Ok(())
     })
     .await?;
-    let said = ["created", "updated", "unchanged", "failed"].into_iter().filter_map(|wanted| {
-        let count = report.values().filter(|(status, _)| *status == wanted).count();
-        (count > 0).then(|| format!("{count} {wanted}"))
-    });
-    let said = said.collect::<Vec<_>>().join(", ");
-    output.status("Finished", &format!("{} asked: {said}", counted(report.len(), "server")));
+    let count = |wanted| report.values().filter(|(status, _)| *status == wanted).count();
+    let counts = tally(["created", "updated", "unchanged", "failed"].map(|status| (count(status), status)));
+    output.status("Finished", &format!("{} asked: {counts}", counted(report.len(), "server")));
     output.report(&report.into_values().map(|(_, entry)| entry).collect())?;
     Ok(Exit::of_all(exits))
 }
@@ -245,27 +236,27 @@ pub(crate) async fn sync(config: Option<&Path>, servers: &args::Servers, output:
 /// Writes the live snapshot, and returns the faults of bindings.
 fn synced(config: &Config, server: &ServerConfig, live: Result<Snapshot, ConnectError>) -> Result<(Plan, Vec<Fault>)> {
     let failed = |(exit, fault): (Exit, Fault)| Failure { exit, message: fault.text };
-    let (plan, _, misfits) = planned(config, server, Some(live)).map_err(failed)?;
-    if !matches!(plan.step, Step::Keep) {
-        project::still_has(config, &plan.server)?;
+    let (plan, misfits) = planned(config, server, Some(live)).map_err(failed)?;
+    if plan.status != Status::UpToDate {
+        project::still_has(config, &server.name)?;
     }
     plan.apply()?;
     Ok((plan, misfits))
 }
 
 /// Prints a step that was made, and returns its status and its report.
-fn told(plan: &Plan, misfits: &[Fault], output: &mut Output) -> (&'static str, Value) {
-    let (word, status) = match plan.step {
-        Step::Keep => ("Unchanged", "unchanged"),
-        Step::Create => ("Created", "created"),
-        Step::Replace(_) | Step::Update { .. } => ("Updated", "updated"),
+fn told(server: &str, plan: &Plan, misfits: &[Fault], output: &mut Output) -> (&'static str, Value) {
+    let (word, status) = match plan.status {
+        Status::UpToDate => ("Unchanged", "unchanged"),
+        Status::Missing => ("Created", "created"),
+        _ => ("Updated", "updated"),
     };
-    let (path, tools) = (plan.path.display().to_string(), plan.tools);
-    output.status(word, &format!("{path} ({} of {})", counted(tools, "tool"), plan.server));
-    findings::changes(plan.changes(), output);
-    findings::misfits(&plan.server, misfits, output);
-    let changes: Value = plan.changes().iter().map(report::change_json).collect();
-    let entry = json!({ "server": plan.server, "status": status, "path": path, "tools": tools, "changes": changes });
+    let (path, tools) = (plan.file.shown(), plan.live.tools.len());
+    output.status(word, &format!("{path} ({} of {server})", counted(tools, "tool")));
+    findings::changes(&plan.changes, output);
+    findings::misfits(server, misfits, output);
+    let changes: Value = plan.changes.iter().map(report::change_json).collect();
+    let entry = json!({ "server": server, "status": status, "path": path, "tools": tools, "changes": changes });
     let misfits = (!misfits.is_empty()).then(|| misfits.iter().map(|misfit| json!(misfit.text)).collect());
     (status, joined(entry, present([("misfits", misfits)])))
 }
@@ -290,8 +281,7 @@ impl Base {
     }
 
     fn of_file(path: &Path, revision: &str) -> Result<Self> {
-        let folder = path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
-        Ok(Self { revision: revision.to_owned(), commit: git::base(folder, revision)?, config: None })
+        Ok(Self { revision: revision.to_owned(), commit: git::base(path, revision)?, config: None })
     }
 
     /// Returns the configuration at that commit, from its path or another usual one.
@@ -328,15 +318,16 @@ impl Base {
             Snapshot::parse(text).map_err(|error| Failure::new(format!("{} {what}: {error}", path.display())))
         };
         let at_base = format!("at `{}`", self.revision);
-        let mut since = Since::new(&self.revision, Vec::new());
-        match (then.as_deref(), now) {
+        let difference = match (then.as_deref(), now) {
             (Some(then), Some(now)) => {
                 let (then, now) = (read(then, &place, &at_base)?, read(now, path, "as it is")?);
-                since.changes = plan::changes(&then, &now, rules.unwrap_or(&DriftRules::default()));
+                Difference::Changes(plan::changes(&then, &now, rules.unwrap_or(&DriftRules::default())))
             }
-            (then, now) => (since.is_new, since.is_gone) = (now.is_some(), then.is_some()),
-        }
-        Ok(since)
+            (None, Some(_)) => Difference::Added,
+            (Some(_), None) => Difference::Removed,
+            (None, None) => Difference::Changes(Vec::new()),
+        };
+        Ok(Since::new(&self.revision, difference))
     }
 }
 

@@ -17,28 +17,22 @@ use crate::source::{self, Bound};
 /// Tells the faults of each server, and gives them by its name.
 pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Output) -> BTreeMap<String, Vec<Fault>> {
     let is_looked_at = |name: &str| servers.iter().any(|server| server.name == name);
-    let mut faults: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
-    for ([_, server], error) in shared_modules(config, is_looked_at) {
-        let fault = Fault::from(error);
-        output.error(&fault.text);
-        faults.entry(server.to_owned()).or_default().push(fault);
-    }
+    let modules =
+        shared_modules(config, is_looked_at).map(|([_, server], error)| (server.to_owned(), (None, error.into())));
     let bindings = side_by_side(servers, 1, |server| {
         // An unreadable snapshot is reported by the comparison.
         let read = source::load(&config.snapshot_path(&server.name));
         read.map(|read| of_snapshot(config, &server.name, read)).unwrap_or_default()
     });
-    for (server, of_bindings) in servers.iter().zip(bindings) {
-        for (shown, fault) in of_bindings {
-            match shown {
-                Some(shown) => output.diagnostic(&shown.severity, &shown.text),
-                None => output.error(&fault.text),
-            }
-            faults.entry(server.name.clone()).or_default().push(fault);
+    let bindings = servers.iter().zip(bindings);
+    let bindings = bindings.flat_map(|(server, all)| all.into_iter().map(|fault| (server.name.clone(), fault)));
+    let unjoined = unjoined(config, is_looked_at).into_iter().map(|(server, fault)| (server, (None, fault)));
+    let mut faults: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
+    for (server, (shown, fault)) in modules.chain(bindings).chain(unjoined) {
+        match shown {
+            Some(Shown { severity, text }) => output.diagnostic(&severity, &text),
+            None => output.error(&fault.text),
         }
-    }
-    for (server, fault) in unjoined(config, is_looked_at) {
-        output.error(&fault.text);
         faults.entry(server).or_default().push(fault);
     }
     faults

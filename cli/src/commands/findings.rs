@@ -4,7 +4,7 @@ use mcp_bindgen_schema::drift::{self, Change};
 
 use crate::exit::{Exit, Result};
 use crate::output::Output;
-use crate::report::{Entry, Fault, Status, classes};
+use crate::report::{Difference, Entry, Fault, Status, classes};
 
 /// The maximum number of listed changes.
 const MOST_TOLD: usize = 100;
@@ -54,17 +54,16 @@ pub(super) fn entry(entry: &Entry, exit: Exit, output: &mut Output) -> Result<()
 /// Tells what became of a snapshot since another commit.
 pub(super) fn since(entry: &Entry, output: &mut Output) {
     let Some(since) = &entry.since else { return };
-    let (server, revision) = (&entry.server, &since.revision);
-    if entry.status == Status::Removed {
-        output.status("Since", &format!("{revision}: server {server} was removed"));
-    } else if since.is_gone {
-        output.status("Since", &format!("{revision}: the snapshot of {server} was removed"));
-    } else if since.is_new {
-        output.status("Since", &format!("{revision}: server {server} was added"));
-    } else if !since.changes.is_empty() {
-        output.status("Since", &format!("{revision}: {server} has {}", classes(&since.changes)));
-        changes(&since.changes, output);
-    }
+    let server = &entry.server;
+    let said = match &since.difference {
+        Difference::Removed if entry.status == Status::Removed => format!("server {server} was removed"),
+        Difference::Removed => format!("the snapshot of {server} was removed"),
+        Difference::Added => format!("server {server} was added"),
+        Difference::Changes(changes) if !changes.is_empty() => format!("{server} has {}", classes(changes)),
+        Difference::Changes(_) | Difference::Unknown(_) => return,
+    };
+    output.status("Since", &format!("{}: {said}", since.revision));
+    changes(since.changes(), output);
 }
 
 /// Prints the parts of the configuration and the overrides that do not match the live server.

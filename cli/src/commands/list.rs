@@ -23,11 +23,11 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
         let taken = bound.and_then(|bound| Ok((since(&bound, wanted)?, bound)));
         let Some((since, bound)) = output.settled(taken, &mut exits) else { continue };
         let planned = Bindings::plan(&bound.snapshot, &bound.options);
-        let server = Server::new(&bound, &planned, since, output.format == Format::Html);
+        let mut server = Server::new(&bound, &planned, since, output.format);
         let is_last = listed.len() == 0;
         // On a terminal the answer comes as it is found.
         if output.is_text() && wanted.output.is_none() {
-            print(std::slice::from_ref(&server), None, output)?;
+            print(std::slice::from_mut(&mut server), None, output)?;
             leave(server, is_last);
         } else {
             servers.push(server);
@@ -48,7 +48,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
         None if output.is_text() => {}
         // A list of nothing does not say that something failed; what ends the program does.
         None if output.json() && servers.is_empty() && !exits.is_empty() => {}
-        file => print(&servers, file, output)?,
+        file => print(&mut servers, file, output)?,
     }
     leave(servers, true);
     Ok(Exit::of_all(exits))
@@ -66,7 +66,7 @@ fn since(bound: &Bound, wanted: &List) -> Result<Option<Since>> {
     wanted.base.as_deref().map(|revision| since_at(rules, &bound.path, &bound.text, revision)).transpose()
 }
 
-fn print(servers: &[Server], file: Option<&Path>, output: &mut Output) -> Result<()> {
+fn print(servers: &mut [Server], file: Option<&Path>, output: &mut Output) -> Result<()> {
     // The width for results, of the terminal or from `COLUMNS`; files have none.
     let columns = columns().filter(|columns| *columns > 0 && file.is_none());
     let text = match output.format {

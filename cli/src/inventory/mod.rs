@@ -1,6 +1,5 @@
 //! The tools of servers, for people who decide whether a program may use them: one value for all formats.
 
-mod arguments;
 mod html;
 mod json;
 mod markdown;
@@ -8,10 +7,10 @@ mod sample;
 mod table;
 mod words;
 
-use std::collections::BTreeMap;
-
-use mcp_bindgen_codegen::{Diagnostic, Listed, OfferBinding, Options, PlannedBindings, ToolBinding, ToolSchemas};
-use mcp_bindgen_model::{Hint, PolicyEffect, PolicyRule, ServerConfig, matches_globs, side_by_side};
+use mcp_bindgen_codegen::{
+    Diagnostic, Listed, OfferBinding, OverrideBinding, PlannedBindings, ToolBinding, ToolSchemas,
+};
+use mcp_bindgen_model::{Hint, PolicyEffect, PolicyRule, ServerConfig, Viewed, matches_globs, side_by_side};
 use mcp_bindgen_schema::drift::Change;
 use serde_json::Value;
 
@@ -20,6 +19,7 @@ pub(crate) use json::entries as to_json;
 pub(crate) use markdown::document;
 pub(crate) use table::lines;
 
+use crate::args::Format;
 use crate::diagnostics;
 use crate::flags::name_of;
 use crate::report::{Since, counted};
@@ -28,321 +28,311 @@ use crate::text::sentence;
 
 /// The number of tools from which describing takes longer than starting a thread.
 const WORTH_A_THREAD: usize = 64;
+/// The demand of `approve` in the configuration.
+const NEEDS_APPROVAL: &str = "needs approval";
 
 /// The description of one server.
 pub(crate) struct Server {
-    pub(crate) name: String,
+    name: String,
     /// Its own name for itself, with its version.
-    pub(crate) calls_itself: Option<String>,
-    pub(crate) protocol: Option<String>,
-    pub(crate) instructions: Option<String>,
-    pub(crate) tools: Vec<Tool>,
-    /// The tools that the configuration leaves out.
-    pub(crate) left_out: Vec<LeftOut>,
-    pub(crate) offers: Vec<Offer>,
+    calls_itself: Option<String>,
+    protocol: Option<String>,
+    instructions: Option<String>,
+    /// The bound tools, and then the prompts and resource templates.
+    items: Vec<Item>,
+    /// The tools that the configuration leaves out, each with the key that does so.
+    left_out: Vec<(String, &'static str)>,
     /// All changes since another commit, those of tools too.
-    pub(crate) since: Option<Since>,
+    since: Option<Since>,
 }
 
 /// The description of a tool, a prompt or a resource template.
-pub(crate) struct About {
-    pub(crate) title: Option<String>,
-    pub(crate) description: Option<String>,
-    pub(crate) parameters: Vec<Parameter>,
-    pub(crate) diagnostics: Vec<Note>,
-}
-
-/// A tool that is bound.
-pub(crate) struct Tool {
-    pub(crate) binding: ToolBinding,
-    pub(crate) about: About,
-    /// The annotations, as the server wrote them.
-    pub(crate) annotations: Option<Value>,
-    /// `true` if the configuration requires approval of its calls.
-    pub(crate) approve: bool,
-    /// The rules of `[[policy]]` that restrict its calls.
-    pub(crate) policies: Vec<Note>,
+#[derive(Default)]
+struct Item {
+    /// The list of an item that is not a tool.
+    offer: Option<Listed>,
+    /// The name on the server.
+    name: String,
+    title: Option<String>,
+    description: Option<String>,
+    parameters: Vec<Parameter>,
+    /// The demands of the configuration on calls: approval, and the rules of `[[policy]]` that restrict them.
+    demands: Vec<String>,
+    /// The server's claims in annotations, which are untrusted: `says read-only`.
+    claims: Vec<String>,
+    /// The parts that overrides changed: `parameters and result by override, learned from 12 results`.
+    overridden: Option<String>,
+    /// The view of a tool with the server's own texts, or the URI template of a resource template.
+    notes: Vec<String>,
     /// A description of the structured result, if the server declares it.
-    pub(crate) answers: Option<String>,
-    /// The code, if requested.
-    pub(crate) code: Option<Code>,
-    /// How it is called from a command line.
-    pub(crate) example: String,
+    answers: Option<String>,
+    diagnostics: Vec<String>,
     /// The changes since another commit.
-    pub(crate) changes: Vec<Change>,
-}
-
-/// The code of a tool.
-pub(crate) struct Code {
-    pub(crate) input_schema: Value,
-    pub(crate) output_schema: Option<Value>,
-    /// Its types and its handler.
-    pub(crate) source: String,
+    changes: Vec<Change>,
+    /// The prefixed name of a tool.
+    prefixed: Option<String>,
+    /// `gh::gh_create_issue(GhCreateIssueParams) -> GhCreateIssueOutput`.
+    signature: String,
+    /// The types inside the parameters and the result of a tool.
+    inner_types: Vec<(&'static str, Vec<String>)>,
+    /// The call of a tool from a command line.
+    example: String,
+    /// The code of a tool, for HTML.
+    code: Option<Code>,
+    /// The entry for machines, if they read the inventory.
+    json: Value,
 }
 
 /// A parameter of a tool, a prompt or a resource template.
-pub(crate) struct Parameter {
-    pub(crate) name: String,
+struct Parameter {
+    name: String,
     /// A description of its values.
-    pub(crate) kind: String,
-    pub(crate) required: bool,
-    pub(crate) description: Option<String>,
+    kind: String,
+    required: bool,
+    description: Option<String>,
 }
 
-/// A tool that a program may not call.
-pub(crate) struct LeftOut {
-    pub(crate) name: String,
-    /// By which key of the configuration.
-    pub(crate) by: &'static str,
-}
-
-/// A prompt, or a resource template.
-pub(crate) struct Offer {
-    pub(crate) binding: OfferBinding,
-    pub(crate) about: About,
-}
-
-/// A diagnostic of the generator, or a rule of the configuration, for people and for machines.
-pub(crate) struct Note {
-    pub(crate) text: String,
-    pub(crate) json: Value,
+/// The code of a tool.
+struct Code {
+    input_schema: Value,
+    output_schema: Option<Value>,
+    /// Its types and its handler.
+    source: String,
 }
 
 impl Server {
-    /// Creates the inventory of a server, only from its arguments, with the code of each tool if `with_code`.
-    pub(crate) fn new(bound: &Bound, planned: &PlannedBindings<'_>, since: Option<Since>, with_code: bool) -> Self {
+    /// Creates the inventory of a server, only from its arguments, with the parts that the format shows.
+    pub(crate) fn new(bound: &Bound, planned: &PlannedBindings<'_>, since: Option<Since>, format: Format) -> Self {
         let Bound { snapshot, options, .. } = bound;
-        let mut inventory = Self {
-            name: options.server_name().to_owned(),
-            calls_itself: snapshot.server_info.as_ref().and_then(calls_itself),
-            protocol: snapshot.protocol_version.clone(),
-            instructions: snapshot.instructions.clone(),
-            tools: Vec::new(),
-            left_out: snapshot.tools.iter().filter_map(|tool| left_out(tool, options)).collect(),
-            offers: planned.offers().into_iter().map(|binding| Offer::new(binding, bound)).collect(),
-            since,
+        let reader = Reader {
+            bound,
+            since: since.as_ref(),
+            policies: bound.server.as_ref().map(restrictions).unwrap_or_default(),
+            is_json: format == Format::Json,
         };
         let bindings = planned.tools();
         let schemas: Vec<_> = bindings.iter().zip(planned.schemas()).collect();
-        let described = side_by_side(&schemas, WORTH_A_THREAD, |(binding, ToolSchemas { input, output, .. })| {
-            let example = sample::command(&binding.server, &binding.tool, input);
-            (arguments::of_tool(input), output.map(words::of_root), example)
+        let described = side_by_side(&schemas, WORTH_A_THREAD, |(binding, ToolSchemas { input, output, .. })| Item {
+            parameters: words::of_tool(input),
+            answers: output.map(words::of_result),
+            example: sample::command(&binding.server, &binding.tool, input),
+            ..Item::default()
         });
-        let mut sources: BTreeMap<usize, String> =
-            with_code.then(|| planned.tool_sources()).into_iter().flatten().collect();
-        for (binding, described) in bindings.into_iter().zip(described) {
-            let source = with_code.then(|| sources.remove(&binding.index).unwrap_or_default());
-            inventory.tools.push(Tool::new(binding, described, source, bound, inventory.since.as_ref()));
+        let sources = if format == Format::Html { planned.tool_sources() } else { Vec::new() };
+        let mut sources = sources.into_iter().map(|(_, source)| source);
+        let tools = bindings.iter().zip(described);
+        let mut items: Vec<Item> = tools.map(|(binding, item)| reader.tool(binding, item, sources.next())).collect();
+        items.extend(planned.offers().iter().map(|binding| reader.offer(binding)));
+        let info = |key| text(snapshot.server_info.as_ref()?, key);
+        let version = info("version").map(|version| format!(" {version}")).unwrap_or_default();
+        let left_out = snapshot.tools.iter().filter_map(name_of);
+        Self {
+            name: options.server_name().to_owned(),
+            calls_itself: info("title").or_else(|| info("name")).map(|name| name + &version),
+            protocol: snapshot.protocol_version.clone(),
+            instructions: snapshot.instructions.clone(),
+            items,
+            left_out: left_out.filter_map(|name| Some((name.to_owned(), options.left_out_by(name)?))).collect(),
+            since,
         }
-        inventory
     }
 
     /// Returns the changes since another commit that are of no tool of the inventory: tools that are gone, and the
     /// server itself.
-    pub(crate) fn other_changes(&self) -> impl Iterator<Item = &Change> {
-        let changes = self.since.iter().flat_map(|since| &since.changes);
-        changes
-            .filter(|change| change.tool.is_empty() || !self.tools.iter().any(|tool| tool.binding.tool == change.tool))
+    fn other_changes(&self) -> impl Iterator<Item = &Change> {
+        let tools = || self.items.iter().filter(|item| item.offer.is_none());
+        let changes = self.since.iter().flat_map(|since| since.changes());
+        changes.filter(move |change| change.tool.is_empty() || !tools().any(|tool| tool.name == change.tool))
     }
 
     /// Returns its own name for itself and the protocol that it speaks, as far as it says so.
-    pub(crate) fn itself(&self, shown: impl Fn(&str) -> String) -> Vec<String> {
+    fn itself(&self, shown: impl Fn(&str) -> String) -> Vec<String> {
         let protocol = self.protocol.as_deref().map(|version| format!("protocol {}", shown(version)));
         self.calls_itself.as_deref().map(&shown).into_iter().chain(protocol).collect()
     }
 
+    /// Counts the tools, or the offers of a list.
+    fn count(&self, of: Option<Listed>) -> usize {
+        self.items.iter().filter(|item| item.offer == of).count()
+    }
+
     /// Formats the counts: `12 tools, 1 left out, 2 prompts`.
-    pub(crate) fn counts(&self) -> String {
-        let offers = |listed| self.offers.iter().filter(|offer| offer.binding.listed == listed).count();
-        let mut counts = vec![counted(self.tools.len(), "tool")];
+    fn counts(&self) -> String {
+        let mut counts = vec![counted(self.count(None), "tool")];
         if !self.left_out.is_empty() {
             counts.push(format!("{} left out", self.left_out.len()));
         }
-        for (listed, name) in [(Listed::Prompt, "prompt"), (Listed::ResourceTemplate, "resource template")] {
-            if offers(listed) > 0 {
-                counts.push(counted(offers(listed), name));
-            }
-        }
+        let offers = [Listed::Prompt, Listed::ResourceTemplate].map(|list| (self.count(Some(list)), list.to_string()));
+        counts.extend(offers.iter().filter(|(count, _)| *count > 0).map(|(count, list)| counted(*count, list)));
         counts.join(", ")
     }
 }
 
-impl About {
-    fn new(listed: &Value, parameters: Vec<Parameter>, diagnostics: &[Diagnostic], bound: &Bound) -> Self {
-        let heard = diagnostics.iter().filter(|said| !diagnostics::is_allowed(said, &bound.levels));
-        let note = |said: &Diagnostic| {
-            let message = if said.message.is_empty() { String::new() } else { format!(": {}", said.message) };
-            let place = if said.pointer.is_empty() { String::new() } else { format!(" at {}", said.pointer) };
-            let text = format!("{}{message}{place} ({})", said.code.title, said.code.id);
-            Note { text, json: diagnostics::to_json(said, bound) }
-        };
-        let diagnostics = heard.map(note).collect();
-        Self { title: text(listed, "title"), description: text(listed, "description"), parameters, diagnostics }
-    }
-
-    /// Returns the description, or else the title.
-    fn said(&self) -> Option<&str> {
-        self.description.as_deref().or(self.title.as_deref())
+impl Item {
+    /// Returns the first sentence of the description, or else of the title.
+    fn sentence(&self) -> Option<String> {
+        self.description.as_deref().or(self.title.as_deref()).map(sentence)
     }
 }
 
-/// Returns the policies that restrict calls of a tool.
-fn policies(server: &ServerConfig, tool: &str) -> Vec<Note> {
-    if !server.has_policy(tool) {
-        return Vec::new();
-    }
-    let json = server.to_json();
-    let rules = server.policies.iter().zip(json.get("policy").and_then(Value::as_array).into_iter().flatten());
-    let is_restricting = |rule: &PolicyRule| rule.then != PolicyEffect::Allow || rule.rate.is_some();
-    let rules = rules.filter(|(rule, _)| is_restricting(rule) && matches_globs(&rule.tools, tool));
-    rules.map(|(rule, json)| Note { text: policy(rule), json: json.clone() }).collect()
+/// Reads the items of a server.
+struct Reader<'r> {
+    bound: &'r Bound,
+    since: Option<&'r Since>,
+    /// The rules of `[[policy]]` that restrict calls, with their JSON.
+    policies: Vec<(&'r PolicyRule, Value)>,
+    is_json: bool,
 }
 
-/// Describes a policy: `policy: approve when base (merges to main are reviewed)`.
-fn policy(rule: &PolicyRule) -> String {
-    let mut text = format!("policy: {}", rule.then.name());
-    if let Some(rate) = &rule.rate {
-        text.push_str(&format!(" at most {rate}"));
-    }
-    if !rule.when.is_empty() {
-        let arguments: Vec<&str> = rule.when.keys().map(String::as_str).collect();
-        text.push_str(&format!(" when {}", arguments.join(", ")));
-    }
-    if !rule.callers.is_empty() {
-        text.push_str(&format!(" for {}", rule.callers.join(", ")));
-    }
-    text + &rule.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default()
-}
-
-impl Tool {
-    fn new(
-        binding: ToolBinding,
-        (parameters, answers, example): (Vec<Parameter>, Option<String>, String),
-        source: Option<String>,
-        bound: &Bound,
-        since: Option<&Since>,
-    ) -> Self {
-        let tool = bound.snapshot.tools.get(binding.index).unwrap_or(&Value::Null);
-        let declared = binding.viewed.as_ref().map_or(tool, |viewed| &viewed.before);
-        let annotations = declared.get("annotations").filter(|annotations| annotations.is_object());
-        let mut about = About::new(tool, parameters, &binding.diagnostics, bound);
-        about.title = about.title.or_else(|| text(annotations?, "title"));
-        let changes = since.iter().flat_map(|since| &since.changes);
-        Self {
-            about,
-            annotations: annotations.cloned(),
-            approve: bound.options.needs_approval(&binding.tool),
-            policies: bound.server.iter().flat_map(|server| policies(server, &binding.tool)).collect(),
-            answers,
+impl Reader<'_> {
+    /// Completes the description of a tool by its schemas.
+    fn tool(&self, binding: &ToolBinding, item: Item, source: Option<String>) -> Item {
+        let ToolBinding { tool: name, module, handler, params_type, returns, .. } = binding;
+        let tool = self.bound.snapshot.tools.get(binding.index).unwrap_or(&Value::Null);
+        let approval = self.bound.options.needs_approval(name).then(|| NEEDS_APPROVAL.to_owned());
+        let policies = self.policies(name).map(|(rule, _)| policy(rule));
+        let changes = self.since.iter().flat_map(|since| since.changes());
+        let inner_types = [("params", &binding.params_inner_types), ("result", &binding.output_inner_types)];
+        let inner_types = inner_types.into_iter().filter(|(_, types)| !types.is_empty());
+        let annotations = self.annotations(binding);
+        let mut item = Item {
+            name: name.clone(),
+            demands: approval.into_iter().chain(policies).collect(),
+            claims: annotations.map(claims).unwrap_or_default(),
+            overridden: binding.overridden.as_ref().map(overridden),
+            notes: binding.viewed.as_ref().map(view).unwrap_or_default(),
+            changes: changes.filter(|change| change.tool == *name).cloned().collect(),
+            prefixed: Some(binding.prefixed.clone()),
+            signature: format!("{module}::{handler}({params_type}) -> {returns}"),
+            inner_types: inner_types.map(|(part, types)| (part, types.clone())).collect(),
             code: source.map(|source| Code {
                 input_schema: tool.get("inputSchema").cloned().unwrap_or_default(),
                 output_schema: tool.get("outputSchema").filter(|schema| schema.is_object()).cloned(),
                 source,
             }),
-            example,
-            changes: changes.filter(|change| change.tool == binding.tool).cloned().collect(),
-            binding,
-        }
-    }
-
-    /// Returns the demands of the configuration on its calls.
-    fn demands(&self) -> impl Iterator<Item = String> {
-        let approval = self.approve.then(|| "needs approval".to_owned());
-        approval.into_iter().chain(self.policies.iter().map(|policy| policy.text.clone()))
-    }
-
-    /// Returns the server's claims in annotations, which are untrusted: `says read-only`.
-    pub(crate) fn says(&self) -> Vec<String> {
-        let hint = |hint: Hint| self.annotations.as_ref().and_then(|hints| hints.get(hint.wire())?.as_bool());
-        let word = |of: Hint| {
-            let word = of.name().replace('_', "-");
-            hint(of).map(|is_so| match of {
-                _ if is_so => format!("says {word}"),
-                Hint::OpenWorld => "says closed-world".to_owned(),
-                _ => format!("says not {word}"),
-            })
+            ..self.described(tool, &binding.diagnostics, item)
         };
-        Hint::ALL.into_iter().filter_map(word).collect()
-    }
-
-    /// Describes the parts of the tool that overrides changed: `parameters and result by override, learned from 12 results`.
-    pub(crate) fn overridden(&self) -> Option<String> {
-        let overridden = self.binding.overridden.as_ref()?;
-        let count =
-            overridden.learned_from.map(|count| counted(usize::try_from(count).unwrap_or(usize::MAX), "result"));
-        let learned = count.map(|results| format!(", learned from {results}"));
-        let parts = [("parameters", overridden.input_schema), ("result", overridden.output_schema)];
-        let parts: Vec<&str> = parts.iter().filter(|(_, is_changed)| *is_changed).map(|(part, _)| *part).collect();
-        Some(format!("{} by override{}", parts.join(" and "), learned.unwrap_or_default()))
-    }
-
-    /// Describes the view of the tool, and the server's original texts.
-    pub(crate) fn view(&self) -> Vec<String> {
-        let Some(viewed) = &self.binding.viewed else { return Vec::new() };
-        let view = &viewed.view;
-        let mut parts: Vec<String> = view.name.iter().map(|name| format!("named {name}")).collect();
-        parts.extend(view.hints.iter().map(|(hint, value)| format!("hint {} = {value}", hint.name())));
-        for (what, values) in [("fixed", &view.fixed), ("default", &view.default)] {
-            parts.extend(values.iter().map(|(argument, value)| format!("{what} {argument} = {value}")));
+        item.title = item.title.or_else(|| text(annotations?, "title"));
+        if self.is_json {
+            item.json = self.tool_json(&item, binding);
         }
-        parts.extend(view.hide.iter().map(|argument| format!("hides {argument}")));
-        let mut lines = Vec::new();
-        if !parts.is_empty() {
-            lines.push(format!("view: {}", parts.join("; ")));
-        }
-        for (key, ours) in [("title", &view.title), ("description", &view.description)] {
-            if ours.is_some() {
-                let said = text(&viewed.before, key).unwrap_or_else(|| "nothing".to_owned());
-                lines.push(format!("{key} of the server: {}", sentence(&said)));
-            }
-        }
-        lines
+        item
     }
 
-    /// Returns the types inside the parameters and the result.
-    pub(crate) fn inner_types(&self) -> impl Iterator<Item = (&'static str, &[String])> {
-        let inner = [("params", &self.binding.params_inner_types), ("result", &self.binding.output_inner_types)];
-        inner.into_iter().filter(|(_, types)| !types.is_empty()).map(|(part, types)| (part, types.as_slice()))
-    }
-
-    /// `gh::gh_create_issue(GhCreateIssueParams) -> GhCreateIssueOutput`.
-    pub(crate) fn signature(&self) -> String {
-        let ToolBinding { module, handler, params_type, returns, .. } = &self.binding;
-        format!("{module}::{handler}({params_type}) -> {returns}")
-    }
-}
-
-impl Offer {
-    fn new(binding: OfferBinding, bound: &Bound) -> Self {
+    fn offer(&self, binding: &OfferBinding) -> Item {
+        let OfferBinding { module, handler, params_type, returns, uri_template, .. } = binding;
         let list = match binding.listed {
-            Listed::Prompt => &bound.snapshot.prompts,
-            _ => &bound.snapshot.resource_templates,
+            Listed::Prompt => &self.bound.snapshot.prompts,
+            _ => &self.bound.snapshot.resource_templates,
         };
         let offer = list.get(binding.index).unwrap_or(&Value::Null);
-        let parameters = match &binding.uri_template {
-            Some(template) => arguments::of_template(template),
-            None => arguments::of_prompt(offer),
+        let mut item = Item {
+            offer: Some(binding.listed),
+            name: binding.name.clone(),
+            parameters: match uri_template {
+                Some(template) => words::of_template(template),
+                None => words::of_prompt(offer),
+            },
+            notes: uri_template.iter().cloned().collect(),
+            signature: format!("{module}::{handler}({params_type}) -> {returns}"),
+            ..self.described(offer, &binding.diagnostics, Item::default())
         };
-        Self { about: About::new(offer, parameters, &binding.diagnostics, bound), binding }
+        if self.is_json {
+            item.json = self.offer_json(&item, binding);
+        }
+        item
     }
 
-    pub(crate) fn signature(&self) -> String {
-        let OfferBinding { module, handler, params_type, returns, .. } = &self.binding;
-        format!("{module}::{handler}({params_type}) -> {returns}")
+    fn described(&self, listed: &Value, diagnostics: &[Diagnostic], item: Item) -> Item {
+        let note = |said: &Diagnostic| {
+            let place = if said.pointer.is_empty() { String::new() } else { format!(" at {}", said.pointer) };
+            format!("{}{place} ({})", said.summary(), said.code.id)
+        };
+        let diagnostics = self.heard(diagnostics).map(note).collect();
+        let (title, description) = (text(listed, "title"), text(listed, "description"));
+        Item { title, description, diagnostics, ..item }
+    }
+
+    /// Returns the diagnostics that the configuration wants to hear of.
+    fn heard<'d>(&self, diagnostics: &'d [Diagnostic]) -> impl Iterator<Item = &'d Diagnostic> {
+        diagnostics.iter().filter(|said| !diagnostics::is_allowed(said, &self.bound.levels))
+    }
+
+    /// Returns the annotations of a tool, as the server wrote them.
+    fn annotations<'t>(&'t self, binding: &'t ToolBinding) -> Option<&'t Value> {
+        let seen = self.bound.snapshot.tools.get(binding.index);
+        let declared = binding.viewed.as_ref().map(|viewed| &viewed.before).or(seen)?;
+        declared.get("annotations").filter(|annotations| annotations.is_object())
+    }
+
+    /// Returns the policies that restrict calls of a tool.
+    fn policies(&self, tool: &str) -> impl Iterator<Item = &(&PolicyRule, Value)> {
+        self.policies.iter().filter(move |(rule, _)| matches_globs(&rule.tools, tool))
     }
 }
 
-fn left_out(tool: &Value, options: &Options) -> Option<LeftOut> {
-    let name = name_of(tool)?;
-    Some(LeftOut { name: name.to_owned(), by: options.left_out_by(name)? })
+/// Returns the policies that restrict calls, with their JSON.
+fn restrictions(server: &ServerConfig) -> Vec<(&PolicyRule, Value)> {
+    let json = server.to_json();
+    let json = json.get("policy").and_then(Value::as_array).into_iter().flatten().cloned();
+    let restricts = |rule: &PolicyRule| rule.then != PolicyEffect::Allow || rule.rate.is_some();
+    server.policies.iter().zip(json).filter(|(rule, _)| restricts(rule)).collect()
 }
 
+/// Describes a policy: `policy: approve when base (merges to main are reviewed)`.
+fn policy(rule: &PolicyRule) -> String {
+    let rate = rule.rate.as_ref().map(|rate| format!(" at most {rate}"));
+    let arguments: Vec<&str> = rule.when.keys().map(String::as_str).collect();
+    let arguments = (!arguments.is_empty()).then(|| format!(" when {}", arguments.join(", ")));
+    let callers = (!rule.callers.is_empty()).then(|| format!(" for {}", rule.callers.join(", ")));
+    let reason = rule.reason.as_ref().map(|reason| format!(" ({reason})"));
+    let more: String = [rate, arguments, callers, reason].into_iter().flatten().collect();
+    format!("policy: {}{more}", rule.then.name())
+}
+
+/// Describes the hints in annotations: `says read-only`.
+fn claims(annotations: &Value) -> Vec<String> {
+    let claim = |hint: Hint| {
+        let word = hint.name().replace('_', "-");
+        Some(match (annotations.get(hint.wire())?.as_bool()?, hint) {
+            (true, _) => format!("says {word}"),
+            (false, Hint::OpenWorld) => "says closed-world".to_owned(),
+            (false, _) => format!("says not {word}"),
+        })
+    };
+    Hint::ALL.into_iter().filter_map(claim).collect()
+}
+
+/// Describes the parts that overrides changed: `parameters and result by override, learned from 12 results`.
+fn overridden(binding: &OverrideBinding) -> String {
+    let results = |count: u64| counted(usize::try_from(count).unwrap_or(usize::MAX), "result");
+    let learned = binding.learned_from.map(|count| format!(", learned from {}", results(count)));
+    let parts = [("parameters", binding.input_schema), ("result", binding.output_schema)];
+    let parts: Vec<&str> = parts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(part, _)| part).collect();
+    format!("{} by override{}", parts.join(" and "), learned.unwrap_or_default())
+}
+
+/// Describes a view, and the server's original texts.
+fn view(Viewed { view, before, .. }: &Viewed) -> Vec<String> {
+    let mut parts: Vec<String> = view.name.iter().map(|name| format!("named {name}")).collect();
+    parts.extend(view.hints.iter().map(|(hint, value)| format!("hint {} = {value}", hint.name())));
+    for (what, values) in [("fixed", &view.fixed), ("default", &view.default)] {
+        parts.extend(values.iter().map(|(argument, value)| format!("{what} {argument} = {value}")));
+    }
+    parts.extend(view.hide.iter().map(|argument| format!("hides {argument}")));
+    let mut lines: Vec<String> =
+        (!parts.is_empty()).then(|| format!("view: {}", parts.join("; "))).into_iter().collect();
+    for (key, ours) in [("title", &view.title), ("description", &view.description)] {
+        if ours.is_some() {
+            let said = text(before, key).unwrap_or_else(|| "nothing".to_owned());
+            lines.push(format!("{key} of the server: {}", sentence(&said)));
+        }
+    }
+    lines
+}
+
+/// Returns the text of a member, unless it is blank.
 fn text(object: &Value, key: &str) -> Option<String> {
     let text = object.get(key)?.as_str()?.trim();
     (!text.is_empty()).then(|| text.to_owned())
-}
-
-fn calls_itself(info: &Value) -> Option<String> {
-    let name = text(info, "title").or_else(|| text(info, "name"))?;
-    Some(text(info, "version").map_or(name.clone(), |version| format!("{name} {version}")))
 }

@@ -1,39 +1,42 @@
 //! An example of a call on the command line, with the required arguments.
 
-use mcp_bindgen_schema::{Document, Presence, Shape, ShapeId, Shapes, Slot, StructShape};
+use std::cell::Cell;
+use std::collections::HashSet;
+
+use mcp_bindgen_schema::{Document, Field, Presence, Shape, ShapeId, Shapes, StructShape};
 use serde_json::{Map, Value, json};
 
 use crate::text::command_line;
 
 /// Objects deeper inside are left empty.
 const DEEPEST: usize = 6;
+/// The maximum number of values; others are left out. Required properties that refer to each other have exponentially
+/// many.
+const MOST_VALUES: usize = 1_000;
 
 /// Returns a command such as `mcp-bindgen call github create_issue --args '{"title":"TITLE"}'`.
 pub(super) fn command(server: &str, tool: &str, input: &Document<'_>) -> String {
-    let value = Sample { shapes: &input.shapes }.shape(input.root, "VALUE", 0);
-    let arguments = match &value {
-        Value::Object(object) if object.is_empty() => Vec::new(),
-        value => vec!["--args".to_owned(), value.to_string()],
-    };
-    let arguments = arguments.iter().map(String::as_str);
-    let words = ["mcp-bindgen", "call"].into_iter();
+    let sample = Sample { shapes: &input.shapes, left: Cell::new(MOST_VALUES) }.shape(input.root, "VALUE", 0);
+    let is_empty = sample.as_object().is_some_and(Map::is_empty);
+    let json = sample.to_string();
+    let arguments = if is_empty { Vec::new() } else { vec!["--args", &json] };
     // After `--` a name that begins with a dash is not an option.
-    match tool.starts_with('-') {
-        true => command_line(words.chain(arguments).chain(["--", server, tool])),
-        false => command_line(words.chain([server, tool]).chain(arguments)),
-    }
+    let words = match tool.starts_with('-') {
+        true => [&["mcp-bindgen", "call"], &*arguments, &["--", server, tool]].concat(),
+        false => [&["mcp-bindgen", "call", server, tool], &*arguments].concat(),
+    };
+    command_line(words)
 }
 
 struct Sample<'s> {
     shapes: &'s Shapes,
+    /// The number of values that are still created.
+    left: Cell<usize>,
 }
 
 impl Sample<'_> {
-    fn slot(&self, slot: Slot, name: &str, depth: usize) -> Value {
-        if slot.nullable && depth > DEEPEST { Value::Null } else { self.shape(slot.shape, name, depth) }
-    }
-
     fn shape(&self, id: ShapeId, name: &str, depth: usize) -> Value {
+        self.left.set(self.left.get().saturating_sub(1));
         if depth > DEEPEST {
             return Value::Null;
         }
@@ -52,9 +55,10 @@ impl Sample<'_> {
             Shape::I64 | Shape::U64 | Shape::Number => json!(1),
             Shape::TextEnum(values) => values.first().map_or(Value::Null, |value| json!(value)),
             Shape::LiteralEnum(values) => values.first().cloned().unwrap_or_default(),
-            Shape::List(item) => json!([self.slot(*item, name, depth + 1)]),
+            Shape::List(item) => json!([self.shape(item.shape, name, depth + 1)]),
             Shape::Tuple(items) | Shape::Prefixed(items, _) => {
-                items.iter().map(|item| self.slot(*item, name, depth + 1)).collect()
+                let items = items.iter().take_while(|_| self.has_room());
+                items.map(|item| self.shape(item.shape, name, depth + 1)).collect()
             }
             Shape::Map(_) | Shape::FreeMap => json!({}),
             Shape::Struct(object) => self.object(object, depth),
@@ -70,19 +74,20 @@ impl Sample<'_> {
                     (value, ..) => value,
                 }
             }
-            Shape::Named(inner) => self.slot(*inner, name, depth + 1),
+            Shape::Named(inner) => self.shape(inner.shape, name, depth + 1),
         }
     }
 
     /// Creates an object with the required properties. If one of several sets must be complete, the first is included.
     fn object(&self, object: &StructShape, depth: usize) -> Value {
-        let demanded: Vec<&String> = object.require_any.iter().filter_map(|sets| sets.first()).flatten().collect();
-        let wanted = object
-            .fields
-            .iter()
-            .filter(|field| field.presence == Presence::Required || demanded.contains(&&field.wire));
-        let members = wanted.map(|field| (field.wire.clone(), self.slot(field.slot, &field.wire, depth + 1)));
-        Value::Object(members.collect::<Map<String, Value>>())
+        let demanded: HashSet<&String> = object.require_any.iter().filter_map(|sets| sets.first()).flatten().collect();
+        let is_wanted = |field: &&Field| field.presence == Presence::Required || demanded.contains(&field.wire);
+        let wanted = object.fields.iter().filter(is_wanted).take_while(|_| self.has_room());
+        wanted.map(|field| (field.wire.as_str(), self.shape(field.slot.shape, &field.wire, depth + 1))).collect()
+    }
+
+    fn has_room(&self) -> bool {
+        self.left.get() > 0
     }
 }
 
@@ -116,5 +121,14 @@ mod tests {
             "{}",
             call("t", &tagged)
         );
+    }
+
+    #[test]
+    fn sample_of_exponentially_many_values_is_short() {
+        let names: Vec<String> = (0..30).map(|n| format!("p{n}")).collect();
+        let properties: Map<String, Value> = names.iter().map(|name| (name.clone(), json!({"$ref": "#"}))).collect();
+        let schema = json!({"type": "object", "required": names, "properties": properties});
+        let document = Document::read(&schema, Role::Input, &mut Reporter::new("t", 0, "/inputSchema"));
+        assert!(command("s", "t", &document).len() < 50_000);
     }
 }

@@ -1,27 +1,71 @@
-//! Descriptions of values, from shapes: schemas with the same meaning have the same description.
+//! Descriptions of parameters and values, from shapes: schemas with the same meaning have the same description.
 
-use mcp_bindgen_schema::{Document, Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape};
+use std::cell::Cell;
+use std::collections::HashSet;
+
+use mcp_bindgen_model::{TemplateVariable, UriTemplate};
+use mcp_bindgen_schema::diagnostics::Reporter;
+use mcp_bindgen_schema::{Document, Field, Presence, Role, Shape, ShapeId, Shapes, Slot, StructShape};
 use serde_json::Value;
 
-/// Values deeper inside are not spelt out.
+use super::Parameter;
+use crate::flags::prompt_schema;
+
+/// Objects deeper inside are not spelt out.
 const DEEPEST: usize = 2;
 /// The maximum number of listed enumeration values, object properties or union branches.
 const MOST_NAMED: usize = 8;
 /// The maximum depth of values; deeper ones are a cycle of definitions without an object.
-const LONGEST_CHAIN: usize = 8;
+const LONGEST_CHAIN: usize = 6;
+/// The maximum number of values in the descriptions of one schema: definitions that refer to each other several times
+/// have exponentially many.
+const MOST_VALUES: usize = 10_000;
 
-/// Describes a value in this place: `list of strings or null`.
-pub(super) fn of_slot(shapes: &Shapes, slot: Slot) -> String {
-    Words { shapes }.slot(slot, 0, 0)
+/// Returns the properties of a tool's arguments, those that are required first.
+pub(super) fn of_tool(input: &Document<'_>) -> Vec<Parameter> {
+    let mut parameters = declared(input);
+    // Sorting keeps the order of the schema within both groups.
+    parameters.sort_by_key(|parameter| !parameter.required);
+    parameters
 }
 
-/// Describes the whole value of a schema.
-pub(super) fn of_root(document: &Document<'_>) -> String {
-    Words { shapes: &document.shapes }.shape(document.root, 0, 0)
+/// Returns the arguments of a prompt.
+pub(super) fn of_prompt(prompt: &Value) -> Vec<Parameter> {
+    declared(&Document::read(&prompt_schema(prompt), Role::Input, &mut Reporter::new("", 0, "")))
+}
+
+/// Returns the variables of a template; empty if it is invalid.
+pub(super) fn of_template(template: &str) -> Vec<Parameter> {
+    let parameter = |variable: TemplateVariable| Parameter {
+        kind: if variable.is_list { "string, or list of strings" } else { "string" }.to_owned(),
+        required: variable.is_required,
+        name: variable.name,
+        description: None,
+    };
+    let variables = UriTemplate::parse(template).map(|template| template.variables()).unwrap_or_default();
+    variables.into_iter().map(parameter).collect()
+}
+
+/// Describes the structured result of a tool.
+pub(super) fn of_result(output: &Document<'_>) -> String {
+    Words::new(&output.shapes).shape(output.root, 0)
+}
+
+/// Returns the properties in the order of the schema.
+fn declared(input: &Document<'_>) -> Vec<Parameter> {
+    let Shape::Struct(object) = input.shapes.get(input.root) else { return Vec::new() };
+    let words = Words::new(&input.shapes);
+    let parameter = |field: &Field| Parameter {
+        name: field.wire.clone(),
+        kind: words.slot(field.slot, 0),
+        required: field.presence == Presence::Required,
+        description: description(input, field),
+    };
+    object.fields.iter().map(parameter).collect()
 }
 
 /// Returns the description by the first of the schemas of a property.
-pub(super) fn description(document: &Document<'_>, field: &Field) -> Option<String> {
+fn description(document: &Document<'_>, field: &Field) -> Option<String> {
     let sources = field.schemas.iter().flat_map(|schema| document.schemas.described_by(*schema));
     let sources: Vec<_> = sources.collect();
     let said = |key: &str| {
@@ -31,22 +75,29 @@ pub(super) fn description(document: &Document<'_>, field: &Field) -> Option<Stri
     said("description").or_else(|| said("title").filter(|title| !title.eq_ignore_ascii_case(&field.wire)))
 }
 
+/// Describes values of one schema, such as `list of strings or null`.
 struct Words<'s> {
     shapes: &'s Shapes,
+    /// The number of values that are still described.
+    left: Cell<usize>,
 }
 
-impl Words<'_> {
-    fn slot(&self, slot: Slot, depth: usize, chain: usize) -> String {
-        let words = self.shape(slot.shape, depth, chain);
+impl<'s> Words<'s> {
+    fn new(shapes: &'s Shapes) -> Self {
+        Self { shapes, left: Cell::new(MOST_VALUES) }
+    }
+
+    fn slot(&self, slot: Slot, depth: usize) -> String {
+        let words = self.shape(slot.shape, depth);
         let says_null = matches!(self.shapes.get(slot.shape), Shape::Anything | Shape::Null);
         if slot.nullable && !says_null { format!("{words} or null") } else { words }
     }
 
-    fn shape(&self, id: ShapeId, depth: usize, chain: usize) -> String {
-        if chain > LONGEST_CHAIN {
+    fn shape(&self, id: ShapeId, depth: usize) -> String {
+        self.left.set(self.left.get().saturating_sub(1));
+        if depth > LONGEST_CHAIN || self.left.get() == 0 {
             return "any value".to_owned();
         }
-        let chain = chain + 1;
         match self.shapes.get(id) {
             Shape::Anything => "any value".to_owned(),
             Shape::AnyOf(kinds) => either(kinds.names().into_iter().map(str::to_owned).collect()),
@@ -58,32 +109,27 @@ impl Words<'_> {
             Shape::Text => "string".to_owned(),
             Shape::TextEnum(values) => one_of(values.iter().map(|value| Value::from(value.as_str()).to_string())),
             Shape::LiteralEnum(values) => one_of(values.iter().map(Value::to_string)),
-            Shape::List(item) => format!("list of {}", self.many(*item, depth, chain)),
-            Shape::Tuple(items) => {
-                let items = items.iter().take(MOST_NAMED).map(|item| self.slot(*item, depth + 1, chain));
-                format!("list of exactly ({})", items.collect::<Vec<_>>().join(", "))
-            }
+            Shape::List(item) => format!("list of {}", self.many(*item, depth)),
+            Shape::Tuple(items) => format!("list of exactly ({})", self.each(items, depth)),
             Shape::Prefixed(items, rest) => {
-                let items = items.iter().take(MOST_NAMED).map(|item| self.slot(*item, depth + 1, chain));
-                let items = items.collect::<Vec<_>>().join(", ");
-                let rest = rest.map(|rest| format!(", then {}", self.many(rest, depth, chain))).unwrap_or_default();
-                format!("list that begins with ({items}){rest}")
+                let rest = rest.map(|rest| format!(", then {}", self.many(rest, depth))).unwrap_or_default();
+                format!("list that begins with ({}){rest}", self.each(items, depth))
             }
-            Shape::Map(value) => format!("object of {} by any key", self.many(*value, depth, chain)),
+            Shape::Map(value) => format!("object of {} by any key", self.many(*value, depth)),
             Shape::FreeMap => "object".to_owned(),
-            Shape::Struct(object) => self.object(object, depth, chain),
+            Shape::Struct(object) => self.object(object, depth),
             Shape::Union(union) => {
-                let branches = union.branches.iter().map(|branch| self.shape(branch.shape, depth + 1, chain));
-                either(branches.collect())
+                let branches = union.branches.iter().take_while(|_| self.left.get() > 0);
+                either(branches.map(|branch| self.shape(branch.shape, depth + 1)).collect())
             }
-            Shape::Named(inner) => self.slot(*inner, depth, chain),
+            Shape::Named(inner) => self.slot(*inner, depth),
             Shape::Opaque => "a type of the program's".to_owned(),
         }
     }
 
     /// Returns the plural form.
-    fn many(&self, slot: Slot, depth: usize, chain: usize) -> String {
-        let words = self.slot(slot, depth + 1, chain);
+    fn many(&self, slot: Slot, depth: usize) -> String {
+        let words = self.slot(slot, depth + 1);
         match words.as_str() {
             "string" | "boolean" | "integer" | "number" | "object" => format!("{words}s"),
             "any value" => "any values".to_owned(),
@@ -92,59 +138,50 @@ impl Words<'_> {
         }
     }
 
+    /// Lists the first items of an array.
+    fn each(&self, items: &[Slot], depth: usize) -> String {
+        let items: Vec<String> = items.iter().take(MOST_NAMED).map(|item| self.slot(*item, depth + 1)).collect();
+        items.join(", ")
+    }
+
     /// Formats an object such as `object {owner, repo, labels?}`.
-    fn object(&self, object: &StructShape, depth: usize, chain: usize) -> String {
+    fn object(&self, object: &StructShape, depth: usize) -> String {
         if depth >= DEEPEST || object.fields.is_empty() {
             return "object".to_owned();
         }
         let name = |field: &Field| {
             let optional = if field.presence == Presence::Required { "" } else { "?" };
-            match self.shape(field.slot.shape, DEEPEST, chain).as_str() {
-                "string" => format!("{}{optional}", field.wire),
-                kind if kind.len() > 24 => format!("{}{optional}", field.wire),
+            match self.shape(field.slot.shape, DEEPEST).as_str() {
+                kind if kind == "string" || kind.len() > 24 => format!("{}{optional}", field.wire),
                 kind => format!("{}{optional}: {kind}", field.wire),
             }
         };
-        let mut fields: Vec<String> = object.fields.iter().take(MOST_NAMED).map(name).collect();
-        more(&mut fields, object.fields.len());
-        format!("object {{{}}}", fields.join(", "))
+        format!("object {{{}}}", first(object.fields.iter().map(name), ", "))
     }
 }
 
-/// Values of a list that are not all named are counted.
-fn more(named: &mut Vec<String>, all: usize) {
-    if all > named.len() {
-        named.push(format!("{} more", all - named.len()));
+/// Joins the first values, and counts the others.
+fn first(values: impl ExactSizeIterator<Item = String>, separator: &str) -> String {
+    let more = values.len().saturating_sub(MOST_NAMED);
+    let more = (more > 0).then(|| format!("{more} more"));
+    values.take(MOST_NAMED).chain(more).collect::<Vec<_>>().join(separator)
+}
+
+fn one_of(mut values: impl ExactSizeIterator<Item = String>) -> String {
+    match values.len() {
+        1 => values.next().unwrap_or_default(),
+        _ => format!("one of {}", first(values, ", ")),
     }
 }
 
-fn one_of(values: impl ExactSizeIterator<Item = String>) -> String {
-    let all = values.len();
-    let mut named: Vec<String> = values.take(MOST_NAMED).collect();
-    if let [only] = named.as_slice() {
-        return only.clone();
-    }
-    more(&mut named, all);
-    format!("one of {}", named.join(", "))
-}
-
-fn either(kinds: Vec<String>) -> String {
-    let mut different: Vec<String> = Vec::new();
-    for kind in kinds {
-        if !different.contains(&kind) {
-            different.push(kind);
-        }
-    }
-    let all = different.len();
-    different.truncate(MOST_NAMED);
-    more(&mut different, all);
-    if different.is_empty() { "any value".to_owned() } else { different.join(" or ") }
+fn either(mut kinds: Vec<String>) -> String {
+    let mut seen = HashSet::new();
+    kinds.retain(|kind| seen.insert(kind.clone()));
+    if kinds.is_empty() { "any value".to_owned() } else { first(kinds.into_iter(), " or ") }
 }
 
 #[cfg(test)]
 mod tests {
-    use mcp_bindgen_schema::Role;
-    use mcp_bindgen_schema::diagnostics::Reporter;
     use serde_json::json;
 
     use super::*;
@@ -154,7 +191,7 @@ mod tests {
         let mut reporter = Reporter::new("tool", 0, "/inputSchema");
         let document = Document::read(&schema, Role::Input, &mut reporter);
         let Shape::Struct(object) = document.shapes.get(document.root) else { panic!("an object") };
-        of_slot(&document.shapes, object.fields[0].slot)
+        Words::new(&document.shapes).slot(object.fields[0].slot, 0)
     }
 
     #[test]
@@ -188,5 +225,14 @@ mod tests {
         assert_eq!(words(&node), "object {next?: object, n?: number}");
         let list = words(&json!({"type": "array", "items": {"$ref": "#/properties/p"}}));
         assert!(list.starts_with("list of list of") && list.ends_with("any values") && list.len() < 100, "{list}");
+    }
+
+    #[test]
+    fn description_of_exponentially_many_values_is_bounded() {
+        let item = json!({"$ref": "#/properties/p"});
+        let tuple = |length: usize| json!({"type": "array", "prefixItems": vec![&item; length], "minItems": length, "items": false});
+        let lists: Vec<Value> = (1..20).map(tuple).collect();
+        let text = words(&json!({"anyOf": lists}));
+        assert!(text.len() < 200_000, "{}", text.len());
     }
 }

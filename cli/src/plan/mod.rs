@@ -11,6 +11,7 @@ use similar::TextDiff;
 use crate::exit::Exit;
 use crate::output::lines_printable;
 use crate::project::is_missing;
+use crate::report::Status;
 
 /// A snapshot as it lies on disk: its text may be anything.
 pub(crate) struct SnapshotFile {
@@ -55,24 +56,14 @@ pub(crate) fn adapted(
 
 /// The plan for one server, which makes its snapshot equal to the server.
 pub(crate) struct Plan {
-    pub(crate) server: String,
-    pub(crate) path: PathBuf,
-    pub(crate) step: Step,
-    /// How many tools the server has.
-    pub(crate) tools: usize,
-    live: Snapshot,
-}
-
-/// The step for a snapshot.
-pub(crate) enum Step {
-    /// Nothing.
-    Keep,
-    /// Creates a missing snapshot.
-    Create,
-    /// It cannot be read.
-    Replace(FileError),
-    /// The snapshot differs from the server.
-    Update { changes: Vec<Change> },
+    pub(crate) file: SnapshotFile,
+    /// The state of the snapshot: `UpToDate`, `Missing`, `Broken` or `OutOfDate`.
+    pub(crate) status: Status,
+    /// The reason why the snapshot is broken.
+    pub(crate) error: Option<FileError>,
+    /// The changes of the server since its snapshot.
+    pub(crate) changes: Vec<Change>,
+    pub(crate) live: Snapshot,
 }
 
 impl Plan {
@@ -81,27 +72,22 @@ impl Plan {
     ///
     /// # Errors
     /// Fails if the snapshot is of a newer format, which is not to be written over.
-    pub(crate) fn new(
-        server: &str,
-        rules: &DriftRules,
-        file: &SnapshotFile,
-        live: Snapshot,
-    ) -> Result<Self, FileError> {
-        let step = match &file.text {
-            None => Step::Create,
-            Some(text) if is_same(text, &live.to_text()) => Step::Keep,
+    pub(crate) fn new(rules: &DriftRules, file: SnapshotFile, live: Snapshot) -> Result<Self, FileError> {
+        let (status, error, changes) = match &file.text {
+            None => (Status::Missing, None, Vec::new()),
+            Some(text) if is_same(text, &live.to_text()) => (Status::UpToDate, None, Vec::new()),
             Some(text) => match Snapshot::parse(text) {
+                Ok(known) => (Status::OutOfDate, None, changes(&known, &live, rules)),
                 Err(error) if Snapshot::is_newer(text) => return Err(error.in_file(&file.path)),
-                Err(error) => Step::Replace(error.in_file(&file.path)),
-                Ok(known) => Step::Update { changes: changes(&known, &live, rules) },
+                Err(error) => (Status::Broken, Some(error.in_file(&file.path)), Vec::new()),
             },
         };
-        Ok(Self { server: server.to_owned(), path: file.path.clone(), step, tools: live.tools.len(), live })
+        Ok(Self { file, status, error, changes, live })
     }
 
     /// Compares the file with the new text, under these names of both sides. For long lists this is slow.
-    pub(crate) fn diff(&self, file: &SnapshotFile, [old, new]: [String; 2]) -> Option<String> {
-        let text = file.text.as_deref().filter(|_| matches!(self.step, Step::Update { .. }))?;
+    pub(crate) fn diff(&self, [old, new]: [String; 2]) -> Option<String> {
+        let text = self.file.text.as_deref().filter(|_| self.status == Status::OutOfDate)?;
         Some(diff(text, &old, &self.live.to_text(), &new))
     }
 
@@ -110,19 +96,12 @@ impl Plan {
     /// # Errors
     /// Fails if the file cannot be written.
     pub(crate) fn apply(&self) -> Result<(), FileError> {
-        if matches!(self.step, Step::Keep) { Ok(()) } else { self.live.save(&self.path).map(drop) }
-    }
-
-    pub(crate) fn changes(&self) -> &[Change] {
-        match &self.step {
-            Step::Update { changes } => changes,
-            Step::Keep | Step::Create | Step::Replace(_) => &[],
-        }
+        if self.status == Status::UpToDate { Ok(()) } else { self.live.save(&self.file.path).map(drop) }
     }
 
     /// Returns the exit code of a check with this plan.
     pub(crate) fn exit(&self) -> Exit {
-        if matches!(self.step, Step::Keep) { Exit::Done } else { Exit::OutOfDate }
+        if self.status == Status::UpToDate { Exit::Done } else { Exit::OutOfDate }
     }
 }
 
@@ -161,21 +140,22 @@ mod tests {
     }
 
     fn plan(text: Option<&str>, live: &str) -> Result<Plan, FileError> {
-        Plan::new("s", &DriftRules::default(), &file(text), Snapshot::parse(live).unwrap())
+        Plan::new(&DriftRules::default(), file(text), Snapshot::parse(live).unwrap())
     }
 
     #[test]
     fn plan_depends_only_on_the_snapshot_and_the_live_tools() {
         let written = Snapshot::parse(TOOLS).unwrap().to_text();
-        assert!(matches!(plan(None, TOOLS).unwrap().step, Step::Create));
-        assert!(matches!(plan(Some(&written), TOOLS).unwrap().step, Step::Keep));
-        assert!(matches!(plan(Some("{"), TOOLS).unwrap().step, Step::Replace(_)));
+        assert_eq!(plan(None, TOOLS).unwrap().status, Status::Missing);
+        assert_eq!(plan(Some(&written), TOOLS).unwrap().status, Status::UpToDate);
+        let broken = plan(Some("{"), TOOLS).unwrap();
+        assert!(broken.status == Status::Broken && broken.error.is_some());
         let gone = plan(Some(&written), r#"{"tools":[]}"#).unwrap();
-        assert_eq!(gone.changes().len(), 1);
+        assert_eq!((gone.status, gone.changes.len()), (Status::OutOfDate, 1));
         let names = ["old", "new"].map(str::to_owned);
-        let diff = gone.diff(&file(Some(&written)), names).unwrap();
+        let diff = gone.diff(names).unwrap();
         assert!(diff.starts_with("--- old\n+++ new\n@@"), "{diff}");
-        assert_eq!((gone.exit(), gone.tools), (Exit::OutOfDate, 0));
+        assert_eq!((gone.exit(), gone.live.tools.len()), (Exit::OutOfDate, 0));
         let newer = plan(Some(r#"{"format":7,"tools":[]}"#), TOOLS);
         assert!(newer.is_err_and(|error| error.to_string().contains("install mcp-bindgen")));
     }
@@ -183,7 +163,7 @@ mod tests {
     #[test]
     fn line_endings_changed_by_git_are_not_differences() {
         let written = Snapshot::parse(TOOLS).unwrap().to_text().replace('\n', "\r\n");
-        assert!(matches!(plan(Some(&written), TOOLS).unwrap().step, Step::Keep));
+        assert_eq!(plan(Some(&written), TOOLS).unwrap().status, Status::UpToDate);
         assert!(is_same("a\n", "a\r\n") && is_same("a\r\n", "a\n") && !is_same("a\n", "a\n\r\n"));
         assert_eq!(diff("a\nb\n", "old", "a\r\nc\r\n", "new"), "--- old\n+++ new\n@@ -1,2 +1,2 @@\n a\n-b\n+c");
     }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mcp_bindgen_model::{locate, pointer_segment, printable};
+use mcp_bindgen_model::{locate, printable};
 use mcp_bindgen_schema::drift::{self, Change, Class};
 use serde_json::Value;
 
-use super::{Entry, Fault, Status, counted};
+use super::{Difference, Entry, Fault, Since, Status, and_more, counted};
 use crate::flags::name_of;
 use crate::git;
+use crate::output::lines_printable;
 
 /// How many of a level GitHub shows of a step, those that come first.
 const SHOWN: usize = 10;
@@ -17,7 +18,7 @@ const ERROR: &str = "error";
 const WARNING: &str = "warning";
 const NOTICE: &str = "notice";
 
-/// Something to annotate.
+/// An annotation.
 struct Said<'a> {
     level: &'static str,
     entry: &'a Entry,
@@ -38,19 +39,14 @@ enum Place<'a> {
 /// rest.
 pub(crate) fn annotations(entries: &[Entry]) -> Vec<String> {
     let all: Vec<Said> = entries.iter().flat_map(of_entry).collect();
-    let mut places = Places::default();
     let mut lines = Vec::new();
     for level in [ERROR, WARNING, NOTICE] {
         let of_level: Vec<&Said> = all.iter().filter(|said| said.level == level).collect();
         let shown = if of_level.len() > SHOWN { SHOWN - 1 } else { of_level.len() };
-        let hidden = of_level.len() - shown;
-        for said in of_level.into_iter().take(shown) {
-            let (file, line) = places.of(said);
-            lines.push(annotation(level, file.as_deref(), line, &said.title, &said.message));
-        }
-        if hidden > 0 {
-            let more = counted(hidden, &format!("more {level}"));
-            let more = format!("and {more}; run `mcp-bindgen check --format json` for all");
+        // Positions are only looked up for those that are shown, because each takes a look into the snapshot.
+        lines.extend(of_level.iter().take(shown).map(|said| said.line()));
+        if let Some(more) = and_more(of_level.len() - shown, level) {
+            let more = format!("{more}; run `mcp-bindgen check --format json` for all");
             lines.push(annotation(level, None, None, "mcp-bindgen", &more));
         }
     }
@@ -64,30 +60,29 @@ pub(crate) fn failure_annotation(message: &str) -> String {
 
 fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
     let server = &entry.server;
-    let said = |level, place, title: String, message: String| Said { level, entry, place, title, message };
     let run_sync = format!("run `mcp-bindgen sync {server}`");
     let mut all = Vec::new();
-    if let Some(error) = &entry.error {
-        all.push(match entry.status {
-            Status::Broken => {
-                let title = format!("failed to read the snapshot of {server}");
-                said(ERROR, Place::Fault(error), title, format!("{}\n{run_sync} to write it again", error.text))
-            }
-            _ => said(ERROR, Place::Fault(error), format!("{server} failed"), error.text.clone()),
-        });
+    let mut say = |level, place, title: String, message: String| all.push(Said { level, entry, place, title, message });
+    match &entry.error {
+        Some(error) if entry.status == Status::Broken => {
+            let message = format!("{}\n{run_sync} to write it again", error.text);
+            say(ERROR, Place::Fault(error), format!("failed to read the snapshot of {server}"), message);
+        }
+        Some(error) => say(ERROR, Place::Fault(error), format!("{server} failed"), error.text.clone()),
+        None => {}
     }
     for fault in &entry.faults {
-        all.push(said(ERROR, Place::Fault(fault), format!("{server} does not build"), fault.text.clone()));
+        say(ERROR, Place::Fault(fault), format!("{server} does not build"), fault.text.clone());
     }
     for misfit in &entry.misfits {
         let title = format!("{server} does not build with its current tools");
-        all.push(said(ERROR, Place::Fault(misfit), title, misfit.text.clone()));
+        say(ERROR, Place::Fault(misfit), title, misfit.text.clone());
     }
     match entry.status {
-        Status::Missing => all.push(said(ERROR, Place::Snapshot, format!("{server} has no snapshot"), run_sync)),
+        Status::Missing => say(ERROR, Place::Snapshot, format!("{server} has no snapshot"), run_sync),
         Status::OutOfDate if entry.changes.is_empty() => {
             let title = format!("the snapshot of {server} is not formatted as `sync` writes it");
-            all.push(said(ERROR, Place::Snapshot, title, run_sync));
+            say(ERROR, Place::Snapshot, title, run_sync);
         }
         _ => {}
     }
@@ -97,26 +92,26 @@ fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
             Class::Source => WARNING,
             _ => NOTICE,
         };
-        all.push(said(level, Place::Change(change), format!("{server}: {} change", change.class), message));
+        say(level, Place::Change(change), format!("{server}: {} change", change.class), message);
     }
-    let Some(since) = &entry.since else { return all };
-    let revision = &since.revision;
-    if let Some(error) = &since.error {
-        all.push(said(ERROR, Place::Snapshot, format!("{server} cannot be compared with {revision}"), error.clone()));
-    }
-    if since.is_new {
-        let message = format!("{revision} has no snapshot of it");
-        all.push(said(NOTICE, Place::Snapshot, format!("{server} was added"), message));
-    }
-    if since.is_gone {
-        let message = format!("{revision} has it: code that uses it no longer builds");
-        all.push(said(WARNING, Place::Snapshot, format!("{server} was removed"), message));
-    }
-    // Changes in the pull request are under review, and no error.
-    for (change, message) in by_tool(&since.changes) {
-        let level = if change.class.is_loud() { WARNING } else { NOTICE };
-        let title = format!("{server}: {} change since {revision}", change.class);
-        all.push(said(level, Place::Change(change), title, message));
+    let Some(Since { revision, difference }) = &entry.since else { return all };
+    match difference {
+        Difference::Unknown(error) => {
+            say(ERROR, Place::Snapshot, format!("{server} cannot be compared with {revision}"), error.clone());
+        }
+        Difference::Added => {
+            let message = format!("{revision} has no snapshot of it");
+            say(NOTICE, Place::Snapshot, format!("{server} was added"), message);
+        }
+        Difference::Removed => {
+            let message = format!("{revision} has it: code that uses it no longer builds");
+            say(WARNING, Place::Snapshot, format!("{server} was removed"), message);
+        }
+        // Changes in the pull request are under review, and no error.
+        Difference::Changes(changes) => by_tool(changes).into_iter().for_each(|(change, message)| {
+            let level = if change.class.is_loud() { WARNING } else { NOTICE };
+            say(level, Place::Change(change), format!("{server}: {} change since {revision}", change.class), message);
+        }),
     }
     all
 }
@@ -130,16 +125,15 @@ fn by_tool(changes: &[Change]) -> Vec<(&Change, String)> {
     }
     let mut groups = drift::grouped(changes);
     groups.sort_by_key(|group| group.first().map(|change| change.class));
-    let mut told = Vec::new();
-    for group in &groups {
+    let told = groups.iter().filter_map(|group| {
         // The tools without an annotation so far.
         let fresh: Vec<(&Change, usize)> =
             group.iter().filter_map(|change| Some((*change, counts.remove(change.tool.as_str())?))).collect();
-        let Some((change, _)) = fresh.first() else { continue };
+        let (change, _) = fresh.first()?;
         let more = fresh.iter().map(|(_, count)| count - 1).sum();
-        told.push((*change, in_words(change, group, more)));
-    }
-    told
+        Some((*change, in_words(change, group, more)))
+    });
+    told.collect()
 }
 
 /// Says a change, of the tools that share it, and how many more these have.
@@ -150,59 +144,39 @@ fn in_words(change: &Change, group: &[&Change], more: usize) -> String {
         [tool] => ((*tool).to_owned(), String::new()),
         several => (counted(several.len(), "tool"), format!(": {}", several.join(", "))),
     };
-    let mut message = format!("{of} {}: {}{names} [{}]", change.pointer, change.detail, change.kind.id());
-    for note in change.notes() {
-        message.push_str(&format!("\n{note}"));
-    }
-    if more > 0 {
-        let of = if group.len() == 1 { "this tool" } else { "these tools" };
-        message.push_str(&format!("\nand {} of {of}", counted(more, "more change")));
-    }
-    message
+    let notes: String = change.notes().map(|note| format!("\n{note}")).collect();
+    let these = if group.len() == 1 { "this tool" } else { "these tools" };
+    let more = and_more(more, "change").map(|more| format!("\n{more} of {these}")).unwrap_or_default();
+    format!("{of} {}: {}{names} [{}]{notes}{more}", change.pointer, change.detail, change.kind.id())
 }
 
-/// The cached texts and snapshots for looking up positions.
-#[derive(Default)]
-struct Places<'a> {
-    files: BTreeMap<&'a Path, String>,
-    snapshots: BTreeMap<&'a str, Option<Value>>,
+impl Said<'_> {
+    fn line(&self) -> String {
+        let own = self.entry.path.as_deref().map(Path::new);
+        let (path, line) = match self.place {
+            Place::Snapshot => (own, None),
+            Place::Fault(fault) => (fault.path.as_deref().or(own), fault.line),
+            Place::Change(change) => (own, self.entry.text.as_deref().and_then(|text| line_of(change, text))),
+        };
+        let file = path.map(|path| git::from_root(path).unwrap_or_else(|| path.display().to_string()));
+        annotation(self.level, file.as_deref(), line, &self.title, &self.message)
+    }
 }
 
-impl<'a> Places<'a> {
-    fn of(&mut self, said: &Said<'a>) -> (Option<String>, Option<usize>) {
-        let entry = said.entry;
-        let own = entry.path.as_deref().map(Path::new);
-        match said.place {
-            Place::Snapshot => (self.file(own), None),
-            Place::Fault(fault) => (self.file(fault.path.as_deref().or(own)), fault.line),
-            Place::Change(change) => (self.file(own), self.line(entry, change)),
-        }
-    }
-
-    fn file(&mut self, path: Option<&'a Path>) -> Option<String> {
-        let path = path?;
-        let file = || git::from_root(path).unwrap_or_else(|| path.display().to_string());
-        Some(self.files.entry(path).or_insert_with(file).clone())
-    }
-
-    /// Returns the snapshot's line of a change, or that of its tool if the snapshot lacks it.
-    fn line(&mut self, entry: &'a Entry, change: &Change) -> Option<usize> {
-        let text = entry.text.as_deref()?;
-        let parsed = self.snapshots.entry(&entry.server).or_insert_with(|| serde_json::from_str(text).ok());
-        let tools = parsed.as_ref()?.get("tools")?.as_array()?;
-        let index = tools.iter().position(|tool| name_of(tool) == Some(&change.tool))?;
-        let tool = format!("/tools/{}", pointer_segment(&index.to_string()));
-        locate(text, &format!("{tool}{}", change.pointer)).or_else(|| locate(text, &tool)).map(|(line, _)| line)
-    }
+/// Returns the line of a change in a snapshot, or that of its tool if the snapshot lacks it.
+fn line_of(change: &Change, text: &str) -> Option<usize> {
+    let snapshot: Value = serde_json::from_str(text).ok()?;
+    let tools = snapshot.get("tools")?.as_array()?;
+    let index = tools.iter().position(|tool| name_of(tool) == Some(&change.tool))?;
+    let places = [format!("/tools/{index}{}", change.pointer), format!("/tools/{index}")];
+    places.iter().find_map(|place| locate(text, place)).map(|(line, _)| line)
 }
 
 fn annotation(level: &str, file: Option<&str>, line: Option<usize>, title: &str, message: &str) -> String {
-    let mut properties = Vec::new();
-    properties.extend(file.map(|file| format!("file={}", property(file))));
-    properties.extend(file.and(line).map(|line| format!("line={line}")));
-    properties.push(format!("title={}", property(&printable(title))));
-    let message: Vec<_> = message.split('\n').map(printable).collect();
-    format!("::{level} {}::{}", properties.join(","), data(&message.join("\n")))
+    let line = line.map(|line| format!("line={line},")).unwrap_or_default();
+    let place = file.map(|file| format!("file={},{line}", property(file))).unwrap_or_default();
+    let message = data(&lines_printable(message));
+    format!("::{level} {place}title={}::{message}", property(&printable(title)))
 }
 
 fn data(text: &str) -> String {
@@ -275,7 +249,7 @@ mod tests {
         let changes = drift::diff(&copies(["a", "b"]), &copies(["b", "a"]));
         let mut entry = Entry::new("s", Status::OutOfDate);
         entry.changes.clone_from(&changes);
-        entry.since = Some(super::super::Since::new("main", changes));
+        entry.since = Some(Since::new("main", Difference::Changes(changes)));
         let lines = annotations(&[entry]);
         assert!(lines[0].starts_with("::error title=s%3A silent change::copy /inputSchema/required"), "{lines:?}");
         assert!(lines[1].starts_with("::warning title=s%3A silent change since main::"), "{lines:?}");

@@ -3,7 +3,7 @@
 use mcp_bindgen_schema::drift::{Change, Class, Witness};
 use serde_json::{Value, json};
 
-use super::{Entry, Fault, Since, Status};
+use super::{Difference, Entry, Fault, Since, Status};
 use crate::output::{joined, present};
 
 /// Returns all entries, by the names of the servers.
@@ -29,11 +29,16 @@ fn entry(entry: &Entry) -> Value {
 }
 
 fn became(since: &Since) -> Value {
-    if let Some(error) = &since.error {
-        return json!({ "revision": since.revision, "error": error });
+    let changes: Value = since.changes().iter().map(change).collect();
+    match &since.difference {
+        Difference::Unknown(error) => json!({ "revision": since.revision, "error": error }),
+        difference => json!({
+            "revision": since.revision,
+            "new": matches!(difference, Difference::Added),
+            "removed": matches!(difference, Difference::Removed),
+            "changes": changes,
+        }),
     }
-    let changes: Value = since.changes.iter().map(change).collect();
-    json!({ "revision": since.revision, "new": since.is_new, "removed": since.is_gone, "changes": changes })
 }
 
 pub(crate) fn change(change: &Change) -> Value {

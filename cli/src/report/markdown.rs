@@ -5,7 +5,8 @@ use std::fmt::Write;
 use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::drift::{self, Change};
 
-use super::{Entry, Fault, Status, classes, counted, summary, to_review};
+use super::{Difference, Entry, Fault, Since, Status, and_more, classes, counted, summary, to_review};
+use crate::output::{lines_printable, markup};
 use crate::text::shortened;
 
 /// By it a program that comments finds its own comment again.
@@ -62,31 +63,27 @@ pub(crate) fn failure_comment(message: &str) -> String {
 
 /// Formats the state of each server; empty if there is nothing to report.
 fn table(entries: &[Entry]) -> String {
-    let is_compared = entries.iter().any(|entry| entry.since.as_ref().is_some_and(|since| !since.is_nothing()));
-    if !is_compared && entries.iter().all(|entry| entry.changes.is_empty() && entry.status.is_good()) {
+    let is_shown =
+        |since: &&Since| !matches!(since.difference, Difference::Unknown(_)) && !since.in_words("").is_empty();
+    let compared = entries.iter().filter_map(|entry| entry.since.as_ref()).find(is_shown);
+    if compared.is_none() && entries.iter().all(|entry| entry.changes.is_empty() && entry.status.is_good()) {
         return String::new();
     }
-    let revision = entries.iter().find_map(|entry| Some(entry.since.as_ref()?.revision.as_str()));
-    let revision = revision.filter(|_| is_compared).map(code);
-    let mut text = "\n| server | snapshot | what changed |".to_owned();
-    text.push_str(&revision.as_ref().map(|revision| format!(" since {revision} |")).unwrap_or_default());
-    text.push_str(if is_compared { "\n|---|---|---|---|\n" } else { "\n|---|---|---|\n" });
+    let (title, rule) = match compared {
+        Some(since) => (format!(" since {} |", code(&since.revision)), "---|"),
+        None => (String::new(), ""),
+    };
+    let mut text = format!("\n| server | snapshot | what changed |{title}\n|---|---|---|{rule}\n");
     for entry in entries.iter().take(MOST_ROWS) {
-        let since = match &entry.since {
-            Some(since) if since.is_new => "new".to_owned(),
-            Some(since) if since.is_gone => "removed".to_owned(),
-            Some(since) if since.error.is_some() => "unknown".to_owned(),
-            Some(since) => classes(&since.changes),
-            None => String::new(),
-        };
-        let since = if is_compared { format!(" {since} |") } else { String::new() };
-        let is_faulty = entry.status.is_good() && !entry.faults.is_empty();
-        let name = if is_faulty { "with faults".to_owned() } else { entry.status.name().replace('-', " ") };
-        let said = classes(&entry.changes);
-        let _ = writeln!(text, "| {} | {name} | {said} |{since}", code(&entry.server));
+        let state = if entry.is_faulty() { "with faults".to_owned() } else { entry.status.name().replace('-', " ") };
+        let _ = write!(text, "| {} | {state} | {} |", code(&entry.server), classes(&entry.changes));
+        if compared.is_some() {
+            let _ = write!(text, " {} |", entry.since.as_ref().map(|since| since.in_words("")).unwrap_or_default());
+        }
+        text.push('\n');
     }
-    if let Some(more) = entries.len().checked_sub(MOST_ROWS).filter(|more| *more > 0) {
-        let _ = writeln!(text, "\nand {}.", counted(more, "more server"));
+    if let Some(more) = and_more(entries.len().saturating_sub(MOST_ROWS), "server") {
+        let _ = writeln!(text, "\n{more}.");
     }
     text
 }
@@ -98,31 +95,28 @@ fn section(entry: &Entry, room: usize) -> String {
     for fault in faults.iter().take(MOST_FAULTS) {
         let _ = write!(text, "\n{}\n", block(&fault.text));
     }
-    if let Some(more) = faults.len().checked_sub(MOST_FAULTS).filter(|more| *more > 0) {
-        let _ = write!(text, "\nand {}.\n", counted(more, "more fault"));
+    if let Some(more) = and_more(faults.len().saturating_sub(MOST_FAULTS), "fault") {
+        let _ = writeln!(text, "\n{more}.");
     }
-    let since = entry.since.as_ref();
-    let below = BELOW_TABLE + since.map_or(0, |_| AROUND_TABLE);
+    let below = BELOW_TABLE + entry.since.as_ref().map_or(0, |_| AROUND_TABLE);
     let left = |text: &str, below: usize| room.saturating_sub(text.chars().count() + below);
     text.push_str(&details("What the server changed", &entry.server, &entry.changes, left(&text, below)));
-    if let Some(since) = since {
-        let (server, revision) = (code(&entry.server), code(&since.revision));
-        if let Some(error) = &since.error {
-            let _ = write!(text, "\nFailed to compare {server} with {revision}:\n\n{}\n", block(error));
-        } else if since.is_new {
-            let _ = write!(text, "\n{server} was added since {revision}.\n");
-        } else if since.is_gone {
-            let _ = write!(text, "\n{server} was removed since {revision}.\n");
-        } else {
-            let title = format!("Since <code>{}</code>", escaped(&since.revision));
-            text.push_str(&details(&title, &entry.server, &since.changes, left(&text, BELOW_TABLE)));
-        }
+    if let Some(Since { revision, difference }) = &entry.since {
+        let (server, shown) = (code(&entry.server), code(revision));
+        text.push_str(&match difference {
+            Difference::Added => format!("\n{server} was added since {shown}.\n"),
+            Difference::Removed => format!("\n{server} was removed since {shown}.\n"),
+            Difference::Unknown(error) => format!("\nFailed to compare {server} with {shown}:\n\n{}\n", block(error)),
+            Difference::Changes(changes) => {
+                let title = format!("Since <code>{}</code>", markup(revision));
+                details(&title, &entry.server, changes, left(&text, BELOW_TABLE))
+            }
+        });
     }
     let command = match entry.status {
-        Status::UpToDate | Status::Valid | Status::Removed => None,
         Status::Failed => Some("check"),
-        Status::OutOfDate if entry.is_accepted() => None,
-        Status::OutOfDate | Status::Missing | Status::Broken => Some("sync"),
+        status if status.is_good() || entry.is_accepted() => None,
+        _ => Some("sync"),
     };
     if let Some(command) = command {
         let server = &entry.server;
@@ -141,7 +135,7 @@ fn details(title: &str, server: &str, changes: &[Change], room: usize) -> String
     let mut text = format!(
         "\n<details{}><summary>{title}: <code>{}</code>, {}</summary>\n\n| class | where | what | proof |\n|---|---|---|---|\n",
         if is_open { " open" } else { "" },
-        escaped(server),
+        markup(server),
         classes(changes)
     );
     let mut length = text.chars().count();
@@ -155,9 +149,8 @@ fn details(title: &str, server: &str, changes: &[Change], room: usize) -> String
         text.push_str(&row);
         shown += group.len();
     }
-    if shown < changes.len() {
-        let more = counted(changes.len() - shown, "more change");
-        let _ = writeln!(text, "\nand {more}, omitted here.");
+    if let Some(more) = and_more(changes.len() - shown, "change") {
+        let _ = writeln!(text, "\n{more}, omitted here.");
     }
     text.push_str("\n</details>\n");
     text
@@ -172,12 +165,9 @@ fn row(group: &[&Change]) -> String {
         [only] if only.tool.is_empty() => "server".to_owned(),
         [only] => only.tool.clone(),
         several => {
-            let named = several.len().min(MOST_NAMED);
-            let names: Vec<String> = several.iter().take(named).map(|change| code(&change.tool)).collect();
-            let _ = write!(what, ": {}", names.join(", "));
-            if several.len() > named {
-                let _ = write!(what, " and {}", counted(several.len() - named, "more tool"));
-            }
+            let names: Vec<String> = several.iter().take(MOST_NAMED).map(|change| code(&change.tool)).collect();
+            let more = and_more(several.len() - names.len(), "tool").map(|more| format!(" {more}"));
+            let _ = write!(what, ": {}{}", names.join(", "), more.unwrap_or_default());
             counted(several.len(), "tool")
         }
     };
@@ -195,17 +185,13 @@ pub(crate) fn code(text: &str) -> String {
 
 /// Returns a block of code.
 fn block(text: &str) -> String {
-    let text = shortened(&crate::output::lines_printable(text), LONGEST_BLOCK, "..");
+    let text = shortened(&lines_printable(text), LONGEST_BLOCK, "..");
     let fence = "`".repeat(longest_run(&text).max(2) + 1);
     format!("{fence}text\n{text}\n{fence}")
 }
 
 fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
-}
-
-fn escaped(text: &str) -> String {
-    printable(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").to_string()
 }
 
 #[cfg(test)]

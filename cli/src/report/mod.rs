@@ -116,6 +116,11 @@ impl Entry {
         self.status == Status::OutOfDate && are_accepted && self.misfits.is_empty()
     }
 
+    /// Returns `true` if the snapshot is fine, but would not build.
+    fn is_faulty(&self) -> bool {
+        self.status.is_good() && !self.faults.is_empty()
+    }
+
     /// Returns `true` if there is nothing to do.
     pub(crate) fn is_fine(&self) -> bool {
         (self.status.is_good() || self.is_accepted()) && self.faults.is_empty()
@@ -124,21 +129,19 @@ impl Entry {
 
 /// Formats a summary: `3 servers checked: 1 up to date, 1 out of date, 1 failed`.
 pub(crate) fn summary(entries: &[Entry]) -> String {
-    // Those that are no more were not asked.
-    let entries: Vec<&Entry> = entries.iter().filter(|entry| entry.status != Status::Removed).collect();
-    let count = |wanted: &[Status]| entries.iter().filter(|entry| wanted.contains(&entry.status)).count();
-    let faulty = entries.iter().filter(|entry| entry.status.is_good() && !entry.faults.is_empty()).count();
-    let good = entries.iter().filter(|entry| entry.status.is_good() && entry.faults.is_empty()).count();
-    let is_offline = entries.iter().any(|entry| entry.status == Status::Valid);
-    let parts = [
-        (good, if is_offline { "valid" } else { "up to date" }),
-        (count(&[Status::OutOfDate, Status::Missing, Status::Broken]), "out of date"),
-        (faulty, "with faults"),
-        (count(&[Status::Failed]), "failed"),
-    ];
-    let said: Vec<String> =
-        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    format!("{} checked: {}", counted(entries.len(), "server"), said.join(", "))
+    let state = |entry: &Entry| match entry.status {
+        _ if entry.is_faulty() => Some("with faults"),
+        Status::UpToDate => Some("up to date"),
+        Status::Valid => Some("valid"),
+        Status::OutOfDate | Status::Missing | Status::Broken => Some("out of date"),
+        Status::Failed => Some("failed"),
+        // A server that is no more was not asked.
+        Status::Removed => None,
+    };
+    let states: Vec<&str> = entries.iter().filter_map(state).collect();
+    let words = ["up to date", "valid", "out of date", "with faults", "failed"];
+    let counts = words.map(|word| (states.iter().filter(|state| **state == word).count(), word));
+    format!("{} checked: {}", counted(states.len(), "server"), tally(counts))
 }
 
 /// Formats `1 server` or `2 servers`.
@@ -146,69 +149,76 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
+/// Formats `and 3 more servers`, or nothing if there are no more.
+fn and_more(count: usize, what: &str) -> Option<String> {
+    (count > 0).then(|| format!("and {}", counted(count, &format!("more {what}"))))
+}
+
+/// Formats the counts that are not zero: `2 breaking, 1 compatible`.
+pub(crate) fn tally<'w>(counts: impl IntoIterator<Item = (usize, &'w str)>) -> String {
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    counts.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
+}
+
 /// Formats `2 breaking, 1 compatible`; empty without changes.
 pub(crate) fn classes(changes: &[Change]) -> String {
     let count = |class| changes.iter().filter(|change| change.class == class).count();
-    let counts = Class::ALL.into_iter().chain([Class::Accepted]).map(|class| (count(class), class.name()));
-    let parts: Vec<String> =
-        counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
-    parts.join(", ")
+    tally(Class::ALL.into_iter().chain([Class::Accepted]).map(|class| (count(class), class.name())))
 }
 
-/// The changes of a snapshot since a commit.
-#[derive(Clone)]
+/// The difference between a snapshot and the one of a commit.
 pub(crate) struct Since {
     /// The revision as the user wrote it.
     pub(crate) revision: String,
-    /// `true` if the snapshot is new since then.
-    pub(crate) is_new: bool,
-    /// `true` if the snapshot or its server was removed since then.
-    pub(crate) is_gone: bool,
-    pub(crate) changes: Vec<Change>,
+    pub(crate) difference: Difference,
+}
+
+/// What happened to a snapshot since a commit.
+pub(crate) enum Difference {
+    Added,
+    /// The snapshot or its server was removed.
+    Removed,
+    Changes(Vec<Change>),
     /// The reason why the changes are unknown.
-    pub(crate) error: Option<String>,
+    Unknown(String),
 }
 
 impl Since {
-    pub(crate) fn new(revision: &str, changes: Vec<Change>) -> Self {
-        Self { revision: revision.to_owned(), is_new: false, is_gone: false, changes, error: None }
+    pub(crate) fn new(revision: &str, difference: Difference) -> Self {
+        Self { revision: revision.to_owned(), difference }
     }
 
-    /// Creates an entry for unknown changes, with the reason.
-    pub(crate) fn unknown(revision: &str, error: &str) -> Self {
-        Self { error: Some(error.to_owned()), ..Self::new(revision, Vec::new()) }
+    /// Returns the known changes.
+    pub(crate) fn changes(&self) -> &[Change] {
+        if let Difference::Changes(changes) = &self.difference { changes } else { &[] }
     }
 
-    /// Returns `true` if no change is known.
-    pub(crate) fn is_nothing(&self) -> bool {
-        !self.is_new && !self.is_gone && self.changes.is_empty()
-    }
-
-    /// Formats `new`, `2 breaking`, or `no difference`.
-    pub(crate) fn in_words(&self) -> String {
-        match self.is_new {
-            true => "new".to_owned(),
-            false if self.changes.is_empty() => "no difference".to_owned(),
-            false => classes(&self.changes),
+    /// Formats `new` or `2 breaking`, or returns `none` without a difference.
+    pub(crate) fn in_words(&self, none: &str) -> String {
+        match &self.difference {
+            Difference::Added => "new".to_owned(),
+            Difference::Removed => "removed".to_owned(),
+            Difference::Changes(changes) if changes.is_empty() => none.to_owned(),
+            Difference::Changes(changes) => classes(changes),
+            Difference::Unknown(_) => "unknown".to_owned(),
         }
     }
 }
 
 /// Formats the changes since a revision, to be reviewed even if nothing is out of date. For example: ``2 breaking
 /// changes, 1 snapshot removed since `main` ``. `shown` formats the revision.
-pub(crate) fn to_review(entries: &[Entry], shown: impl Fn(&str) -> String) -> Option<String> {
+fn to_review(entries: &[Entry], shown: impl Fn(&str) -> String) -> Option<String> {
     let all: Vec<&Since> = entries.iter().filter_map(|entry| entry.since.as_ref()).collect();
-    let changes = |class| all.iter().flat_map(|since| &since.changes).filter(|change| change.class == class).count();
-    let snapshots = |is: fn(&Since) -> bool| all.iter().filter(|since| is(since)).count();
-    let (gone, unknown) = (snapshots(|since| since.is_gone), snapshots(|since| since.error.is_some()));
-    let (breaking, silent) = (changes(Class::Breaking), changes(Class::Silent));
+    let changes = |class| all.iter().flat_map(|since| since.changes()).filter(|change| change.class == class).count();
+    let snapshots = |is: fn(&Difference) -> bool| all.iter().filter(|since| is(&since.difference)).count();
     let parts = [
-        (breaking, counted(breaking, "breaking change")),
-        (silent, counted(silent, "silent change")),
-        (gone, format!("{} removed", counted(gone, "snapshot"))),
-        (unknown, format!("{} that cannot be compared", counted(unknown, "snapshot"))),
+        (changes(Class::Breaking), "breaking change", ""),
+        (changes(Class::Silent), "silent change", ""),
+        (snapshots(|difference| matches!(difference, Difference::Removed)), "snapshot", " removed"),
+        (snapshots(|difference| matches!(difference, Difference::Unknown(_))), "snapshot", " that cannot be compared"),
     ];
-    let parts: Vec<String> = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, part)| part).collect();
+    let parts = parts.into_iter().filter(|(count, ..)| *count > 0);
+    let parts: Vec<String> = parts.map(|(count, what, more)| format!("{}{more}", counted(count, what))).collect();
     let revision = &all.first()?.revision;
     (!parts.is_empty()).then(|| format!("{} since {}", parts.join(", "), shown(revision)))
 }
