@@ -168,7 +168,7 @@ impl Output {
         match self.format {
             Format::Json => Ok(()),
             Format::Text | Format::Markdown if !self.data_on_terminal && is_obeyed() => {
-                self.written(&commanding_nobody(text))
+                self.exact(&commanding_nobody(text))
             }
             _ => self.exact(text),
         }
@@ -190,10 +190,7 @@ impl Output {
 
     /// Prints a result unchanged, except for control sequences on a terminal.
     pub(crate) fn exact(&mut self, text: &str) -> io::Result<()> {
-        if self.data_on_terminal { self.written(&lines_printable(text)) } else { self.written(text) }
-    }
-
-    fn written(&mut self, text: &str) -> io::Result<()> {
+        let text = if self.data_on_terminal { lines_printable(text).into() } else { Cow::Borrowed(text) };
         self.has_data = true;
         self.clear_bars();
         let mut data = io::stdout();

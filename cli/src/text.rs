@@ -5,7 +5,7 @@ use std::io;
 use mcp_bindgen_codegen::opening_sentence;
 use mcp_bindgen_model::{nearest, printable};
 use terminal_size::{Width, terminal_size_of};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 /// Longer lines are hard to read, however wide the terminal is.
 const WIDEST: usize = 100;
@@ -90,20 +90,15 @@ pub(crate) fn wrapped(text: &str, columns: usize, first: usize, rest: usize) -> 
         }
         is_empty = false;
         // A word that fits is measured as a whole: the parts of an emoji are wider one by one.
-        if used + word.width() <= columns {
-            line.push_str(word);
-            used += word.width();
-            continue;
-        }
-        for char in word.chars() {
-            // Control characters count as one column, as in a whole text.
-            let wide = char.width().unwrap_or(1);
-            if used + wide > columns && used > rest {
+        let fits = used + word.width() <= columns;
+        let parts = if fits { vec![word] } else { word.split("").filter(|part| !part.is_empty()).collect() };
+        for part in parts {
+            if used + part.width() > columns && used > rest {
                 lines.push(std::mem::replace(&mut line, " ".repeat(rest)));
                 used = rest;
             }
-            line.push(char);
-            used += wide;
+            line.push_str(part);
+            used += part.width();
         }
     }
     if !is_empty {

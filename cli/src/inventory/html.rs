@@ -9,7 +9,7 @@ use mcp_bindgen_codegen::Listed;
 use mcp_bindgen_schema::drift::Change;
 use serde_json::Value;
 
-use super::{Code, Item, Parameter, Server};
+use super::{Item, Parameter, Server};
 use crate::output::{lines_printable, markup};
 use crate::report::counted;
 
@@ -164,11 +164,10 @@ impl Page {
         for (part, types) in &item.inner_types {
             self.add(format!("<p class=\"faint\">types in {part}: <code>{}</code></p>", markup(&types.join(", "))));
         }
-        if let Some(Code { input_schema, output_schema, source }) = &item.code {
+        if let Some(source) = &item.source {
             self.add("<details><summary>Schema, Rust and an example call</summary>\n<div class=\"beside\"><div>");
-            self.code("Parameters' schema", &format!("{input_schema:#}"));
-            if let Some(schema) = output_schema {
-                self.code("Result's schema", &format!("{schema:#}"));
+            for (title, schema) in &item.schemas {
+                self.code(title, &format!("{schema:#}"));
             }
             self.add("</div><div>");
             self.code("Call", &item.example);

@@ -77,8 +77,10 @@ struct Item {
     inner_types: Vec<(&'static str, Vec<String>)>,
     /// The call of a tool from a command line.
     example: String,
-    /// The code of a tool, for HTML.
-    code: Option<Code>,
+    /// The schemas of a tool with their titles, if its Rust is shown.
+    schemas: Vec<(&'static str, Value)>,
+    /// The types and the handler of a tool, for HTML.
+    source: Option<String>,
     /// The entry for machines, if they read the inventory.
     json: Value,
 }
@@ -90,14 +92,6 @@ struct Parameter {
     kind: String,
     required: bool,
     description: Option<String>,
-}
-
-/// The code of a tool.
-struct Code {
-    input_schema: Value,
-    output_schema: Option<Value>,
-    /// Its types and its handler.
-    source: String,
 }
 
 impl Server {
@@ -194,6 +188,10 @@ impl Reader<'_> {
         let changes = self.since.iter().flat_map(|since| since.changes());
         let inner_types = [("params", &binding.params_inner_types), ("result", &binding.output_inner_types)];
         let inner_types = inner_types.into_iter().filter(|(_, types)| !types.is_empty());
+        let schemas = [("Parameters' schema", "inputSchema"), ("Result's schema", "outputSchema")];
+        let schemas = schemas.into_iter().filter(|_| source.is_some());
+        let schemas = schemas
+            .filter_map(|(title, key)| Some((title, tool.get(key).filter(|schema| schema.is_object())?.clone())));
         let annotations = self.annotations(binding);
         let mut item = Item {
             name: name.clone(),
@@ -205,11 +203,8 @@ impl Reader<'_> {
             prefixed: Some(binding.prefixed.clone()),
             signature: format!("{module}::{handler}({params_type}) -> {returns}"),
             inner_types: inner_types.map(|(part, types)| (part, types.clone())).collect(),
-            code: source.map(|source| Code {
-                input_schema: tool.get("inputSchema").cloned().unwrap_or_default(),
-                output_schema: tool.get("outputSchema").filter(|schema| schema.is_object()).cloned(),
-                source,
-            }),
+            schemas: schemas.collect(),
+            source,
             ..self.described(tool, &binding.diagnostics, item)
         };
         item.title = item.title.or_else(|| text(annotations?, "title"));
