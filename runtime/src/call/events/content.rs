@@ -18,22 +18,21 @@ const CUT: &str = "…";
 /// Returns a copy of limited size without secrets: known values, values under secret keys, and values that look like
 /// secrets.
 pub(super) fn redacted(redactor: &Redactor, value: &Value) -> Value {
-    Copying { redactor, left: MOST, depth: 0 }.value("", value)
+    Copying { redactor, left: MOST }.value("", value, 0)
 }
 
 /// Copies an object like [`redacted`].
 pub(super) fn redacted_object(redactor: &Redactor, object: &Map<String, Value>) -> Map<String, Value> {
-    Copying { redactor, left: MOST, depth: 0 }.object(object)
+    Copying { redactor, left: MOST }.object(object, 0)
 }
 
 struct Copying<'r> {
     redactor: &'r Redactor,
     left: usize,
-    depth: usize,
 }
 
 impl Copying<'_> {
-    fn value(&mut self, key: &str, value: &Value) -> Value {
+    fn value(&mut self, key: &str, value: &Value, depth: usize) -> Value {
         self.spend(4);
         match value {
             Value::Null | Value::Bool(_) => value.clone(),
@@ -43,31 +42,24 @@ impl Copying<'_> {
                 self.spend(text.len());
                 if self.redactor.knows(&text) { REDACTED.into() } else { value.clone() }
             }
-            Value::String(text) => self.text(key, text).into(),
-            Value::Array(_) | Value::Object(_) if self.depth == DEEPEST => CUT.into(),
+            Value::String(text) => self.text(key, text, depth).into(),
+            Value::Array(_) | Value::Object(_) if depth == DEEPEST => CUT.into(),
             Value::Array(items) => {
-                self.depth += 1;
                 let mut copied = Vec::new();
                 for item in items {
                     if self.left == 0 {
                         copied.push(CUT.into());
                         break;
                     }
-                    copied.push(self.value(key, item));
+                    copied.push(self.value(key, item, depth + 1));
                 }
-                self.depth -= 1;
                 Value::Array(copied)
             }
-            Value::Object(members) => {
-                self.depth += 1;
-                let copied = self.object(members);
-                self.depth -= 1;
-                Value::Object(copied)
-            }
+            Value::Object(members) => Value::Object(self.object(members, depth + 1)),
         }
     }
 
-    fn object(&mut self, members: &Map<String, Value>) -> Map<String, Value> {
+    fn object(&mut self, members: &Map<String, Value>, depth: usize) -> Map<String, Value> {
         let mut copied = Map::new();
         for (key, value) in members {
             if self.left == 0 {
@@ -75,22 +67,19 @@ impl Copying<'_> {
                 break;
             }
             // A key may be a secret itself.
-            let name = self.text("", key);
-            copied.insert(name, self.value(key, value));
+            let name = self.text("", key, depth);
+            copied.insert(name, self.value(key, value, depth));
         }
         copied
     }
 
-    fn text(&mut self, key: &str, text: &str) -> String {
+    fn text(&mut self, key: &str, text: &str, depth: usize) -> String {
         let longest = LONGEST_TEXT.min(self.left);
-        let text = match self.as_json(text) {
-            Some(json) => json,
-            None => {
-                // Known secrets are removed before truncation, recognizable ones before the last truncation.
-                let known_hidden = self.redactor.shown(text, longest.saturating_add(MARGIN));
-                without_secrets(key, &known_hidden, REDACTED).into_owned()
-            }
-        };
+        let text = self.as_json(text, depth).unwrap_or_else(|| {
+            // Known secrets are removed before truncation, recognizable ones before the last truncation.
+            let known_hidden = self.redactor.shown(text, longest.saturating_add(MARGIN));
+            without_secrets(key, &known_hidden, REDACTED).into_owned()
+        });
         let kept = match text.char_indices().nth(longest) {
             Some((end, _)) => format!("{}{CUT}", text.get(..end).unwrap_or_default()),
             None => text,
@@ -100,14 +89,14 @@ impl Copying<'_> {
     }
 
     /// Returns JSON text, which tools without a schema return, without secrets.
-    fn as_json(&mut self, text: &str) -> Option<String> {
+    fn as_json(&self, text: &str, depth: usize) -> Option<String> {
         let may_be = text.trim_start().starts_with(['{', '[']) && text.len() <= LONGEST_JSON;
-        if !may_be || self.depth == DEEPEST {
+        if !may_be || depth == DEEPEST {
             return None;
         }
         let value: Value = serde_json::from_str(text).ok()?;
-        let mut within = Copying { redactor: self.redactor, left: self.left.min(LONGEST_TEXT), depth: self.depth + 1 };
-        Some(within.value("", &value).to_string())
+        let mut within = Copying { redactor: self.redactor, left: self.left.min(LONGEST_TEXT) };
+        Some(within.value("", &value, depth + 1).to_string())
     }
 
     fn spend(&mut self, bytes: usize) {

@@ -13,27 +13,21 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     pub(super) fn of(config: &ServerConfig) -> Self {
-        match &config.transport {
-            Transport::Stdio { .. } => Self { transport: Some("pipe"), ..Self::default() },
-            Transport::Http { url, .. } | Transport::Sse { url, .. } => {
-                let (address, port) = place(url, &config.secrets()).unzip();
-                Self { transport: Some("tcp"), address, port: port.flatten() }
-            }
-        }
+        let (Transport::Http { url, .. } | Transport::Sse { url, .. }) = &config.transport else {
+            return Self { transport: Some("pipe"), ..Self::default() };
+        };
+        let (address, port) = place(url, &config.secrets()).unzip();
+        Self { transport: Some("tcp"), address, port: port.flatten() }
     }
 }
 
 /// Returns the host and port of a URL, or `None` if they contain a placeholder or a secret.
 #[cfg(feature = "http")]
 fn place(url: &str, secrets: &[String]) -> Option<(String, Option<u16>)> {
-    let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
-    if authority.contains("${") {
-        return None;
-    }
     let url = reqwest::Url::parse(url).ok()?;
     let host = url.host_str()?;
-    let is_private = secrets.iter().any(|secret| !secret.is_empty() && host.contains(&secret.to_ascii_lowercase()));
-    (!is_private).then(|| (host.to_owned(), url.port_or_known_default()))
+    let has = |secret: &String| !secret.is_empty() && host.contains(&secret.to_ascii_lowercase());
+    (!host.contains("${") && !secrets.iter().any(has)).then(|| (host.to_owned(), url.port_or_known_default()))
 }
 
 /// Returns `None`, because this build has no HTTP transport.

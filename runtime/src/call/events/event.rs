@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::call::INPUT_REQUIRED;
 use crate::call::error_kind::display_as_str;
-use crate::{CallError, CallErrorKind, Caller, ConnectionState, Dispatched, ToolCall, ToolResult};
+use crate::{CallError, CallErrorKind, Caller, ConnectionState, Dispatched, ToolResult};
 
 /// An event. It contains no secrets of the configuration, and contents of calls only with
 /// [`ClientOptions::record_content`](crate::ClientOptions::record_content).
@@ -154,14 +154,6 @@ pub enum CallSource {
 }
 
 impl CallSource {
-    pub(super) fn of(call: &ToolCall) -> Self {
-        match (call.options.given().source.as_deref(), call.spec) {
-            (Some(name), _) => Self::Named(name.to_owned()),
-            (None, Some(_)) => Self::Bindings,
-            (None, None) => Self::Untyped,
-        }
-    }
-
     /// `bindings`, `untyped`, or the name.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -4,24 +4,15 @@ mod bus;
 mod content;
 mod endpoint;
 mod event;
-mod invocation;
-#[cfg(feature = "metrics")]
-mod metrics;
-#[cfg(not(feature = "metrics"))]
-#[path = "no_metrics.rs"]
 mod metrics;
 mod observer;
-mod spans;
+mod reports;
 
 pub use bus::Events;
-pub use event::{
-    ApprovalAsked, CallKind, CallOutcome, CallSource, DriftDetected, Event, Lagged, ServerStateChanged, ToolInvoked,
-    ToolsChanged,
-};
-pub(crate) use invocation::report;
+pub use event::*;
 pub use observer::HostedObserver;
 pub(crate) use observer::{Observer, subscribe_to_all};
-pub(crate) use spans::{CallSpan, note_request};
+pub(crate) use reports::{CallSpan, note_request, report};
 
 /// The names of a call, in traces and metrics (semantic conventions of OpenTelemetry).
 const METHOD: &str = "tools/call";

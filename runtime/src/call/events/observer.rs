@@ -78,6 +78,15 @@ impl Observer {
         }
     }
 
+    /// Returns the caller of a call, as it is shown.
+    pub(super) fn source_of(&self, call: &ToolCall) -> CallSource {
+        match (call.options.given().source.as_deref(), call.spec) {
+            (Some(name), _) => CallSource::Named(self.name(name)),
+            (None, Some(_)) => CallSource::Bindings,
+            (None, None) => CallSource::Untyped,
+        }
+    }
+
     pub(super) fn server(&self) -> &str {
         self.server.as_deref().unwrap_or_default()
     }

@@ -1,11 +1,12 @@
-//! Calls as `tracing` spans, with the names of OpenTelemetry's semantic conventions for MCP and GenAI, version 1.41
-//! (`open-telemetry/semantic-conventions-genai`, status Development). Other names begin with `mcp_bindgen.`; `otel.*`
-//! is for `tracing-opentelemetry`.
+//! Reports of calls: as events and metrics, and as `tracing` spans, with the names of OpenTelemetry's semantic
+//! conventions for MCP and GenAI, version 1.41 (`open-telemetry/semantic-conventions-genai`, status Development). Other
+//! names begin with `mcp_bindgen.`; `otel.*` is for `tracing-opentelemetry`.
 //!
 //! Spans omit `mcp.session.id`, because it grants access to the session. They omit the status description, because a
 //! server may repeat in it what it received.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use rmcp::model::RequestId;
 use serde_json::Value;
@@ -13,7 +14,7 @@ use tokio::time::Instant;
 use tracing::Span;
 use tracing::field::Empty;
 
-use super::event::{CallOutcome, CallSource};
+use super::event::{CallOutcome, Event, ToolInvoked};
 use super::observer::Observer;
 use super::{METHOD, OPERATION, metrics};
 use crate::{CallError, ToolCall, ToolResult};
@@ -47,13 +48,81 @@ macro_rules! call_span {
     };
 }
 
+/// Makes a call, and reports its outcome to the observer, even if the program drops it.
+pub(crate) async fn report(
+    observer: &Arc<Observer>,
+    mut call: ToolCall,
+    make: impl AsyncFnOnce(ToolCall) -> Result<ToolResult, CallError>,
+) -> Result<ToolResult, CallError> {
+    call.passage.observe_with(observer);
+    let invocation = Invocation::begin(observer, &call);
+    let outcome = make(call).await;
+    if let Some(invocation) = invocation {
+        invocation.end(&outcome);
+    }
+    outcome
+}
+
+/// A call of the program, which is reported once.
+struct Invocation {
+    observer: Arc<Observer>,
+    is_bound: bool,
+    begun: Instant,
+    /// The event to publish at the end, until then with the outcome of a dropped call.
+    event: Option<ToolInvoked>,
+}
+
+impl Invocation {
+    /// Begins a call; returns `None` if nothing observes it.
+    fn begin(observer: &Arc<Observer>, call: &ToolCall) -> Option<Self> {
+        let has_subscribers = observer.bus.has_subscribers();
+        (has_subscribers || metrics::ARE_KEPT).then(|| Self {
+            observer: observer.clone(),
+            is_bound: call.spec.is_some(),
+            begun: Instant::now(),
+            event: Some(ToolInvoked {
+                server: observer.server_of(call).to_owned(),
+                tool: observer.name(&call.tool),
+                kind: observer.kind_of(call),
+                source: observer.source_of(call),
+                caller: call.caller().cloned(),
+                duration: Duration::ZERO,
+                outcome: CallOutcome::Dropped,
+                arguments: if has_subscribers { observer.arguments(&call.arguments) } else { None },
+                result: None,
+            }),
+        })
+    }
+
+    fn end(mut self, outcome: &Result<ToolResult, CallError>) {
+        let result = || self.observer.result(outcome.as_ref().ok()?);
+        let result = if self.observer.bus.has_subscribers() { result() } else { None };
+        self.publish(CallOutcome::of(outcome), result);
+    }
+
+    fn publish(&mut self, outcome: CallOutcome, result: Option<Value>) {
+        let Some(event) = self.event.take() else { return };
+        if metrics::ARE_KEPT {
+            metrics::call_ended(&event.server, &event.tool, self.is_bound, outcome);
+        }
+        let duration = self.begun.elapsed();
+        self.observer.bus.publish(|| Event::ToolInvoked(ToolInvoked { duration, outcome, result, ..event }));
+    }
+}
+
+impl Drop for Invocation {
+    fn drop(&mut self) {
+        self.publish(CallOutcome::Dropped, None);
+    }
+}
+
 /// Reports a call, or one try of it, as a span, and the request of a try as a metric.
 pub(crate) struct CallSpan {
     pub(crate) span: Span,
     observer: Arc<Observer>,
     is_bound: bool,
-    /// `true` if this span records the call's content.
-    has_content: bool,
+    /// `true` if this span is the whole operation, and records the call's content.
+    is_all: bool,
     /// When the request of a try was sent, and the protocol version.
     sent: OnceLock<(Instant, String)>,
     has_ended: bool,
@@ -62,41 +131,36 @@ pub(crate) struct CallSpan {
 impl CallSpan {
     /// Opens the span around all attempts of a call, including calls that a layer answers.
     pub(crate) fn of_all(observer: &Arc<Observer>, call: &ToolCall) -> Self {
-        let span = call_span!(OPERATION, "internal");
-        if !span.is_disabled() {
-            span.record("gen_ai.operation.name", OPERATION);
-        }
-        Self::begin(span, OPERATION, observer, call, true)
+        Self::begin(call_span!(OPERATION, "internal"), OPERATION, observer, call, true)
     }
 
     /// Opens the span of one request. A span around all attempts, if any, is the agent's operation; `is_all` is `true`
     /// if there is none.
     pub(crate) fn of_try(observer: &Arc<Observer>, call: &ToolCall, is_all: bool) -> Self {
-        let span = call_span!(METHOD, "client");
-        if !span.is_disabled() {
-            span.record("mcp.method.name", METHOD);
-            span.record("gen_ai.operation.name", is_all.then_some(OPERATION));
-            span.record("network.transport", observer.endpoint.transport);
-            span.record("server.address", observer.endpoint.address.as_deref());
-            span.record("server.port", observer.endpoint.port);
-        }
-        Self::begin(span, METHOD, observer, call, is_all)
+        Self::begin(call_span!(METHOD, "client"), METHOD, observer, call, is_all)
     }
 
-    fn begin(span: Span, what: &str, observer: &Arc<Observer>, call: &ToolCall, has_content: bool) -> Self {
+    fn begin(span: Span, what: &str, observer: &Arc<Observer>, call: &ToolCall, is_all: bool) -> Self {
         if !span.is_disabled() {
             let tool = observer.name(&call.tool);
             span.record("otel.name", format!("{what} {tool}"));
             span.record("gen_ai.tool.name", tool);
             span.record("mcp_bindgen.server", observer.server_of(call));
-            span.record("mcp_bindgen.source", observer.name(CallSource::of(call).as_str()));
-            if has_content {
+            span.record("mcp_bindgen.source", observer.source_of(call).as_str());
+            if what == METHOD {
+                span.record("mcp.method.name", METHOD);
+                span.record("network.transport", observer.endpoint.transport);
+                span.record("server.address", observer.endpoint.address.as_deref());
+                span.record("server.port", observer.endpoint.port);
+            }
+            if is_all {
+                span.record("gen_ai.operation.name", OPERATION);
                 let arguments = observer.arguments(&call.arguments);
                 span.record("gen_ai.tool.call.arguments", arguments.map(|object| Value::Object(object).to_string()));
             }
         }
         let (observer, is_bound) = (observer.clone(), call.spec.is_some());
-        Self { span, observer, is_bound, has_content, sent: OnceLock::new(), has_ended: false }
+        Self { span, observer, is_bound, is_all, sent: OnceLock::new(), has_ended: false }
     }
 
     /// Records the protocol version right before the request is sent.
@@ -118,7 +182,7 @@ impl CallSpan {
             return;
         }
         if let Ok(result) = outcome
-            && self.has_content
+            && self.is_all
         {
             let result = self.observer.result(result);
             self.span.record("gen_ai.tool.call.result", result.map(|result| result.to_string()));
