@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::Skipped;
 use super::links::{Links, Schema, is_unused};
-use super::violation::{LONGEST_VALUE, brief};
+use super::violation::LONGEST_VALUE;
+use crate::ground::redact::Redactor;
 
 /// Every version of JSON Schema has this keyword.
 const DEFINITIONS: &str = "definitions";
@@ -194,7 +195,7 @@ impl<'l> Mender<'l> {
     }
 
     fn skip(&mut self, pointer: String, value: &Value, reason: &str) {
-        let value = brief(&value.to_string(), LONGEST_VALUE);
+        let value = Redactor::default().shown_line(&value.to_string(), LONGEST_VALUE);
         self.skipped.push(Skipped { pointer, value, reason: reason.to_owned() });
     }
 }

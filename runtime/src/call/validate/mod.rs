@@ -19,7 +19,6 @@
 //! # Ok::<(), mcp_bindgen_runtime::validate::UnusableSchema>(())
 //! ```
 
-mod compiled;
 mod expansion;
 mod links;
 mod mend;
@@ -71,7 +70,7 @@ impl Refusal {
 /// # Errors
 /// Fails if the arguments do not fit, or the schema cannot be used.
 pub fn arguments(spec: &'static ToolSpec, arguments: &Value) -> Result<(), Refusal> {
-    compiled::check(spec.name, spec.input_schema, arguments, &Redactor::default())
+    validator::check(spec.name, spec.input_schema, arguments, &Redactor::default())
 }
 
 /// Validates the structured content of a result against the tool's `outputSchema`, which is compiled once; without
@@ -84,7 +83,7 @@ pub fn result(spec: &'static ToolSpec, result: &ToolResult) -> Result<(), Refusa
     let Some(schema) = spec.output_schema.filter(|_| !result.is_error) else { return Ok(()) };
     // Validation reads values like decoding does: text counts if there is no other value.
     let values = crate::call::values(result);
-    let mut refused = values.iter().map(|value| (value, compiled::check(spec.name, schema, value, &result.redactor)));
+    let mut refused = values.iter().map(|value| (value, validator::check(spec.name, schema, value, &result.redactor)));
     let Some((likeliest, Err(refusal))) = refused.next() else {
         return if values.is_empty() { Err(Violation::missing_structured_content().into()) } else { Ok(()) };
     };

@@ -36,11 +36,11 @@ impl Violation {
         Self {
             pointer: redactor.pointer(error.instance_path().as_str()),
             keyword: keyword.to_owned(),
-            value: brief(&redactor.text(&error.instance().to_string()), LONGEST_VALUE),
+            value: redactor.shown_line(&error.instance().to_string(), LONGEST_VALUE),
             message: match error.kind() {
                 // The schema has other references than the server's.
                 ValidationErrorKind::Not { .. } => "value matches the schema of `not`".to_owned(),
-                _ => brief(&redactor.text(&error.masked().to_string()), LONGEST_MESSAGE),
+                _ => redactor.shown_line(&error.masked().to_string(), LONGEST_MESSAGE),
             },
         }
     }
@@ -105,15 +105,6 @@ fn is_ruled_out(union: &ValidationError<'_>, branch: &ValidationError<'_>) -> bo
     }
 }
 
-/// Shortens a text to one printable line.
-pub(super) fn brief(text: &str, longest: usize) -> String {
-    let text = mcp_bindgen_model::printable(text);
-    match text.char_indices().nth(longest) {
-        Some((end, _)) => format!("{}…", text.split_at(end).0),
-        None => text,
-    }
-}
-
 /// A part of a schema that is not checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -145,7 +136,7 @@ pub struct UnusableSchema {
 
 impl UnusableSchema {
     pub(super) fn new(pointer: impl Into<String>, message: impl AsRef<str>) -> Self {
-        Self { pointer: pointer.into(), message: brief(message.as_ref(), LONGEST_MESSAGE) }
+        Self { pointer: pointer.into(), message: Redactor::default().shown_line(message.as_ref(), LONGEST_MESSAGE) }
     }
 }
 
