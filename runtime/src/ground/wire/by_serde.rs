@@ -6,6 +6,7 @@ use serde::{Serialize, forward_to_deserialize_any};
 use serde_json::{Number, Value};
 
 use super::scalar::{Scalar, integer_of};
+use super::stream::kind_of;
 use super::tape::{Node, Recorded};
 use super::{Form, Input, Mismatch};
 
@@ -90,7 +91,7 @@ impl de::Error for Mismatch {
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::new(format!("expected {expected}, found {}", kind(found)))
+        Self::new(format!("expected {expected}, found {}", kind_of(&found.to_string())))
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
@@ -107,19 +108,6 @@ impl de::Error for Mismatch {
 
     fn missing_field(field: &'static str) -> Self {
         Self::missing(field)
-    }
-}
-
-fn kind(found: Unexpected<'_>) -> &'static str {
-    match found {
-        Unexpected::Bool(_) => "a boolean",
-        Unexpected::Unsigned(_) | Unexpected::Signed(_) => "an integer",
-        Unexpected::Float(_) => "a number",
-        Unexpected::Str(_) | Unexpected::Char(_) => "a string",
-        Unexpected::Unit | Unexpected::Option => "null",
-        Unexpected::Seq => "an array",
-        Unexpected::Map => "an object",
-        _ => "something else",
     }
 }
 

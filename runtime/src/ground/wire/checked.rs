@@ -2,46 +2,33 @@
 
 use std::fmt::Display;
 use std::str::FromStr;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
-use mcp_bindgen_schema::Checks;
+pub use mcp_bindgen_schema::Checks;
 use serde_json::Number;
 
 use super::{Form, Mismatch, Print};
 
-/// The check of a newtype: a schema, which is read at its first use.
-#[derive(Debug)]
-pub struct CheckedBy {
-    schema: &'static str,
-    checks: OnceLock<Checks>,
-}
+/// The checks of a newtype: those of a schema, which is read at its first use.
+pub type CheckedBy = LazyLock<Checks>;
 
-impl CheckedBy {
-    /// Creates the checks of a schema, as JSON text.
-    #[must_use]
-    pub const fn new(schema: &'static str) -> Self {
-        Self { schema, checks: OnceLock::new() }
-    }
-
-    /// Checks a string, a number or a list.
-    ///
-    /// # Errors
-    /// Fails with a message that names the expected value and describes the actual one, but never repeats a string.
-    pub fn check(&self, value: &dyn Print) -> Result<(), Mismatch> {
-        let checks = self.checks.get_or_init(|| Checks::parse(self.schema));
-        let checked = match value.form() {
-            Form::Text(text) => checks.text(text),
-            Form::Array(_, length) => checks.length(length),
-            Form::Signed(number) => checks.number(&number.into()),
-            Form::Unsigned(number) => checks.number(&number.into()),
-            Form::Float(number) => match Number::from_f64(number) {
-                Some(number) => checks.number(&number),
-                None => Err("expected a number, found NaN or an infinity".to_owned()),
-            },
-            _ => Ok(()),
-        };
-        checked.map_err(Mismatch::new)
-    }
+/// Checks a string, a number or a list.
+///
+/// # Errors
+/// Fails with a message that names the expected value and describes the actual one, but never repeats a string.
+pub fn check(checks: &CheckedBy, value: &dyn Print) -> Result<(), Mismatch> {
+    let checked = match value.form() {
+        Form::Text(text) => checks.text(text),
+        Form::Array(_, length) => checks.length(length),
+        Form::Signed(number) => checks.number(&number.into()),
+        Form::Unsigned(number) => checks.number(&number.into()),
+        Form::Float(number) => match Number::from_f64(number) {
+            Some(number) => checks.number(&number),
+            None => Err("expected a number, found NaN or an infinity".to_owned()),
+        },
+        _ => Ok(()),
+    };
+    checked.map_err(Mismatch::new)
 }
 
 /// Parses the value of a newtype.
@@ -140,8 +127,9 @@ macro_rules! __checked {
             type Error = $crate::Mismatch;
 
             fn try_from(value: $inner) -> ::core::result::Result<Self, $crate::Mismatch> {
-                static CHECKS: $crate::__private::CheckedBy = $crate::__private::CheckedBy::new($schema);
-                CHECKS.check(&value)?;
+                static CHECKS: $crate::__private::CheckedBy =
+                    $crate::__private::CheckedBy::new(|| $crate::__private::Checks::parse($schema));
+                $crate::__private::check(&CHECKS, &value)?;
                 ::core::result::Result::Ok(Self(value))
             }
         }

@@ -15,26 +15,22 @@ pub fn read_text<T: Clone>(
     texts: &[&str],
     other: Option<fn(String) -> T>,
 ) -> Result<T, Mismatch> {
-    match (find_text(input, texts, other.is_some())?, other) {
-        (Found::Listed(at), _) => variants.get(at).cloned().ok_or_else(nothing_read),
-        (Found::Other(text), Some(other)) => Ok(other(text)),
-        (Found::Other(_), None) => Err(nothing_read()),
-    }
+    let found = match find_text(input, texts, other.is_some())? {
+        Ok(listed) => variants.get(listed).cloned(),
+        Err(unlisted) => other.map(|other| other(unlisted)),
+    };
+    found.ok_or_else(nothing_read)
 }
 
-enum Found {
-    Listed(usize),
-    Other(String),
-}
-
-fn find_text(input: Input<'_>, texts: &[&str], is_open: bool) -> Result<Found, Mismatch> {
+/// Returns the index of the text in the list, or the text itself if the list is open and does not have it.
+fn find_text(input: Input<'_>, texts: &[&str], is_open: bool) -> Result<Result<usize, String>, Mismatch> {
     let (mut found, reading) = (None, input.reading);
     input.give(Sink::Look(&mut |given| {
         found = match texts.iter().position(|text| *text == given) {
-            Some(at) => Some(Found::Listed(at)),
+            Some(at) => Some(Ok(at)),
             None if is_open => {
                 reading.note_undeclared(1);
-                Some(Found::Other(given.to_owned()))
+                Some(Err(given.to_owned()))
             }
             None => return Err(one_of(texts)),
         };
@@ -53,12 +49,8 @@ pub fn read_literal<T: Copy>(input: Input<'_>, variants: &[T], literals: &[&str]
 
 fn find_literal(input: Input<'_>, literals: &[&str]) -> Result<usize, Mismatch> {
     let value = input.value()?;
-    for (at, json) in literals.iter().enumerate() {
-        if mcp_bindgen_schema::same(&write_literal(json)?, &value) {
-            return Ok(at);
-        }
-    }
-    Err(one_of(literals))
+    let is_value = |json: &&str| write_literal(json).is_ok_and(|literal| mcp_bindgen_schema::same(&literal, &value));
+    literals.iter().position(is_value).ok_or_else(|| one_of(literals))
 }
 
 /// Everything that an enumeration of strings can do, beside its definition. `open Other` names the variant that

@@ -1,7 +1,6 @@
 //! Mismatches of a value and its type, and their messages.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::fmt;
 
 /// The maximum number of unknown keys that are searched for a misspelled one.
@@ -15,15 +14,9 @@ pub struct Mismatch(Box<Content>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Content {
-    /// The innermost step first, as reading unwinds.
-    steps: Vec<Step>,
+    /// Keys and indices, the innermost first, as reading unwinds.
+    steps: Vec<Cow<'static, str>>,
     message: Message,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
-    Key(Cow<'static, str>),
-    Index(usize),
 }
 
 /// The message of a mismatch. Unions drop most mismatches, so the text is built only for display.
@@ -74,27 +67,20 @@ impl Mismatch {
     /// Prepends the key of the surrounding object.
     #[must_use]
     pub fn within(mut self, key: impl Into<Cow<'static, str>>) -> Self {
-        self.0.steps.push(Step::Key(key.into()));
+        self.0.steps.push(key.into());
         self
     }
 
     /// Prepends the index in the surrounding array.
     #[must_use]
-    pub fn within_item(mut self, index: usize) -> Self {
-        self.0.steps.push(Step::Index(index));
-        self
+    pub fn within_item(self, index: usize) -> Self {
+        self.within(index.to_string())
     }
 
     /// Returns the position as a JSON pointer (RFC 6901); empty for the whole value.
     #[must_use]
     pub fn pointer(&self) -> String {
-        let steps = self.0.steps.iter().rev();
-        steps
-            .map(|step| match step {
-                Step::Key(key) => format!("/{}", mcp_bindgen_model::pointer_segment(key)),
-                Step::Index(index) => format!("/{index}"),
-            })
-            .collect()
+        self.0.steps.iter().rev().map(|step| format!("/{}", mcp_bindgen_model::pointer_segment(step))).collect()
     }
 
     /// Returns the expected and the actual value in words.
@@ -121,27 +107,6 @@ impl fmt::Display for Mismatch {
 }
 
 impl std::error::Error for Mismatch {}
-
-/// A mismatch that passes beside the error of a serializer or deserializer, because that cannot be extended.
-#[derive(Debug, Default)]
-pub(super) struct Fault(RefCell<Option<Mismatch>>);
-
-impl Fault {
-    pub(super) fn set(&self, mismatch: Mismatch) {
-        self.0.replace(Some(mismatch));
-    }
-
-    pub(super) fn take(&self) -> Option<Mismatch> {
-        self.0.take()
-    }
-
-    /// Adds a step around the mismatch.
-    #[cold]
-    pub(super) fn within(&self, within: impl FnOnce(Mismatch) -> Mismatch) {
-        let mismatch = self.take().map(within);
-        self.0.replace(mismatch);
-    }
-}
 
 /// Returns the mismatch of a source that gave no value.
 #[cold]

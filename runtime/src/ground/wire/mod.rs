@@ -24,7 +24,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 pub use by_serde::{form_by_serde, read_by_serde};
-pub use checked::{CheckedBy, parse_text};
+pub use checked::{CheckedBy, Checks, check, parse_text};
 pub use input::{Extra, Fields, Fill, Input, Sink, Slot, Unknown};
 pub use literal::{read_literal, read_text};
 pub use mismatch::{Mismatch, nothing_read};

@@ -1,13 +1,13 @@
 //! Prints values into a serializer or a [`Value`]. Types describe themselves step by step and do not depend on the
 //! serializer, so that there is one copy of their code.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Number, Value};
 
 use super::Mismatch;
-use super::mismatch::Fault;
 use super::scalar::{NOT_FINITE, Scalar, integer_of};
 
 /// A type with a JSON form.
@@ -194,15 +194,15 @@ pub fn serialize<S: Serializer>(value: &dyn Print, serializer: S) -> Result<S::O
 
 #[derive(Default)]
 struct Printer {
-    /// The mismatch behind an error.
-    fault: Fault,
+    /// The mismatch behind an error. It passes beside that of the serializer, which cannot be extended.
+    fault: RefCell<Option<Mismatch>>,
     /// Set for the serializer of `serde_json`, which takes a [`Number`] as it is.
     is_json: bool,
 }
 
 impl Printer {
     fn raise<E: Error>(&self, mismatch: Mismatch) -> E {
-        self.fault.set(mismatch);
+        self.fault.replace(Some(mismatch));
         E::custom("")
     }
 }
@@ -238,37 +238,28 @@ impl Serialize for Printed<'_> {
                 _ => number.serialize(serializer),
             },
             Form::Array(array, length) => {
-                let mut items = serializer.serialize_seq(Some(*length))?;
-                let (mut failed, mut index) = (None, 0);
-                let printed = array.parts(&mut Parts(&mut |_, form| {
-                    let printed = items.serialize_element(&Printed { form: &form, printer });
-                    printed.map_err(|error| {
-                        printer.fault.within(|mismatch| mismatch.within_item(index));
-                        failed = Some(error);
-                        Stopped
+                let (mut items, mut index) = (serializer.serialize_seq(Some(*length))?, 0);
+                print_parts(*array, |_, form| {
+                    items.serialize_element(&Printed { form, printer }).inspect_err(|_| {
+                        printer.fault.replace_with(|fault| fault.take().map(|fault| fault.within_item(index)));
                     })?;
                     index += 1;
                     Ok(())
-                }));
-                printed.map_err(|Stopped| failed.unwrap_or_else(stopped))?;
+                })?;
                 items.end()
             }
             Form::Object(object, length) => {
                 let mut members = serializer.serialize_map(*length)?;
-                let mut failed = None;
-                let printed = object.parts(&mut Parts(&mut |key, form| {
-                    let printed = match &form {
+                print_parts(*object, |key, form| {
+                    let printed = match form {
                         // Most are, and need no look at what else they could be.
                         Form::Text(text) => members.serialize_entry(key, text),
                         form => members.serialize_entry(key, &Printed { form, printer }),
                     };
-                    printed.map_err(|error| {
-                        printer.fault.within(|mismatch| mismatch.within(key.to_owned()));
-                        failed = Some(error);
-                        Stopped
+                    printed.inspect_err(|_| {
+                        printer.fault.replace_with(|fault| fault.take().map(|fault| fault.within(key.to_owned())));
                     })
-                }));
-                printed.map_err(|Stopped| failed.unwrap_or_else(stopped))?;
+                })?;
                 members.end()
             }
             Form::Value(value) => Printed { form: &value.form(), printer }.serialize(serializer),
@@ -277,7 +268,14 @@ impl Serialize for Printed<'_> {
     }
 }
 
-/// Returns the error of a type that stops without a reason.
-fn stopped<E: Error>() -> E {
-    E::custom("it stopped printing")
+/// Prints the parts of a value, up to the first error.
+fn print_parts<E: Error>(value: &dyn Print, mut print: impl FnMut(&str, &Form<'_>) -> Result<(), E>) -> Result<(), E> {
+    let mut failed = None;
+    let printed = value.parts(&mut Parts(&mut |key, form| {
+        print(key, &form).map_err(|error| {
+            failed = Some(error);
+            Stopped
+        })
+    }));
+    printed.map_err(|Stopped| failed.unwrap_or_else(|| E::custom("it stopped printing")))
 }

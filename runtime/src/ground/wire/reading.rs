@@ -1,10 +1,10 @@
 //! The state of reading a whole value.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use serde::de::Error;
 
-use super::mismatch::{Fault, Mismatch};
+use super::mismatch::Mismatch;
 
 /// The losses of reading a value, in steps: the least is the best.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,8 +32,8 @@ const DEEPEST: u32 = 160;
 /// The state of reading a whole value.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    /// The error of a sink.
-    pub(super) fault: Fault,
+    /// The error of a sink. It passes beside the error of the deserializer, because that cannot be extended.
+    pub(super) fault: RefCell<Option<Mismatch>>,
     pub(super) depth: Cell<u32>,
     /// The number of nested branches of unions that are being tried.
     pub(super) trying: Cell<u32>,
@@ -64,7 +64,7 @@ impl Reading {
     #[cold]
     pub(super) fn raise<E: Error>(&self, mismatch: Mismatch) -> E {
         let error = E::custom(&mismatch);
-        self.fault.set(mismatch);
+        self.fault.replace(Some(mismatch));
         error
     }
 

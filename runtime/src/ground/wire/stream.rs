@@ -86,7 +86,7 @@ impl<'de, D: Deserializer<'de>> Erased<'de, D> {
         match self.error {
             Some(error) => {
                 if self.is_refused {
-                    reading.fault.set(mismatch);
+                    reading.fault.replace(Some(mismatch));
                 }
                 error
             }
@@ -109,13 +109,14 @@ impl<'de, D: Deserializer<'de>> Erased<'de, D> {
 
 /// Returns the kind of a value from the text of an error, which goes on with the value or with what was expected.
 #[cold]
-fn kind_of(found: &str) -> &'static str {
+pub(super) fn kind_of(found: &str) -> &'static str {
     match found.split([',', '`', '"']).next().unwrap_or_default().trim_end() {
         "string" | "character" => "a string",
         "boolean" => "a boolean",
         "integer" => "an integer",
         "floating point" | "number" => "a number",
         "sequence" => "an array",
+        "map" => "an object",
         "null" | "unit value" | "Option value" => "null",
         _ => "something else",
     }
@@ -169,41 +170,38 @@ impl<'de> Visit<'_, '_, 'de> {
         self.reading.raise(Mismatch::expected(self.expected(), found))
     }
 
+    /// Passes a scalar to the sink, or records it.
+    #[inline]
+    fn pass<E: Error>(self, scalar: Scalar<'_>, record: impl FnOnce(&mut Tape<'de>)) -> Result<(), E> {
+        match self.target {
+            Target::Sink(sink) => return sink.scalar(scalar).map_err(|mismatch| self.reading.raise(mismatch)),
+            Target::Tape(tape) => record(tape),
+        }
+        Ok(())
+    }
+
     #[inline]
     fn scalar<E: Error>(self, scalar: Scalar<'de>) -> Result<(), E> {
-        match self.target {
-            Target::Sink(sink) => sink.scalar(scalar).map_err(|mismatch| self.reading.raise(mismatch)),
-            Target::Tape(tape) => {
-                tape.push(Token::Scalar(scalar));
-                Ok(())
-            }
-        }
+        self.pass(scalar, |tape| tape.push(Token::Scalar(scalar)))
     }
 
     /// Begins an array or object on the tape, if the value is recorded, and returns its index there.
     fn begin(&mut self, is_object: bool) -> usize {
         let Target::Tape(tape) = &mut self.target else { return 0 };
-        tape.push(Token::Open { end: 0, held: 0, is_object })
+        tape.begin(is_object)
     }
 
     /// Takes the digits of a number, in place of the object that began at an index of the tape.
     #[cold]
     fn digits<E: Error>(self, digits: &str, start: usize) -> Result<(), E> {
         let number: Number = digits.parse().map_err(E::custom)?;
-        match (self.target, Scalar::of(&number, "")) {
-            (Target::Sink(sink), _) => {
-                return sink.scalar(Scalar::of(&number, digits)).map_err(|mismatch| self.reading.raise(mismatch));
+        self.pass(Scalar::of(&number, digits), |tape| {
+            tape.truncate(start);
+            match Scalar::of(&number, "") {
+                Scalar::Digits(_) => tape.keep(digits, true),
+                scalar => tape.push(Token::Scalar(scalar)),
             }
-            (Target::Tape(tape), Scalar::Digits(_)) => {
-                tape.truncate(start);
-                tape.keep(digits, true);
-            }
-            (Target::Tape(tape), scalar) => {
-                tape.truncate(start);
-                tape.push(Token::Scalar(scalar));
-            }
-        }
-        Ok(())
+        })
     }
 }
 
@@ -286,13 +284,7 @@ impl<'de> Visitor<'de> for Visit<'_, '_, 'de> {
 
     #[inline]
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        match self.target {
-            Target::Sink(sink) => sink.scalar(Scalar::Text(text)).map_err(|mismatch| self.reading.raise(mismatch)),
-            Target::Tape(tape) => {
-                tape.keep(text, false);
-                Ok(())
-            }
-        }
+        self.pass(Scalar::Text(text), |tape| tape.keep(text, false))
     }
 
     #[inline]
@@ -325,7 +317,7 @@ impl<'de> Visitor<'de> for Visit<'_, '_, 'de> {
                 Ok(Some(())) => index += 1,
                 Ok(None) => break,
                 Err(error) => {
-                    reading.fault.within(|mismatch| mismatch.within_item(index));
+                    reading.fault.replace_with(|fault| fault.take().map(|fault| fault.within_item(index)));
                     return Err(error);
                 }
             }
@@ -352,7 +344,7 @@ impl<'de> Visitor<'de> for Visit<'_, '_, 'de> {
             let read = match &mut self.target {
                 Target::Tape(tape) => {
                     match &key.0 {
-                        Cow::Borrowed(key) => drop(tape.push(Token::Scalar(Scalar::Text(key)))),
+                        Cow::Borrowed(key) => tape.push(Token::Scalar(Scalar::Text(key))),
                         Cow::Owned(key) => tape.keep(key, false),
                     }
                     members.next_value_seed(Visit { target: Target::Tape(tape), is_optional: false, reading })
@@ -372,7 +364,7 @@ impl<'de> Visitor<'de> for Visit<'_, '_, 'de> {
                 Target::Sink(_) => return Err(self.refuse("an object")),
             };
             if let Err(error) = read {
-                reading.fault.within(|mismatch| mismatch.within(key.0.into_owned()));
+                reading.fault.replace_with(|fault| fault.take().map(|fault| fault.within(key.0.into_owned())));
                 return Err(error);
             }
         }

@@ -51,10 +51,15 @@ impl<'t> Tape<'t> {
         Self { tokens: Vec::with_capacity(32), texts: String::new(), picked: RefCell::default() }
     }
 
-    /// Adds a token, and returns its index.
+    /// Adds a token.
     #[inline]
-    pub(super) fn push(&mut self, token: Token<'t>) -> usize {
+    pub(super) fn push(&mut self, token: Token<'t>) {
         self.tokens.push(token);
+    }
+
+    /// Begins an array or object, and returns its index.
+    pub(super) fn begin(&mut self, is_object: bool) -> usize {
+        self.push(Token::Open { end: 0, held: 0, is_object });
         self.tokens.len() - 1
     }
 
