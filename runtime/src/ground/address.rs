@@ -1,13 +1,24 @@
 //! Addresses of this machine, of its networks, and of the public internet.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 
 /// Returns `true` if an address is on the public internet: neither of this machine, nor of a private or local network, nor
 /// reserved, nor an IPv6 form of such an IPv4 address.
 pub(crate) fn is_public(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => is_public_v4(address),
-        IpAddr::V6(address) => is_public_v6(address),
+    let v4 = |high: u16, low: u16| is_public_v4(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
+    let segments = match address {
+        IpAddr::V4(address) => return is_public_v4(address),
+        IpAddr::V6(address) => address.segments(),
+    };
+    match segments {
+        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => v4(high, low),
+        // 6to4 has the IPv4 address behind its prefix.
+        [0x2002, high, low, ..] => v4(high, low),
+        // Teredo, benchmarking, ORCHID and documentation.
+        [0x2001, second, ..] if second < 0x200 || second == 0xdb8 => false,
+        [0x3fff, second, ..] if second < 0x1000 => false,
+        // Everything else that is public is in 2000::/3.
+        [first, ..] => first & 0xe000 == 0x2000,
     }
 }
 
@@ -34,25 +45,6 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || (a == 192 && b == 0 && c == 0)
         || (a == 192 && b == 88 && c == 99)
         || (a == 198 && (b == 18 || b == 19)))
-}
-
-fn is_public_v6(address: Ipv6Addr) -> bool {
-    let segments = address.segments();
-    let v4 = |high: u16, low: u16| {
-        let [a, b] = high.to_be_bytes();
-        let [c, d] = low.to_be_bytes();
-        is_public_v4(Ipv4Addr::new(a, b, c, d))
-    };
-    match segments {
-        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => v4(high, low),
-        // 6to4 has the IPv4 address behind its prefix.
-        [0x2002, high, low, ..] => v4(high, low),
-        // Teredo, benchmarking, ORCHID and documentation.
-        [0x2001, second, ..] if second < 0x200 || second == 0xdb8 => false,
-        [0x3fff, second, ..] if second < 0x1000 => false,
-        // Everything else that is public is in 2000::/3.
-        [first, ..] => first & 0xe000 == 0x2000,
-    }
 }
 
 #[cfg(test)]

@@ -36,10 +36,7 @@ impl Deadline {
     }
 
     pub(crate) fn earlier(self, other: Self) -> Self {
-        match (self.0, other.0) {
-            (Some(a), Some(b)) => Self(Some(a.min(b))),
-            (a, b) => Self(a.or(b)),
-        }
+        Self(self.0.into_iter().chain(other.0).min())
     }
 
     /// Returns the output of a future, unless the time is up before.
@@ -65,8 +62,7 @@ pub(crate) struct Patience {
 impl Patience {
     /// Limits the total time, regardless of progress.
     pub(crate) fn strictly(timeout: Duration) -> Self {
-        let end = Deadline::after(timeout);
-        Self { first: end, timeout, cap: end }
+        Self::renewed_by_progress(timeout, timeout)
     }
 
     /// Limits the time after each progress report, and the `total` time.

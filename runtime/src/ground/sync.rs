@@ -23,18 +23,12 @@ pub(crate) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
 /// Waits for a matching value, and forever if the sender is gone. Cancel safe.
 pub(crate) async fn awaited<T: Clone>(value: &mut watch::Receiver<T>, is_wanted: impl FnMut(&T) -> bool) -> T {
     let wanted = value.wait_for(is_wanted).await.map(|wanted| wanted.clone());
-    match wanted {
-        Ok(wanted) => wanted,
-        Err(_) => pending().await,
-    }
+    if let Ok(wanted) = wanted { wanted } else { pending().await }
 }
 
 /// Waits for the next value, and forever if the sender is gone. Cancel safe.
 pub(crate) async fn next<T: Clone>(value: &mut watch::Receiver<Option<T>>) -> T {
     let changed = value.changed().await;
     let next = value.borrow().clone();
-    match next.filter(|_| changed.is_ok()) {
-        Some(next) => next,
-        None => pending().await,
-    }
+    if let (Ok(()), Some(next)) = (changed, next) { next } else { pending().await }
 }

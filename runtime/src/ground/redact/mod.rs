@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::{Arc, RwLock};
 
 use mcp_bindgen_model::{pointer_key, pointer_segment, printable};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use self::matcher::{Matcher, Skeleton};
 
@@ -31,7 +31,7 @@ pub(crate) struct Redactor(Arc<RwLock<Shared>>);
 #[derive(Default)]
 struct Shared {
     configured: PrivateValues,
-    /// The latest values that were learned at run time.
+    /// The values that were learned at run time, the latest first.
     learned: VecDeque<String>,
     /// The values of another redactor.
     lent: Option<Arc<Known>>,
@@ -67,24 +67,18 @@ impl Redactor {
     /// Adds a new secret, such as a token or a session id; only the latest ones are kept.
     pub(crate) fn learn(&self, secret: &str) {
         let mut shared = write(&self.0);
-        if shared.learned.iter().any(|learned| learned == secret) {
-            return;
+        if !shared.learned.iter().any(|learned| learned == secret) {
+            shared.learned.truncate(MOST_LEARNED - 1);
+            shared.learned.push_front(secret.to_owned());
+            shared.update();
         }
-        if shared.learned.len() == MOST_LEARNED {
-            shared.learned.pop_front();
-        }
-        shared.learned.push_back(secret.to_owned());
-        shared.update();
     }
 
     /// Adds all secrets of another redactor, in place of its earlier ones.
     pub(crate) fn learn_from(&self, other: &Self) {
         let lent = other.known();
-        if lent.all.is_empty() {
-            return;
-        }
         let mut shared = write(&self.0);
-        if !shared.lent.as_ref().is_some_and(|known| Arc::ptr_eq(known, &lent)) {
+        if shared.lent.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &lent)) {
             shared.lent = Some(lent);
             shared.update();
         }
@@ -233,6 +227,7 @@ fn without<'t>(text: &'t str, secrets: &Matcher, longest: usize) -> Cow<'t, str>
 
 fn clean(value: &mut Value, secrets: &Matcher) {
     match value {
+        _ if secrets.is_empty() => {}
         Value::String(text) => {
             if let Cow::Owned(cleaned) = without(text, secrets, usize::MAX) {
                 *text = cleaned;
@@ -246,14 +241,11 @@ fn clean(value: &mut Value, secrets: &Matcher) {
         }
         Value::Array(items) => items.iter_mut().for_each(|item| clean(item, secrets)),
         Value::Object(members) => {
-            members.values_mut().for_each(|member| clean(member, secrets));
-            if members.keys().any(|key| matches!(without(key, secrets, usize::MAX), Cow::Owned(_))) {
-                let cleaned = |key: String| without(&key, secrets, usize::MAX).into_owned();
-                *members = std::mem::take(members)
-                    .into_iter()
-                    .map(|(key, member)| (cleaned(key), member))
-                    .collect::<Map<_, _>>();
-            }
+            let cleaned = |(key, mut member): (String, Value)| {
+                clean(&mut member, secrets);
+                (without(&key, secrets, usize::MAX).into_owned(), member)
+            };
+            *members = std::mem::take(members).into_iter().map(cleaned).collect();
         }
         Value::Null | Value::Bool(_) => {}
     }
