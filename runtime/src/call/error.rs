@@ -318,14 +318,9 @@ impl CallError {
         Self::Rpc { server: server.into(), tool: tool.into(), code, message: message.into(), data: None }
     }
 
-    pub(crate) fn invalid_arguments(
-        server: &str,
-        tool: &str,
-        pointer: impl Into<String>,
-        message: impl Into<String>,
-    ) -> Self {
-        let (server, tool) = (server.to_owned(), tool.to_owned());
-        Self::InvalidArguments { server, tool, pointer: pointer.into(), message: message.into() }
+    pub(crate) fn invalid_arguments(server: &str, tool: &str, pointer: &str, message: impl Into<String>) -> Self {
+        let (server, tool, pointer) = (server.to_owned(), tool.to_owned(), pointer.to_owned());
+        Self::InvalidArguments { server, tool, pointer, message: message.into() }
     }
 }
 

@@ -125,7 +125,7 @@ fn visible_arguments<P: Tool>(arguments: &Value) -> Result<Cow<'_, Value>, CallE
 }
 
 fn unfit<P: Tool>(mismatch: Mismatch) -> CallError {
-    CallError::invalid_arguments(P::SERVER.name, P::NAME, mismatch.pointer(), mismatch.message())
+    CallError::invalid_arguments(P::SERVER.name, P::NAME, &mismatch.pointer(), mismatch.message())
 }
 
 #[cfg(feature = "validate")]
@@ -258,7 +258,8 @@ impl<'c, C: CallTool, P: Tool + 'c> Future for TypedCall<'c, C, P> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { unmade, running } = self.get_mut();
         if let Some((client, params, options)) = unmade.take() {
-            *running = Some(made(client, params, options).boxed().fuse());
+            let call = async move { P::output(client.call_tool(ToolCall::of(&params)?.with(options)).await?) };
+            *running = Some(call.boxed().fuse());
         }
         // A finished call is pending forever.
         running.as_mut().map_or(Poll::Pending, |call| call.poll_unpin(context))
@@ -267,11 +268,6 @@ impl<'c, C: CallTool, P: Tool + 'c> Future for TypedCall<'c, C, P> {
 
 /// No field is ever pinned.
 impl<C, P: Tool> Unpin for TypedCall<'_, C, P> {}
-
-async fn made<P: Tool>(client: &impl CallTool, params: P, options: CallOptions) -> Result<P::Output, CallError> {
-    let call = ToolCall::of(&params)?.with(options);
-    P::output(client.call_tool(call).await?)
-}
 
 impl<C, P: Tool> fmt::Debug for TypedCall<'_, C, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,7 +3,6 @@
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use mcp_bindgen_model::{View, pointer_segment};
@@ -12,9 +11,10 @@ use serde_json::{Map, Value};
 use super::passage::{Limit, Passage};
 use super::{Annotations, CallError, CallOptions, Caller, Dispatched, ServerSpec, ToolResult, ToolSpec};
 use crate::ground::redact::debug_as;
+use crate::ground::task::Boxed;
 
 /// The future that services of calls return.
-pub type ServiceFuture = Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send>>;
+pub type ServiceFuture = Boxed<Result<ToolResult, CallError>>;
 
 /// A call of a tool, with its arguments and options.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ impl ToolCall {
     pub fn viewed(mut self, view: Option<&View>) -> Result<Self, CallError> {
         if let Some(Err(refusal)) = view.map(|view| view.complete(&mut self.arguments)) {
             let pointer = format!("/{}", pointer_segment(&refusal.argument));
-            return Err(CallError::invalid_arguments(&self.server, &self.tool, pointer, refusal.message));
+            return Err(CallError::invalid_arguments(&self.server, &self.tool, &pointer, refusal.message));
         }
         Ok(self)
     }

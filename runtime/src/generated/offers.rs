@@ -38,9 +38,9 @@ pub async fn read_resource(
 /// # Errors
 /// Fails with [`CallError::InvalidArguments`] if a value is not allowed in its place.
 pub fn fill_in(server: &'static str, template: &'static str, variables: &impl Wire) -> Result<String, CallError> {
-    let invalid = |pointer: String, message| CallError::invalid_arguments(server, template, pointer, message);
+    let invalid = |pointer: &str, message| CallError::invalid_arguments(server, template, pointer, message);
     let variables = members(server, template, variables)?;
-    let parsed = UriTemplate::parse(template).map_err(|error| invalid(String::new(), error.to_string()))?;
+    let parsed = UriTemplate::parse(template).map_err(|error| invalid("", error.to_string()))?;
     let lists: BTreeMap<&str, Vec<String>> =
         variables.iter().filter_map(|(name, value)| Some((name.as_str(), texts(value.as_array()?)))).collect();
     let value = |name: &str| match (variables.get(name)?, lists.get(name)) {
@@ -48,7 +48,7 @@ pub fn fill_in(server: &'static str, template: &'static str, variables: &impl Wi
         (_, list) => Some(TemplateValue::List(list?)),
     };
     let filled = parsed.expand(value);
-    filled.map_err(|error| invalid(format!("/{}", mcp_bindgen_model::pointer_segment(&error.variable)), error.message))
+    filled.map_err(|error| invalid(&format!("/{}", mcp_bindgen_model::pointer_segment(&error.variable)), error.message))
 }
 
 fn texts(list: &[Value]) -> Vec<String> {
@@ -59,6 +59,6 @@ fn members(server: &str, what: &str, value: &impl Wire) -> Result<Map<String, Va
     match to_value(value) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(_) => Err(CallError::invalid_arguments(server, what, "", "expected a JSON object for the arguments")),
-        Err(error) => Err(CallError::invalid_arguments(server, what, error.pointer(), error.message())),
+        Err(error) => Err(CallError::invalid_arguments(server, what, &error.pointer(), error.message())),
     }
 }
