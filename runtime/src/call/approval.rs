@@ -102,11 +102,9 @@ pub(crate) struct Approver {
 }
 
 impl Approver {
-    pub(crate) fn new<F, A>(ask: F) -> Self
-    where
-        F: Fn(ApprovalRequest) -> A + Send + Sync + 'static,
-        A: Future<Output = ApprovalAnswer> + Send + 'static,
-    {
+    pub(crate) fn new<A: Future<Output = ApprovalAnswer> + Send + 'static>(
+        ask: impl Fn(ApprovalRequest) -> A + Send + Sync + 'static,
+    ) -> Self {
         Self { ask: Arc::new(move |request| Box::pin(ask(request))), patience: PATIENCE }
     }
 

@@ -108,10 +108,7 @@ impl Content {
 
     /// Returns the text of a text block.
     pub fn as_text(&self) -> Option<&str> {
-        match self {
-            Self::Text { text, .. } => Some(text),
-            _ => None,
-        }
+        if let Self::Text { text, .. } = self { Some(text) } else { None }
     }
 
     /// Returns the audience and the priority of the block (`annotations`), as sent.

@@ -58,10 +58,7 @@ impl From<CallError> for ToolReply {
 
 impl From<Result<ToolResult, CallError>> for ToolReply {
     fn from(outcome: Result<ToolResult, CallError>) -> Self {
-        match outcome {
-            Ok(result) => result.into(),
-            Err(error) => error.into(),
-        }
+        outcome.map_or_else(Self::from, Self::from)
     }
 }
 

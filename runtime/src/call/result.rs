@@ -34,10 +34,7 @@ pub(crate) fn object(value: &mut Value) -> Option<Map<String, Value>> {
 }
 
 pub(crate) fn string(value: &mut Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(mem::take(text)),
-        _ => None,
-    }
+    if let Value::String(text) = value { Some(mem::take(text)) } else { None }
 }
 
 /// The result of a call, exactly as the server sent it. `Debug` and error messages leave out the secrets of the

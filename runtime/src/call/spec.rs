@@ -148,19 +148,13 @@ impl ToolSpec {
     /// Returns the `inputSchema` that the server declares, which digests refer to.
     #[must_use]
     pub const fn declared_input_schema(&self) -> &'static str {
-        match self.declared_input {
-            Some(schema) => schema,
-            None => self.input_schema,
-        }
+        if let Some(schema) = self.declared_input { schema } else { self.input_schema }
     }
 
     /// Returns the `outputSchema` that the server declares, which digests refer to.
     #[must_use]
     pub const fn declared_output_schema(&self) -> Option<&'static str> {
-        match self.declared_output {
-            Some(schema) => schema,
-            None => self.output_schema,
-        }
+        if let Some(schema) = self.declared_output { schema } else { self.output_schema }
     }
 
     /// Sets the view of the tool, as JSON text, and an object with the title, description and annotations that the

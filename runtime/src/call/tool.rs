@@ -54,10 +54,10 @@ impl ToolCall {
         let arguments = to_value(params).map_err(unfit::<P>)?;
         #[cfg(feature = "validate")]
         check_arguments::<P>(&arguments)?;
-        match arguments {
-            Value::Object(arguments) => Self::bound(P::SERVER, P::SPEC, arguments).viewed(P::SPEC.view().as_ref()),
-            _ => Err(unfit::<P>(Mismatch::new("expected a JSON object for the arguments"))),
-        }
+        let Value::Object(arguments) = arguments else {
+            return Err(unfit::<P>(Mismatch::new("expected a JSON object for the arguments")));
+        };
+        Self::bound(P::SERVER, P::SPEC, arguments).viewed(P::SPEC.view().as_ref())
     }
 }
 

@@ -41,10 +41,7 @@ impl Deadline {
 
     /// Returns the output of a future, unless the time is up before.
     pub(crate) async fn bound<F: Future>(self, future: F) -> Option<F::Output> {
-        match self.0 {
-            Some(end) => timeout_at(end, future).await.ok(),
-            None => Some(future.await),
-        }
+        if let Some(end) = self.0 { timeout_at(end, future).await.ok() } else { Some(future.await) }
     }
 }
 

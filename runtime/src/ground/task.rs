@@ -13,8 +13,5 @@ pub(crate) fn task(future: impl Future<Output = ()> + Send + 'static) -> Boxed<(
 
 /// Waits until the token is cancelled, and forever without a token.
 pub(crate) async fn cancelled(token: Option<&CancellationToken>) {
-    match token {
-        Some(token) => token.cancelled().await,
-        None => std::future::pending().await,
-    }
+    if let Some(token) = token { token.cancelled().await } else { std::future::pending().await }
 }

@@ -72,10 +72,8 @@ impl Observer {
     }
 
     pub(super) fn kind_of(&self, call: &ToolCall) -> CallKind {
-        match self.kind {
-            CallKind::Mcp if call.options.given().is_template => CallKind::Template,
-            kind => kind,
-        }
+        let is_template = self.kind == CallKind::Mcp && call.options.given().is_template;
+        if is_template { CallKind::Template } else { self.kind }
     }
 
     /// Returns the caller of a call, as it is shown.

@@ -187,10 +187,7 @@ impl CallSpan {
             let result = self.observer.result(result);
             self.span.record("gen_ai.tool.call.result", result.map(|result| result.to_string()));
         }
-        let code = match outcome {
-            Err(CallError::Rpc { code, .. }) => Some(code.to_string()),
-            _ => None,
-        };
+        let code = if let Err(CallError::Rpc { code, .. }) = outcome { Some(code.to_string()) } else { None };
         self.span.record("rpc.response.status_code", code.as_deref());
         let outcome = CallOutcome::of(outcome);
         if outcome.is_failure() {

@@ -205,10 +205,8 @@ fn definition(index: usize) -> String {
 }
 
 fn reason(keyword: &str, value: &Value) -> &'static str {
-    match (keyword, value) {
-        ("pattern" | "patternProperties", Value::String(_)) => "the regex engine does not support the pattern",
-        _ => "the keyword's value is malformed",
-    }
+    let is_pattern = value.is_string() && ["pattern", "patternProperties"].contains(&keyword);
+    if is_pattern { "the regex engine does not support the pattern" } else { "the keyword's value is malformed" }
 }
 
 /// Returns `true` if the value of a keyword holds schemas. If a branch is not a schema, it could match anything, and the

@@ -49,19 +49,13 @@ impl Refusal {
     /// Returns the position in the value, as a JSON pointer (RFC 6901); empty for the whole value.
     #[must_use]
     pub fn pointer(&self) -> &str {
-        match self {
-            Self::Violation(violation) => &violation.pointer,
-            Self::UnusableSchema(_) => "",
-        }
+        if let Self::Violation(violation) = self { &violation.pointer } else { "" }
     }
 
     /// Returns the fault, without the place.
     #[must_use]
     pub fn message(&self) -> String {
-        match self {
-            Self::Violation(violation) => violation.reason(),
-            Self::UnusableSchema(_) => self.to_string(),
-        }
+        if let Self::Violation(violation) = self { violation.reason() } else { self.to_string() }
     }
 }
 

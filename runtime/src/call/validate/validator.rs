@@ -45,10 +45,8 @@ impl Validator {
             (mended, skipped) = mend(&links, draft, true);
             compiled = compile(draft, &mended);
         }
-        match compiled {
-            Ok(compiled) => Ok(Self { compiled, skipped }),
-            Err(error) => Err(UnusableSchema::new("", error.masked().to_string())),
-        }
+        let compiled = compiled.map_err(|error| UnusableSchema::new("", error.masked().to_string()))?;
+        Ok(Self { compiled, skipped })
     }
 
     /// Checks a value.

@@ -5,6 +5,7 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Unexpecte
 use serde::{Serialize, forward_to_deserialize_any};
 use serde_json::{Number, Value};
 
+use super::mismatch::nothing_read;
 use super::scalar::{Scalar, integer_of};
 use super::stream::kind_of;
 use super::tape::{Node, Recorded};
@@ -245,9 +246,7 @@ impl<'de, I: Iterator<Item = (&'de str, Recorded<'de>)>> de::MapAccess<'de> for 
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Mismatch> {
-        let Some((key, value)) = self.current.take() else {
-            return Err(Mismatch::new("a value is read before its key"));
-        };
+        let (key, value) = self.current.take().ok_or_else(nothing_read)?;
         seed.deserialize(value).map_err(|error| error.within(key.to_owned()))
     }
 }

@@ -330,11 +330,9 @@ impl<'f> Fields<'f> {
             Unknown::Ignore => {}
             Unknown::Deny => {
                 let absent = self.keys.iter().zip(&*self.slots).filter(|(_, slot)| is_shown && slot.sink.is_some());
-                let hint = match mcp_bindgen_model::nearest(key, absent.map(|(key, _)| *key)).first() {
-                    Some(near) => format!("; did you mean `{}`?", near.escape_debug()),
-                    None => String::new(),
-                };
-                return Err(Mismatch::new(format!("unknown property{hint}")));
+                let near = mcp_bindgen_model::nearest(key, absent.map(|(key, _)| *key));
+                let hint = near.first().map(|near| format!("; did you mean `{}`?", near.escape_debug()));
+                return Err(Mismatch::new(format!("unknown property{}", hint.unwrap_or_default())));
             }
         }
         Ok(Place::Nowhere)

@@ -159,10 +159,7 @@ struct Visit<'g, 's, 'de> {
 
 impl<'de> Visit<'_, '_, 'de> {
     fn expected(&self) -> &'static str {
-        match &self.target {
-            Target::Sink(sink) => sink.expected(),
-            Target::Tape(_) => "a JSON value",
-        }
+        if let Target::Sink(sink) = &self.target { sink.expected() } else { "a JSON value" }
     }
 
     #[cold]

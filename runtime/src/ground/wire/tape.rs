@@ -113,10 +113,7 @@ impl<'a> Recorded<'a> {
     /// Returns the index after the value.
     #[inline]
     fn end(self) -> usize {
-        match self.tape.tokens.get(self.at) {
-            Some(Token::Open { end, .. }) => *end,
-            _ => self.at + 1,
-        }
+        if let Some(Token::Open { end, .. }) = self.tape.tokens.get(self.at) { *end } else { self.at + 1 }
     }
 
     /// Returns how many steps the value takes: one for every value and every key in it.

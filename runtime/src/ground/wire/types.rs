@@ -178,18 +178,12 @@ pub enum Nullable<T> {
 impl<T> Nullable<T> {
     /// Returns the value, if it is not `null`.
     pub fn as_option(&self) -> Option<&T> {
-        match self {
-            Self::Null => None,
-            Self::Value(value) => Some(value),
-        }
+        if let Self::Value(value) = self { Some(value) } else { None }
     }
 
     /// Returns the value, if it is not `null`.
     pub fn into_option(self) -> Option<T> {
-        match self {
-            Self::Null => None,
-            Self::Value(value) => Some(value),
-        }
+        if let Self::Value(value) = self { Some(value) } else { None }
     }
 }
 

@@ -53,10 +53,8 @@ impl<'a> Recorded<'a> {
         tags: &[&str],
         other: Option<fn(Value) -> T>,
     ) -> Result<T, Mismatch> {
-        match other {
-            Some(other) => self.read().map(other),
-            None => Err(one_of(tags).within(key)),
-        }
+        let Some(other) = other else { return Err(one_of(tags).within(key)) };
+        self.read().map(other)
     }
 }
 
