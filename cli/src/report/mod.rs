@@ -173,7 +173,7 @@ pub(crate) struct Since {
     pub(crate) difference: Difference,
 }
 
-/// What happened to a snapshot since a commit.
+/// The changes of a snapshot since a commit.
 pub(crate) enum Difference {
     Added,
     /// The snapshot or its server was removed.

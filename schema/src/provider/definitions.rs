@@ -1,4 +1,4 @@
-//! What is printed once, as definitions: shapes in several places, and subschemas that a printed schema repeats.
+//! Definitions that are printed once: of shapes in several places, and of subschemas that a printed schema repeats.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
