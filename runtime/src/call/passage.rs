@@ -1,6 +1,7 @@
 //! The layers that a call has passed on its way to the client.
 
 use std::any::Any;
+use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, Weak};
 use std::time::Duration;
 
@@ -35,6 +36,16 @@ pub(crate) enum LayerKind {
 impl LayerKind {
     const fn bit(self) -> u16 {
         1 << self as u16
+    }
+}
+
+impl fmt::Display for LayerKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TotalCap => f.write_str("total_cap"),
+            Self::TryTimeout => f.write_str("try_timeout"),
+            other => write!(f, "{other:?}"),
+        }
     }
 }
 
@@ -115,7 +126,7 @@ impl Passage {
         let state = self.state_mut();
         for (outer, inner, why) in EXCLUSIONS {
             if state.through & outer.bit() != 0 && inner.contains(&kind) {
-                return Err(format!("layer `{kind:?}` is inside `{outer:?}`: {why}; move it outside, as `Stack` does"));
+                return Err(format!("layer `{kind}` is inside `{outer}`: {why}; move it outside, as `Stack` does"));
             }
         }
         state.through |= kind.bit();
