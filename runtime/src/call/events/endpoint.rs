@@ -13,7 +13,9 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     pub(super) fn of(config: &ServerConfig) -> Self {
-        let (Transport::Http { url, .. } | Transport::Sse { url, .. }) = &config.transport else {
+        // A placeholder may contain `@` and `/`, so each becomes a text that no host contains.
+        let marked = config.expand_with(|_| Some("{}".to_owned())).map(|marked| marked.transport);
+        let Ok(Transport::Http { url, .. } | Transport::Sse { url, .. }) = &marked else {
             return Self { transport: Some("pipe"), ..Self::default() };
         };
         let (address, port) = place(url, &config.secrets()).unzip();
@@ -21,13 +23,13 @@ impl Endpoint {
     }
 }
 
-/// Returns the host and port of a URL, or `None` if they contain a placeholder or a secret.
+/// Returns the host and port of a URL, or `None` if they contain a brace or a secret.
 #[cfg(feature = "http")]
 fn place(url: &str, secrets: &[String]) -> Option<(String, Option<u16>)> {
     let url = reqwest::Url::parse(url).ok()?;
     let host = url.host_str()?;
     let has = |secret: &String| !secret.is_empty() && host.contains(&secret.to_ascii_lowercase());
-    (!host.contains("${") && !secrets.iter().any(has)).then(|| (host.to_owned(), url.port_or_known_default()))
+    (!host.contains(['{', '}']) && !secrets.iter().any(has)).then(|| (host.to_owned(), url.port_or_known_default()))
 }
 
 /// Returns `None`, because this build has no HTTP transport.
@@ -50,8 +52,18 @@ mod tests {
         let known = |host: &str, port| Some((host.to_owned(), Some(port)));
         assert_eq!(place("https://user:hunter22@api.example.com/x?key=${K}"), known("api.example.com", 443));
         assert_eq!(place("http://127.0.0.1:8080/mcp"), known("127.0.0.1", 8080));
-        assert_eq!(place("https://${HOST}/mcp"), None);
-        assert_eq!(place("no url"), None);
+        assert_eq!(place("https://${USER}:${PASS}@api.example.com/"), known("api.example.com", 443));
+        for unknown in [
+            "https://${HOST}/mcp",
+            "https://${keyring:me@corp}.example.com/mcp",
+            "https://${keyring:me@corp/x}.example.com/mcp",
+            "https://${CREDS:-bob:pw@internal}.example.com",
+            "https://${CREDS:-bob:pw@internal/x}.example.com",
+            "https://${NO NAME:-bob:pw@internal}.example.com",
+            "no url",
+        ] {
+            assert_eq!(place(unknown), None, "{unknown}");
+        }
         assert_eq!(Endpoint::of(&ServerConfig::stdio("s", "x")).transport, Some("pipe"));
     }
 }
