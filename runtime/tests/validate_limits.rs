@@ -238,6 +238,27 @@ fn schemas_that_dynamic_references_copy_for_each_path_are_bounded() {
 }
 
 #[test]
+fn descriptions_do_not_count_towards_the_limit_of_copies() {
+    let property = json!({"description": "d".repeat(2000), "$dynamicRef": "#T"});
+    let mut generic = properties(vec![property; 20]);
+    generic["$id"] = "generic".into();
+    generic["$defs"]["T"] = json!({"$dynamicAnchor": "T"});
+    let integers = |index| {
+        let id = format!("r{index}");
+        let resource =
+            json!({"$id": id, "$defs": {"T": {"$dynamicAnchor": "T", "type": "integer"}}, "$ref": "generic"});
+        (id, resource)
+    };
+    let mut schema = properties((0..30).map(|index| json!({"$ref": format!("r{index}")})).collect());
+    schema["$id"] = "https://example.com/root".into();
+    schema["$defs"] = (0..30).map(integers).collect();
+    schema["$defs"]["generic"] = generic;
+    let validator = compile("a generic resource", &schema).unwrap();
+    assert!(validator.check(&json!({"p29": {"p19": 1}})).is_ok());
+    assert!(validator.check(&json!({"p29": {"p19": "1"}})).is_err());
+}
+
+#[test]
 fn wide_and_long_parts_take_no_more_than_their_size() {
     assert!(compile("a long list", &json!({"enum": (0..100_000).collect::<Vec<_>>()})).is_ok());
     let many = properties(vec![json!({"type": "integer"}); 60_000]);

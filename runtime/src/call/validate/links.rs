@@ -7,7 +7,6 @@ use mcp_bindgen_schema::{Bundle, Draft, Target, below, subschemas};
 use serde_json::Value;
 
 use super::UnusableSchema;
-use crate::ground::wire::size_of_value;
 
 const DEEPEST: usize = 256;
 /// The maximum length of a pointer, in bytes.
@@ -17,8 +16,10 @@ const LONGEST: usize = 4096;
 const MOST_SCOPES: usize = 100;
 /// The maximum number of such copies in a document.
 const MOST_COPIES: usize = 10_000;
-/// The length of a schema as text that makes a copy count as another one, in bytes.
-const BYTES_OF_A_COPY: usize = 200;
+/// The number of values in the keywords of a schema that make a copy count as another one.
+const VALUES_OF_A_COPY: usize = 10;
+/// The length of text that counts as another value, in bytes.
+const BYTES_OF_A_VALUE: usize = 64;
 /// The maximum number of dynamic anchors whose names others have too, because each reference is compared with all.
 const MOST_SHARED: usize = 100;
 /// The beginnings of the documents that a validator knows.
@@ -34,6 +35,8 @@ pub(super) struct Schema<'a> {
     pub(super) pointer: String,
     /// The shared anchors that dynamic references lead to, by their indexes: the outermost of each name.
     scope: Vec<usize>,
+    /// `true` if the value has another scope on a path that was found before.
+    is_copy: bool,
     /// The keyword and the target of each reference.
     pub(super) references: Vec<(&'static str, usize)>,
     /// The schemas that apply to the same value, those behind references too.
@@ -95,6 +98,9 @@ impl<'a> Links<'a> {
         let mut next = 0;
         while let Some(mut schema) = links.schemas.get(next).cloned() {
             links.follow(&bundle, next, &mut schema)?;
+            if schema.is_copy {
+                links.copies += links.copied_values(next, schema.value) / VALUES_OF_A_COPY;
+            }
             links.targets.extend(schema.references.iter().map(|(_, target)| *target));
             if let Some(place) = links.schemas.get_mut(next) {
                 *place = schema;
@@ -117,6 +123,25 @@ impl<'a> Links<'a> {
         self.draft.ref_stands_alone() && schema.get("$ref").is_some_and(Value::is_string)
     }
 
+    /// Returns the number of values that a copy of a schema repeats, beside the schemas that it holds.
+    fn copied_values(&self, index: usize, schema: &Value) -> usize {
+        let keywords = schema.as_object().into_iter().flatten();
+        let copied = keywords.filter(|(keyword, value)| !is_unused(self.draft, keyword, value));
+        copied.map(|(_, value)| self.values(index, value)).sum()
+    }
+
+    fn values(&self, holder: usize, value: &Value) -> usize {
+        let texts = |text: &str| text.len() / BYTES_OF_A_VALUE;
+        1 + match value {
+            // A list among `dependencies` is no schema.
+            _ if !value.is_array() && self.held(holder, value).is_some() => 0,
+            Value::Array(items) => items.iter().map(|item| self.values(holder, item)).sum(),
+            Value::Object(map) => map.iter().map(|(key, value)| texts(key) + self.values(holder, value)).sum(),
+            Value::String(text) => texts(text),
+            _ => 0,
+        }
+    }
+
     /// Adds a schema that is reached from this scope. Only if it `enters`, it may belong to another resource.
     fn add(&mut self, bundle: &Bundle<'a>, outer: &[usize], value: &'a Value, pointer: String, enters: bool) -> usize {
         let mut scope = outer.to_vec();
@@ -137,12 +162,13 @@ impl<'a> Links<'a> {
         }
         self.copies += match known.len() {
             0 => 0,
-            1..MOST_SCOPES => 1 + size_of_value(value) / BYTES_OF_A_COPY,
+            1..MOST_SCOPES => 1,
             _ => MOST_COPIES + 1,
         };
         let (index, references, beside) = (self.schemas.len(), Vec::new(), Vec::new());
+        let is_copy = !known.is_empty();
         known.push((scope.clone(), index));
-        self.schemas.push(Schema { value, pointer, scope, references, beside });
+        self.schemas.push(Schema { value, pointer, scope, is_copy, references, beside });
         index
     }
 
