@@ -241,11 +241,12 @@ fn clean(value: &mut Value, secrets: &Matcher) {
         }
         Value::Array(items) => items.iter_mut().for_each(|item| clean(item, secrets)),
         Value::Object(members) => {
-            let cleaned = |(key, mut member): (String, Value)| {
-                clean(&mut member, secrets);
-                (without(&key, secrets, usize::MAX).into_owned(), member)
-            };
-            *members = std::mem::take(members).into_iter().map(cleaned).collect();
+            members.values_mut().for_each(|member| clean(member, secrets));
+            if members.keys().any(|key| matches!(without(key, secrets, usize::MAX), Cow::Owned(_))) {
+                let cleaned =
+                    |(key, member): (String, Value)| (without(&key, secrets, usize::MAX).into_owned(), member);
+                *members = std::mem::take(members).into_iter().map(cleaned).collect();
+            }
         }
         Value::Null | Value::Bool(_) => {}
     }

@@ -92,7 +92,12 @@ impl de::Error for Mismatch {
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::new(format!("expected {expected}, found {}", kind_of(&found.to_string())))
+        let found = match found {
+            // It may be long, and unions drop most mismatches.
+            Unexpected::Str(_) => "a string",
+            other => kind_of(&other.to_string()),
+        };
+        Self::new(format!("expected {expected}, found {found}"))
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {

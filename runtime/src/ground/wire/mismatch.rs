@@ -1,6 +1,7 @@
 //! Mismatches of a value and its type, and their messages.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::fmt;
 
 /// The maximum number of unknown keys that are searched for a misspelled one.
@@ -107,6 +108,14 @@ impl fmt::Display for Mismatch {
 }
 
 impl std::error::Error for Mismatch {}
+
+/// Adds a step around a mismatch that passes beside an error.
+#[cold]
+pub(super) fn add_step(fault: &RefCell<Option<Mismatch>>, step: &dyn fmt::Display) {
+    if let Some(mismatch) = &mut *fault.borrow_mut() {
+        mismatch.0.steps.push(step.to_string().into());
+    }
+}
 
 /// Returns the mismatch of a source that gave no value.
 #[cold]

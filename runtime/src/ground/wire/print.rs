@@ -8,6 +8,7 @@ use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Number, Value};
 
 use super::Mismatch;
+use super::mismatch::add_step;
 use super::scalar::{NOT_FINITE, Scalar, integer_of};
 
 /// A type with a JSON form.
@@ -240,9 +241,8 @@ impl Serialize for Printed<'_> {
             Form::Array(array, length) => {
                 let (mut items, mut index) = (serializer.serialize_seq(Some(*length))?, 0);
                 print_parts(*array, |_, form| {
-                    items.serialize_element(&Printed { form, printer }).inspect_err(|_| {
-                        printer.fault.replace_with(|fault| fault.take().map(|fault| fault.within_item(index)));
-                    })?;
+                    let printed = items.serialize_element(&Printed { form, printer });
+                    printed.inspect_err(|_| add_step(&printer.fault, &index))?;
                     index += 1;
                     Ok(())
                 })?;
@@ -256,9 +256,7 @@ impl Serialize for Printed<'_> {
                         Form::Text(text) => members.serialize_entry(key, text),
                         form => members.serialize_entry(key, &Printed { form, printer }),
                     };
-                    printed.inspect_err(|_| {
-                        printer.fault.replace_with(|fault| fault.take().map(|fault| fault.within(key.to_owned())));
-                    })
+                    printed.inspect_err(|_| add_step(&printer.fault, &key))
                 })?;
                 members.end()
             }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Number, Value};
 
 use super::input::{Input, Open, Place, Sink, Stream};
-use super::mismatch::nothing_read;
+use super::mismatch::{add_step, nothing_read};
 use super::reading::Reading;
 use super::scalar::{NOT_FINITE, Scalar};
 use super::tape::{Tape, Token};
@@ -314,7 +314,7 @@ impl<'de> Visitor<'de> for Visit<'_, '_, 'de> {
                 Ok(Some(())) => index += 1,
                 Ok(None) => break,
                 Err(error) => {
-                    reading.fault.replace_with(|fault| fault.take().map(|fault| fault.within_item(index)));
+                    add_step(&reading.fault, &index);
                     return Err(error);
                 }
             }
@@ -361,7 +361,7 @@ impl<'de> Visitor<'de> for Visit<'_, '_, 'de> {
                 Target::Sink(_) => return Err(self.refuse("an object")),
             };
             if let Err(error) = read {
-                reading.fault.replace_with(|fault| fault.take().map(|fault| fault.within(key.0.into_owned())));
+                add_step(&reading.fault, &key.0);
                 return Err(error);
             }
         }
