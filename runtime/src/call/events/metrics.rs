@@ -2,6 +2,7 @@
 //! OpenTelemetry's semantic conventions for MCP, if they define them. Labels have few values: none contains text of a
 //! server or a model. Without feature `metrics`, nothing is recorded.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::endpoint::Endpoint;
@@ -22,7 +23,7 @@ const OTHER: &str = "_OTHER";
 /// The error codes that JSON-RPC has for itself.
 const KNOWN_CODES: std::ops::RangeInclusive<i64> = -32768..=-32000;
 
-type Labels = Vec<(&'static str, String)>;
+type Labels = Vec<(&'static str, Cow<'static, str>)>;
 
 /// Passes a duration to the recorder, or counts something without one.
 #[cfg(feature = "metrics")]
@@ -54,18 +55,18 @@ pub(super) fn state_changed(server: &str, state: ConnectionState) {
         ConnectionState::Reconnecting => "reconnecting",
         ConnectionState::ShutDown => "shut_down",
     };
-    record(STATE_CHANGES, None, vec![(SERVER, server.to_owned()), ("mcp_bindgen.state", state.to_owned())]);
+    record(STATE_CHANGES, None, vec![(SERVER, server.to_owned().into()), ("mcp_bindgen.state", state.into())]);
 }
 
 pub(super) fn session_ended(server: &str, endpoint: &Endpoint, after: Duration, was_lost: bool) {
     let mut labels = labels_of(server, endpoint);
-    labels.extend(was_lost.then(|| ("error.type", "connection_lost".to_owned())));
+    labels.extend(was_lost.then_some(("error.type", "connection_lost".into())));
     record(SESSION_DURATION, Some(after), labels);
 }
 
 pub(super) fn call_ended(server: &str, tool: &str, is_bound: bool, outcome: CallOutcome) {
-    let outcome_label = ("mcp_bindgen.outcome", outcome.as_str().to_owned());
-    record(CALLS, None, vec![(SERVER, server.to_owned()), tool_label(tool, is_bound, outcome), outcome_label]);
+    let outcome_label = ("mcp_bindgen.outcome", outcome.as_str().into());
+    record(CALLS, None, vec![(SERVER, server.to_owned().into()), tool_label(tool, is_bound, outcome), outcome_label]);
 }
 
 /// Records a request of a call, which took this long.
@@ -78,35 +79,36 @@ pub(super) fn request_ended(
     let ended = CallOutcome::of(outcome);
     let mut labels = labels_of(server, endpoint);
     labels.extend([
-        ("mcp.method.name", METHOD.to_owned()),
-        ("gen_ai.operation.name", OPERATION.to_owned()),
-        ("mcp.protocol.version", protocol_version),
+        ("mcp.method.name", METHOD.into()),
+        ("gen_ai.operation.name", OPERATION.into()),
+        ("mcp.protocol.version", protocol_version.into()),
         tool_label(tool, is_bound, ended),
     ]);
     if let Err(CallError::Rpc { code, .. }) = outcome {
-        let code = if KNOWN_CODES.contains(code) { code.to_string() } else { OTHER.to_owned() };
+        let is_known = KNOWN_CODES.contains(code);
+        let code: Cow<'_, str> = if is_known { code.to_string().into() } else { OTHER.into() };
         labels.extend([("rpc.response.status_code", code.clone()), ("error.type", code)]);
     } else if ended.is_failure() {
-        labels.push(("error.type", ended.as_str().to_owned()));
+        labels.push(("error.type", ended.as_str().into()));
     }
     record(OPERATION_DURATION, Some(duration), labels);
 }
 
 fn labels_of(server: &str, endpoint: &Endpoint) -> Labels {
-    let mut labels = vec![(SERVER, server.to_owned())];
-    labels.extend(endpoint.transport.map(|transport| ("network.transport", transport.to_owned())));
-    labels.extend(endpoint.address.clone().map(|address| ("server.address", address)));
-    labels.extend(endpoint.port.map(|port| ("server.port", port.to_string())));
+    let mut labels: Labels = vec![(SERVER, server.to_owned().into())];
+    labels.extend(endpoint.transport.map(|transport| ("network.transport", transport.into())));
+    labels.extend(endpoint.address.clone().map(|address| ("server.address", address.into())));
+    labels.extend(endpoint.port.map(|port| ("server.port", port.to_string().into())));
     labels
 }
 
 /// Returns the label of a tool. Without bindings or an answer that confirm it, a model may have invented the name.
-fn tool_label(tool: &str, is_bound: bool, outcome: CallOutcome) -> (&'static str, String) {
+fn tool_label(tool: &str, is_bound: bool, outcome: CallOutcome) -> (&'static str, Cow<'static, str>) {
     let is_known = is_bound
         || match outcome {
             CallOutcome::Success | CallOutcome::ToolError | CallOutcome::InputRequired => true,
             CallOutcome::Failed { kind, .. } => kind == CallErrorKind::Tool,
             CallOutcome::Dropped => false,
         };
-    ("gen_ai.tool.name", if is_known { tool } else { OTHER }.to_owned())
+    ("gen_ai.tool.name", if is_known { tool.to_owned().into() } else { OTHER.into() })
 }

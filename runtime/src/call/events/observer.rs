@@ -76,7 +76,7 @@ impl Observer {
         if is_template { CallKind::Template } else { self.kind }
     }
 
-    /// Returns the caller of a call, as it is shown.
+    /// Returns the source of a call, as it is shown.
     pub(super) fn source_of(&self, call: &ToolCall) -> CallSource {
         match (call.options.given().source.as_deref(), call.spec) {
             (Some(name), _) => CallSource::Named(self.name(name)),
@@ -108,7 +108,9 @@ impl Observer {
     }
 
     pub(crate) fn state_changed(&self, state: ConnectionState, error: Option<&ConnectError>) {
-        metrics::state_changed(self.server(), state);
+        if metrics::ARE_KEPT {
+            metrics::state_changed(self.server(), state);
+        }
         self.bus.publish(|| {
             let (server, error) = (self.server().to_owned(), error.map(|error| error.message.clone()));
             Event::ServerStateChanged(ServerStateChanged { server, state, error })
@@ -117,7 +119,9 @@ impl Observer {
 
     /// Records the end of an open connection.
     pub(crate) fn session_ended(&self, after: Duration, was_lost: bool) {
-        metrics::session_ended(self.server(), &self.endpoint, after, was_lost);
+        if metrics::ARE_KEPT {
+            metrics::session_ended(self.server(), &self.endpoint, after, was_lost);
+        }
     }
 
     pub(crate) fn tools_changed(&self) {
