@@ -123,7 +123,7 @@ pub enum CallError {
         message: String,
     },
     /// The configuration, a policy or an approval denied the call.
-    #[error("{server}: `{tool}` was denied: {reason}{}", .help.iter().map(|help| format!("; {help}")).collect::<String>())]
+    #[error("{server}: `{tool}` was denied: {reason}{}", after(.help))]
     #[non_exhaustive]
     Denied {
         /// The server's name.
@@ -246,6 +246,11 @@ pub enum CallError {
         /// The changes.
         message: String,
     },
+}
+
+/// Returns the next step behind a reason.
+fn after(help: &Option<String>) -> String {
+    help.iter().map(|help| format!("; {help}")).collect()
 }
 
 /// Returns a timeout's words about a call that was not sent.

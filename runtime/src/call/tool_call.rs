@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use mcp_bindgen_model::{View, pointer_segment};
@@ -11,10 +12,9 @@ use serde_json::{Map, Value};
 use super::passage::{Limit, Passage};
 use super::{Annotations, CallError, CallOptions, Caller, Dispatched, ServerSpec, ToolResult, ToolSpec};
 use crate::ground::redact::debug_as;
-use crate::ground::task::Boxed;
 
 /// The future that services of calls return.
-pub type ServiceFuture = Boxed<Result<ToolResult, CallError>>;
+pub type ServiceFuture = Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send>>;
 
 /// A call of a tool, with its arguments and options.
 #[derive(Clone, Debug)]
