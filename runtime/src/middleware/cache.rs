@@ -1,11 +1,12 @@
 //! Results that are cached for a while.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lru::LruCache;
 use mcp_bindgen_model::canonical_json;
+use tokio::sync::watch;
 
 use super::layer::{Around, Called, Globs};
 use crate::call::wait;
@@ -114,39 +115,24 @@ impl Cache {
         is_read_only && !self.writes.name(&call.tool)
     }
 
-    /// Returns a cached result, or else the read that may already be pending, with its generation.
-    fn find(&self, key: &Key) -> Result<Arc<ToolResult>, (Arc<Flight>, u64)> {
+    fn find(&self, key: &Key) -> Found<'_> {
         let storage = &mut *lock(&self.storage);
         let generation = storage.server(&key.server).generation;
         if let Some(entry) = storage.entries.get(key)
             && entry.generation == generation
             && !entry.until.has_passed()
         {
-            return Ok(entry.result.clone());
+            return Found::Cached(entry.result.clone());
         }
         if let Some(outdated) = storage.entries.pop(key) {
             storage.bytes = storage.bytes.saturating_sub(outdated.size);
         }
-        // Dropped reads go before the map grows.
-        if storage.flights.len() == storage.flights.capacity() {
-            storage.flights.retain(|_, flight| flight.strong_count() > 0);
+        let flight = (key.clone(), generation);
+        if let Some(settle) = storage.flights.get_mut(&flight) {
+            return Found::Pending(settle.get_or_insert_with(|| watch::Sender::new(None)).subscribe());
         }
-        let known = storage.flights.entry((key.clone(), generation)).or_default();
-        let flight = known.upgrade().unwrap_or_default();
-        *known = Arc::downgrade(&flight);
-        Err((flight, generation))
-    }
-
-    /// Caches the result of a read, unless there was a write since.
-    fn keep(&self, key: &Key, generation: u64, outcome: &Outcome) {
-        let Some(result) = outcome.as_ref().ok().filter(|result| result.is_success()) else { return };
-        let size = key.server.len() + key.call.len() + result.size();
-        let (until, result) = (Deadline::after(self.ttl), Arc::new(result.clone()));
-        let storage = &mut *lock(&self.storage);
-        let server = storage.server(&key.server);
-        if server.writing == 0 && server.generation == generation {
-            storage.keep(key.clone(), Entry { generation, until, result, size });
-        }
+        storage.flights.insert(flight.clone(), None);
+        Found::Nothing(Lead { cache: self, flight })
     }
 
     /// Drops the cached results of a server, now and when the returned value is dropped. Nothing is cached in between.
@@ -158,37 +144,30 @@ impl Cache {
 
     async fn read(&self, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let key = Key::of(&call);
-        let (flight, generation) = match self.find(&key) {
-            Ok(result) => return Ok((*result).clone()),
-            Err(pending) => pending,
-        };
-        let mut shared = match flight.try_lock() {
-            Ok(shared) => shared,
-            // A call that waits would receive no progress reports.
-            Err(_) if call.options.given().progress.is_some() => return below(call).await,
-            Err(_) => match wait::within(&mut call, Deadline::after(PATIENCE).bound(flight.lock())).await? {
-                Some(shared) => shared,
+        let lead = loop {
+            let mut pending = match self.find(&key) {
+                Found::Cached(result) => return Ok((*result).clone()),
+                // A call that waits would receive no progress reports.
+                Found::Pending(_) if call.options.given().progress.is_some() => return below(call).await,
+                Found::Pending(pending) => pending,
+                Found::Nothing(lead) => break lead,
+            };
+            let landed = async { pending.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone()) };
+            match wait::within(&mut call, Deadline::after(PATIENCE).bound(landed)).await? {
+                Some(Some(outcome)) => return outcome,
+                // The leading call was dropped, or its outcome is not for others: one of them must be sent.
+                Some(None) => {}
                 // It may be waiting for this very call.
                 None => return below(call).await,
-            },
+            }
         };
-        if let Some(outcome) = &*shared {
-            return outcome.clone();
-        }
         // The call has a time limit that others may not have.
         let is_hurried = call.options.given_total().is_some() || call.passage.limit().end != Deadline::NEVER;
         let outcome = below(call).await;
         let is_own = outcome.as_ref().is_ok_and(ToolResult::needs_input)
             || matches!(&outcome, Err(CallError::Timeout { .. })) && is_hurried
             || matches!(&outcome, Err(CallError::Cancelled { .. }));
-        self.keep(&key, generation, &outcome);
-        if !is_own {
-            // No call joins from here on. Those that have joined hold the read.
-            lock(&self.storage).flights.remove(&(key, generation));
-            if Arc::strong_count(&flight) > 1 {
-                *shared = Some(outcome.clone());
-            }
-        }
+        lead.land(&outcome, !is_own);
         outcome
     }
 }
@@ -236,13 +215,12 @@ struct Storage {
     bytes: usize,
     max_entries: usize,
     max_bytes: usize,
-    /// The pending reads, with the generation in which they began: no call joins a read from before a write.
-    flights: HashMap<(Key, u64), Weak<Flight>>,
+    /// The pending reads, with the generation in which they began: no call joins a read from before a write. The sender
+    /// of the outcome exists only if a call has joined.
+    flights: HashMap<Flight, Option<watch::Sender<Option<Outcome>>>>,
 }
 
-/// A pending read. The call that holds the lock reads for all that wait for it. If it is dropped without an outcome for
-/// all, the next one takes over.
-type Flight = tokio::sync::Mutex<Option<Outcome>>;
+type Flight = (Key, u64);
 
 #[derive(Default)]
 struct Server {
@@ -256,6 +234,53 @@ struct Entry {
     until: Deadline,
     result: Arc<ToolResult>,
     size: usize,
+}
+
+/// The state of a read.
+enum Found<'c> {
+    Cached(Arc<ToolResult>),
+    /// Another call is already reading; its outcome is `None` while it is pending.
+    Pending(watch::Receiver<Option<Outcome>>),
+    /// The caller must send the call.
+    Nothing(Lead<'c>),
+}
+
+/// The call that reads for all others. If it is dropped without an outcome for all, another call takes over.
+struct Lead<'c> {
+    cache: &'c Cache,
+    flight: Flight,
+}
+
+impl Lead<'_> {
+    /// Caches a result, unless there was a write since. Passes the outcome to all waiting calls at once if it is valid
+    /// for them.
+    fn land(self, outcome: &Outcome, is_for_all: bool) {
+        let (key, generation) = &self.flight;
+        let result = outcome.as_ref().ok().filter(|result| result.is_success());
+        let entry = result.map(|result| Entry {
+            generation: *generation,
+            until: Deadline::after(self.cache.ttl),
+            result: Arc::new(result.clone()),
+            size: key.server.len() + key.call.len() + result.size(),
+        });
+        let mut storage = lock(&self.cache.storage);
+        // A call that joins from here on takes over.
+        let settle = storage.flights.get_mut(&self.flight).and_then(Option::take);
+        let Server { writing, generation } = *storage.server(&key.server);
+        if let Some(entry) = entry.filter(|entry| writing == 0 && entry.generation == generation) {
+            storage.keep(key.clone(), entry);
+        }
+        drop(storage);
+        if let Some(settle) = settle.filter(|_| is_for_all) {
+            settle.send_replace(Some(outcome.clone()));
+        }
+    }
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        lock(&self.cache.storage).flights.remove(&self.flight);
+    }
 }
 
 impl Storage {
@@ -306,23 +331,16 @@ mod tests {
         Cache::new(TTL).max_entries(entries).max_bytes(bytes)
     }
 
-    /// A read that has begun.
-    struct Read<'c>(&'c Cache, Key, Arc<Flight>, u64);
-
-    impl Read<'_> {
-        fn land(self, outcome: &Outcome) {
-            self.0.keep(&self.1, self.3, outcome);
+    fn lead<'c>(cache: &'c Cache, arguments: &str) -> Lead<'c> {
+        match cache.find(&key(arguments)) {
+            Found::Nothing(lead) => lead,
+            Found::Cached(_) => panic!("it is cached"),
+            Found::Pending(_) => panic!("it is pending"),
         }
     }
 
-    fn lead<'c>(cache: &'c Cache, arguments: &str) -> Read<'c> {
-        let (flight, generation) = cache.find(&key(arguments)).expect_err("it is not cached");
-        assert!(flight.try_lock().is_ok_and(|shared| shared.is_none()));
-        Read(cache, key(arguments), flight, generation)
-    }
-
     fn is_cached(cache: &Cache, arguments: &str) -> bool {
-        cache.find(&key(arguments)).is_ok()
+        matches!(cache.find(&key(arguments)), Found::Cached(_))
     }
 
     fn answer() -> Result<ToolResult, CallError> {
@@ -334,13 +352,13 @@ mod tests {
         let cache = cache_of(1, usize::MAX);
         let before = lead(&cache, "1");
         drop(cache.write("s"));
-        before.land(&answer());
+        before.land(&answer(), true);
         assert!(!is_cached(&cache, "1"));
         let writing = cache.write("s");
-        lead(&cache, "1").land(&answer());
+        lead(&cache, "1").land(&answer(), true);
         assert!(!is_cached(&cache, "1"), "the write may take effect after it");
         drop(writing);
-        lead(&cache, "1").land(&answer());
+        lead(&cache, "1").land(&answer(), true);
         assert!(is_cached(&cache, "1"));
         drop(cache.write("other"));
         assert!(is_cached(&cache, "1"), "another server changed");
@@ -353,41 +371,38 @@ mod tests {
         let cache = cache_of(1, usize::MAX);
         let before = lead(&cache, "1");
         cache.clear();
-        before.land(&answer());
+        before.land(&answer(), true);
         assert!(!is_cached(&cache, "1"));
     }
 
     #[test]
     fn read_started_before_a_write_is_not_joined() {
         let cache = cache_of(1, usize::MAX);
-        let Read(_, _, before, _) = lead(&cache, "1");
-        let Read(_, _, joined, _) = lead(&cache, "1");
-        assert!(Arc::ptr_eq(&before, &joined));
+        let _before = lead(&cache, "1");
+        assert!(matches!(cache.find(&key("1")), Found::Pending(_)));
         drop(cache.write("s"));
-        let Read(_, _, after, _) = lead(&cache, "1");
-        assert!(!Arc::ptr_eq(&before, &after));
+        let _after = lead(&cache, "1");
     }
 
     #[test]
-    fn dropped_reads_do_not_accumulate() {
+    fn dropped_read_leaves_nothing() {
         let cache = cache_of(1, usize::MAX);
-        for number in 0..1000 {
-            drop(lead(&cache, &number.to_string()));
-        }
-        assert!(lock(&cache.storage).flights.len() < 10);
+        drop(lead(&cache, "1"));
+        assert!(lock(&cache.storage).flights.is_empty());
     }
 
     #[test]
     fn cache_entries_are_bounded_and_expire() {
         let cache = cache_of(2, usize::MAX);
         for arguments in ["1", "2", "3"] {
-            lead(&cache, arguments).land(&answer());
+            lead(&cache, arguments).land(&answer(), true);
         }
         assert!(!is_cached(&cache, "1") && is_cached(&cache, "3"));
         cache.clear();
         let expiring = Cache { ttl: Duration::ZERO, ..cache };
-        lead(&expiring, "3").land(&answer());
+        lead(&expiring, "3").land(&answer(), true);
         assert!(!is_cached(&expiring, "3"));
+        assert!(lock(&expiring.storage).flights.is_empty());
     }
 
     #[test]
@@ -397,19 +412,19 @@ mod tests {
         };
         let cache = cache_of(100, 1000);
         for arguments in ["1", "2", "3"] {
-            lead(&cache, arguments).land(&of(300));
+            lead(&cache, arguments).land(&of(300), true);
         }
         assert!(!is_cached(&cache, "1") && is_cached(&cache, "2") && is_cached(&cache, "3"));
-        lead(&cache, "4").land(&of(1000));
+        lead(&cache, "4").land(&of(1000), true);
         assert!(!is_cached(&cache, "4") && is_cached(&cache, "2"), "too large, and nothing goes for it");
         let cache = cache.max_bytes(500);
         assert!(!is_cached(&cache, "3") && is_cached(&cache, "2"), "`2` was used last");
         let cache = cache.max_entries(1);
-        lead(&Cache { ttl: Duration::ZERO, ..cache.clone() }, "5").land(&of(10));
+        lead(&Cache { ttl: Duration::ZERO, ..cache.clone() }, "5").land(&of(10), true);
         assert!(!is_cached(&cache, "2") && !is_cached(&cache, "5"));
         assert_eq!(lock(&cache.storage).bytes, 0);
         assert!(lock(&cache.storage).entries.is_empty());
-        lead(&cache, "6").land(&of(10));
+        lead(&cache, "6").land(&of(10), true);
         assert!(is_cached(&cache, "6") && lock(&cache.storage).bytes < 100);
         cache.clear();
         assert_eq!(lock(&cache.storage).bytes, 0);
@@ -418,8 +433,8 @@ mod tests {
     #[test]
     fn entries_that_fill_the_byte_limit_exactly_stay_cached() {
         let cache = cache_of(100, usize::MAX);
-        lead(&cache, "1").land(&answer());
-        lead(&cache, "2").land(&answer());
+        lead(&cache, "1").land(&answer(), true);
+        lead(&cache, "2").land(&answer(), true);
         let bytes = lock(&cache.storage).bytes;
         let cache = cache.max_bytes(bytes);
         assert!(is_cached(&cache, "1") && is_cached(&cache, "2"));
@@ -428,8 +443,8 @@ mod tests {
     #[test]
     fn errors_are_not_cached() {
         let cache = cache_of(1, usize::MAX);
-        lead(&cache, "1").land(&Err(CallError::transport("s", "t", "gone")));
-        lead(&cache, "1").land(&Ok(ToolResult::error("no")));
+        lead(&cache, "1").land(&Err(CallError::transport("s", "t", "gone")), true);
+        lead(&cache, "1").land(&Ok(ToolResult::error("no")), true);
         assert!(!is_cached(&cache, "1"));
     }
 }

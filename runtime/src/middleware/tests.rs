@@ -1,8 +1,10 @@
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 
 use super::{Approval, Cache, Calls, Policy, Retry, SequentialDependency, Stack, Transaction};
@@ -112,6 +114,39 @@ async fn timeout_by_the_limit_of_a_call_is_not_shared_with_equal_calls() {
     assert_eq!(outcomes(none().timeout(10 * SHORT), None).await, (false, true));
     assert_eq!(outcomes(none(), Some(10 * SHORT)).await, (false, true));
     assert_eq!(outcomes(none(), None).await, (false, false), "the server's own timeout is that of all");
+}
+
+/// A client that counts its calls, which take 50 seconds.
+struct Slow(AtomicUsize);
+
+impl CallTool for Slow {
+    async fn call_tool(&self, _: ToolCall) -> Result<ToolResult, CallError> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_secs(50)).await;
+        Ok(ToolResult::new("s", "t"))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_call_that_is_not_polled_delays_no_equal_ones() {
+    let stack = Stack::new(Slow(AtomicUsize::new(0))).cache(Cache::new(LONG).tools(["t"]));
+    let begun = tokio::time::Instant::now();
+    let (mut first, mut parked) = (pin!(stack.call_tool(call())), pin!(stack.call_tool(call())));
+    assert!(first.as_mut().now_or_never().is_none() && parked.as_mut().now_or_never().is_none());
+    let (first, other) = tokio::join!(first, stack.call_tool(call()));
+    assert!(first.is_ok() && other.is_ok());
+    assert!(begun.elapsed() < LONG, "{:?}", begun.elapsed());
+    parked.await.expect("the outcome of the first");
+    assert_eq!(stack.inner().0.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropped_read_is_repeated_once_however_long_others_waited() {
+    let stack = Stack::new(Slow(AtomicUsize::new(0))).cache(Cache::new(LONG).tools(["t"]));
+    let dropped = tokio::time::timeout(Duration::from_secs(40), stack.call_tool(call()));
+    let (dropped, second, third) = tokio::join!(dropped, stack.call_tool(call()), stack.call_tool(call()));
+    assert!(dropped.is_err() && second.is_ok() && third.is_ok());
+    assert_eq!(stack.inner().0.load(Ordering::Relaxed), 2, "one that was dropped, and one for all others");
 }
 
 #[cfg(feature = "validation")]
