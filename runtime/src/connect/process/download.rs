@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::environment::Manager;
 use super::isolation::Refusal;
-use super::tree::ProcessTree;
+use super::tree::{ProcessTree, note_stderr};
 use super::{Program, is_path};
 use crate::ConnectErrorKind as Kind;
 use crate::rpc::notes::Notes;
@@ -59,22 +59,22 @@ impl<'c> Download<'c> {
     pub(crate) async fn run(&self, notes: &Notes) -> Result<ServerConfig, Refusal> {
         let (args, inherit_env) = (self.step(), [self.program.inherit_env, &self.variables].concat());
         let program = Program { args: &args, inherit_env: &inherit_env, ..self.program };
-        let (mut process, stdin, stdout) = ProcessTree::start(&program, notes)?;
+        let (mut process, (stdin, stdout, stderr)) = ProcessTree::start(&program)?;
         drop(stdin);
         let mut printed = Vec::new();
         let status = {
             let mut stdout = stdout.take(LONGEST_OUTPUT);
-            let mut reading = pin!(stdout.read_to_end(&mut printed));
+            let reading = async { tokio::join!(stdout.read_to_end(&mut printed), note_stderr(stderr, notes.clone())) };
+            let mut reading = pin!(reading);
             tokio::select! {
                 _ = &mut reading => process.child.wait().await,
-                // A grandchild may hold the pipe open forever.
+                // A grandchild may hold the pipes open forever.
                 status = process.child.wait() => {
                     let _ = timeout(PATIENCE_FOR_OUTPUT, &mut reading).await;
                     status
                 }
             }
         };
-        process.stderr_noted().await;
         let sandbox = process.sandbox.clone();
         drop(process);
         let how = match status {
@@ -208,6 +208,34 @@ mod tests {
         ] {
             assert_eq!(name_of_requirement(requirement), name, "{requirement}");
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn dropped_download_leaves_no_task_that_reads_stderr_of_a_daemon() {
+        let folder = tempfile::tempdir().unwrap();
+        let daemon = "env -i setsid sh -c 'echo started >&2; exec sleep 5'";
+        let script = format!("#!/bin/sh\nPATH=/bin:/usr/bin\n{daemon} &\nexec sleep 60\n");
+        // Written by another process: a child of this one would hold the file open for a moment.
+        let written = std::process::Command::new("sh")
+            .args(["-c", r#"printf %s "$2" >"$1" && chmod 755 "$1""#, "sh"])
+            .args([folder.path().join("npx").as_os_str(), script.as_ref()])
+            .status();
+        assert!(written.unwrap().success());
+        let config = ServerConfig::stdio("s", "npx").args(["-y", "p"]).env("PATH", folder.path().to_str().unwrap());
+        let (manager, package, args) = Manager::of(&config).unwrap();
+        let program = Program::of(&config).unwrap();
+        let download = Download { config: &config, program, manager, package, args, variables: Vec::new() };
+        let notes = Notes::new("s", Default::default());
+        {
+            let mut run = pin!(download.run(&notes));
+            while notes.stderr().is_empty() {
+                let ended = timeout(Duration::from_millis(5), run.as_mut()).await;
+                assert!(ended.is_err(), "{ended:?}");
+            }
+        }
+        tokio::task::yield_now().await;
+        assert_eq!(tokio::runtime::Handle::current().metrics().num_alive_tasks(), 0);
     }
 
     #[test]

@@ -59,7 +59,8 @@ pub fn kill_servers() {
 
 /// Starts the program of a server, and returns both sides of a transport to it.
 pub(in crate::connect) fn connect(program: &Program<'_>, link: &Link) -> Result<Sides, Refusal> {
-    let (process, stdin, stdout) = ProcessTree::start(program, &link.notes)?;
+    let (mut process, (stdin, stdout, stderr)) = ProcessTree::start(program)?;
+    process.stderr = Some(tokio::spawn(task(note_stderr(stderr, link.notes.clone()))));
     if let Some(sandbox) = &process.sandbox {
         link.sandbox.get_or_init(|| Arc::downgrade(sandbox));
     }
@@ -76,7 +77,7 @@ pub(super) struct ProcessTree {
     /// The sandbox of an isolated server. The child is then bubblewrap, which ends on a signal before its children do.
     pub(super) sandbox: Option<Arc<Sandbox>>,
     is_killed: bool,
-    /// Records the lines of stderr, until it ends.
+    /// Records the lines of a server's stderr, until it ends.
     stderr: Option<JoinHandle<()>>,
     /// The guard, dropped after the group was killed. Windows ends the processes of a job with its owner.
     #[cfg(unix)]
@@ -84,8 +85,8 @@ pub(super) struct ProcessTree {
 }
 
 impl ProcessTree {
-    /// Starts a program, inside a sandbox if it is isolated. The notes get its stderr.
-    pub(super) fn start(program: &Program<'_>, notes: &Notes) -> Result<(Self, ChildStdin, ChildStdout), Refusal> {
+    /// Starts a program, inside a sandbox if it is isolated.
+    pub(super) fn start(program: &Program<'_>) -> Result<(Self, (ChildStdin, ChildStdout, ChildStderr)), Refusal> {
         let sandbox = program.isolation.map(|isolation| Sandbox::new(isolation, program)).transpose()?.map(Arc::new);
         let start = || {
             let mut command = match &sandbox {
@@ -108,8 +109,7 @@ impl ProcessTree {
             let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
                 return Err(io::Error::other("the child process has no stdin or stdout"));
             };
-            tree.stderr = Some(tokio::spawn(task(note_stderr(stderr, notes.clone()))));
-            Ok((tree, stdin, stdout))
+            Ok((tree, (stdin, stdout, stderr)))
         };
         start().map_err(|error| program.not_started(&error))
     }
@@ -140,15 +140,6 @@ impl ProcessTree {
     /// Returns the exit status of the process, if it ends in time. Cancel safe.
     async fn ended_within(&mut self, patience: Duration) -> Option<ExitStatus> {
         timeout(patience, self.child.wait()).await.ok()?.ok()
-    }
-
-    /// Waits until the last lines of stderr are noted. A grandchild may hold stderr open forever, so the wait is short.
-    /// Cancel safe.
-    pub(super) async fn stderr_noted(&mut self) {
-        if let Some(stderr) = &mut self.stderr {
-            let _ = timeout(PATIENCE_FOR_LAST_STDERR, stderr).await;
-            self.stderr = None;
-        }
     }
 
     /// Reaps descendants, once the child itself has ended: before that it would be reaped too, and others wait for it.
@@ -188,7 +179,11 @@ impl FarEnd for ProcessTree {
                 None => notes.problem("the server closed its stdout but is still running".to_owned()),
             }
         }
-        self.stderr_noted().await;
+        if let Some(stderr) = &mut self.stderr {
+            // A grandchild may hold stderr open forever. Later lines are still noted.
+            let _ = timeout(PATIENCE_FOR_LAST_STDERR, stderr).await;
+            self.stderr = None;
+        }
     }
 
     /// Waits for the end of the process, sends a signal, then kills; remaining descendants are killed too.
@@ -233,7 +228,7 @@ impl Drop for ProcessTree {
 }
 
 /// Records each line of stderr, until it ends. Dropping the future loses a line that was read in part.
-async fn note_stderr(stderr: ChildStderr, notes: Notes) {
+pub(super) async fn note_stderr(stderr: ChildStderr, notes: Notes) {
     let mut stderr = BufReader::new(stderr);
     let mut line = Vec::new();
     let mut is_rest = false;
