@@ -19,7 +19,7 @@ use super::handshake::{Handshake, HandshakeError, known_version};
 use super::limits::StartLimit;
 use super::options::ClientOptions;
 #[cfg(feature = "stdio")]
-use super::process::{Program, download::Download, environment::missed, tree::connect};
+use super::process::{Program, download::Download, environment::missed, tree};
 use super::secrets::{redactor_of_known, resolve};
 use crate::ground::deadline::Deadline;
 use crate::ground::redact::Redactor;
@@ -46,6 +46,18 @@ use crate::{ConnectError, ConnectErrorKind as Kind, Dispatched, Evidence};
 /// The `clientInfo` of programs that set none.
 const NAME: &str = "mcp-bindgen";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+struct FailedAttempt {
+    error: ConnectError,
+    /// `true` if the server ended at a request that it does not know, so that another start may accept the other one.
+    may_restart: bool,
+}
+
+impl From<ConnectError> for FailedAttempt {
+    fn from(error: ConnectError) -> Self {
+        Self { error, may_restart: false }
+    }
+}
 
 /// Connects to a server, within `patience` in total. If the future is dropped, its process is killed and its requests
 /// are given up. A user can still finish a pending authorization.
@@ -82,22 +94,22 @@ pub(crate) async fn establish(
     let version = version.unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
     let attempt = async |discovers_first| {
         if options.starts_child(&config) {
-            starts.begin().map_err(|error| (error, false))?;
+            starts.begin()?;
         }
         let order = (version.clone(), discovers_first);
         let outcome = Box::pin(attempt((&config, options), notices, &redactor, order, time)).await;
-        outcome.inspect_err(|(error, _)| starts.failed(error))
+        outcome.inspect_err(|failure| starts.failed(&failure.error))
     };
     let discovers_first = hint.is_some_and(|version| !version.has_initialize());
-    let (error, may_restart) = match attempt(discovers_first).await {
+    let failure = match attempt(discovers_first).await {
         Ok(connection) => return Ok(connection),
-        Err(failed) => failed,
+        Err(failure) => failure,
     };
-    if !may_restart || options.opens_one_transport() {
-        return Err(error);
+    if !failure.may_restart || options.opens_one_transport() {
+        return Err(failure.error);
     }
     // The error of `initialize` is clearer than that of an unknown `server/discover`.
-    attempt(!discovers_first).await.map_err(|(again, _)| if discovers_first { again } else { error })
+    attempt(!discovers_first).await.map_err(|again| if discovers_first { again.error } else { failure.error })
 }
 
 /// Downloads the server's package if that is a separate step, and returns the configuration to start. Dropping the
@@ -119,16 +131,15 @@ async fn downloaded(
     })
 }
 
-/// Makes one attempt to connect; dropping it acts like dropping `establish`. An error comes with `true` if the server
-/// ended at a request that it does not know, so that another start may accept the other one.
+/// Makes one attempt to connect; dropping it acts like dropping `establish`.
 async fn attempt(
     (config, options): (&ServerConfig, &ClientOptions),
     notices: &Arc<Notices>,
     redactor: &Redactor,
     (version, discovers_first): (ProtocolVersion, bool),
     (until, patience): (Deadline, Duration),
-) -> Result<Connection, (ConnectError, bool)> {
-    let link = Link::new(config, options, notices, redactor).map_err(|error| (error, false))?;
+) -> Result<Connection, FailedAttempt> {
+    let link = Link::new(config, options, notices, redactor)?;
     let fail = |kind, message: &str| {
         let message = link.notes.explain(message);
         #[cfg(feature = "stdio")]
@@ -141,14 +152,14 @@ async fn attempt(
         ConnectError::new(&config.name, kind, message).with_evidence(link.notes.evidence())
     };
     let capabilities: ClientCapabilities = serde_json::from_value(options.declared_capabilities())
-        .map_err(|error| (fail(Kind::Config, &format!("invalid client capabilities: {error}")), false))?;
+        .map_err(|error| fail(Kind::Config, &format!("invalid client capabilities: {error}")))?;
     let declared = serde_json::to_value(&capabilities).unwrap_or_default();
     let (name, own_version) = options.client_info.clone().unwrap_or_else(|| (NAME.to_owned(), VERSION.to_owned()));
     let handshake = Handshake::new(Implementation::new(name, own_version), capabilities, version);
     let answers = Arc::new(Answers::new(options.handlers.clone()));
     let mut beginning = Box::pin(async {
         let opened = open(config, options, &link).await;
-        let sides = opened.map_err(|(kind, failure)| (failed_below(&fail, kind, "", &failure), false))?;
+        let sides = opened.map_err(|(kind, failure)| failed_below(&fail, kind, "", &failure))?;
         let stamp = handshake.stamp(ProtocolVersion::LATEST);
         let (mut session, mut receiving) = receiving::open(sides, link.ledger.clone(), answers.clone(), Some(stamp));
         let head_start = discovers_first.then_some(patience / 2);
@@ -157,7 +168,7 @@ async fn attempt(
         if let (Err(_), Some(sandbox)) = (&begun, link.sandbox.get().and_then(Weak::upgrade))
             && let Some((kind, message)) = sandbox.refusal().await
         {
-            return Err((fail(kind, &message), false));
+            return Err(fail(kind, &message).into());
         }
         let refusal = match begun {
             Ok(agreed) => return Ok((session, receiving, agreed)),
@@ -168,7 +179,7 @@ async fn attempt(
             true => refusal.error.is_none(),
             false => handshake.refusal.get().is_some() && !link.ledger.is_open(),
         };
-        Err((refused(&fail, &refusal), may_restart))
+        Err(FailedAttempt { error: refused(&fail, &refusal), may_restart })
     });
     let begun = until.bound(beginning.as_mut()).await;
     #[cfg(feature = "http")]
@@ -181,13 +192,13 @@ async fn attempt(
         #[cfg(feature = "http")]
         if let Some(waits) = link.authorizer.as_ref().and_then(|authorizer| authorizer.waits_for()) {
             let message = format!("{waits}; the authorization continues, and the next connection uses its outcome");
-            return Err((fail(Kind::Auth, &message), false));
+            return Err(fail(Kind::Auth, &message).into());
         }
         let error = match handshake.refusal.get() {
             Some(refusal) => refused(&fail, refusal),
             None => fail(Kind::Timeout, &format!("no answer to `{}` within {patience:?}", handshake.last())),
         };
-        return Err((error, false));
+        return Err(error.into());
     };
     let (session, receiving, agreed) = begun?;
     Ok(Connection {
@@ -255,7 +266,7 @@ async fn open(config: &ServerConfig, options: &ClientOptions, link: &Link) -> Re
     }
     #[cfg(feature = "stdio")]
     if let Some(program) = Program::of(config) {
-        return connect(&program, link).map_err(|(kind, message)| unsent(kind, message));
+        return tree::connect(&program, link).map_err(|(kind, message)| unsent(kind, message));
     }
     #[cfg(feature = "http")]
     if let Transport::Http { url, headers } | Transport::Sse { url, headers } = &config.transport {

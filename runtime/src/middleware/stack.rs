@@ -199,12 +199,14 @@ impl Around for Demand {
             // `approve`
             LayerKind::Consent => client.ask_approval(&call).await?,
             // `drift`; the last one, after which the client itself has nothing left to check.
-            _ => {
+            LayerKind::Drift => {
                 let begun = Instant::now();
                 client.check_drift(&call).await?;
                 call.options.spend(begun.elapsed());
                 call.passage.guard_with(client.id());
             }
+            // `new` adds no other.
+            _ => return Err(call.denied("its configuration has a demand that is not known")),
         }
         below(call).await
     }
