@@ -389,7 +389,7 @@ impl ClientOptions {
         capabilities
     }
 
-    /// Returns the authorizer of requests to the server, if the program or the configuration sets one.
+    /// Returns the authorizer of requests to the server, if the program or the configuration sets one; `None` for a replay.
     #[cfg(feature = "http")]
     pub(super) fn authorizer(&self, config: &ServerConfig) -> Result<Option<Arc<dyn Authorizer>>, String> {
         #[cfg(feature = "auth")]

@@ -1,9 +1,10 @@
 //! Requests for tokens: the requests to token endpoints, the grants of programs without a user, and the authorization by a
 //! user with its redirect.
 //!
-//! Dropping `ask`, `tokens` or `request` loses tokens that the server granted meanwhile, and maybe the refresh token that
-//! they replace. Dropping `ask_user` stops waiting for the user and closes the port, or loses the tokens of the code; a
-//! browser that `show` opened stays open.
+//! All here runs in the task of `Core::obtain`, so a caller that is dropped loses no tokens. Dropping `ask`, `tokens` or
+//! `request` loses tokens that the server granted meanwhile, and maybe the refresh token that they replace. Dropping
+//! `ask_user` stops waiting for the user and closes the port, or loses the tokens of the code; a browser that `show` opened
+//! stays open.
 
 use std::io;
 
