@@ -381,6 +381,50 @@ async fn server_that_refuses_a_health_check_is_alive() {
 }
 
 #[tokio::test]
+async fn handshake_outlasts_the_end_of_its_sse_stream() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/sse", listener.local_addr().expect("an address"));
+    let handshakes = Arc::new(AtomicUsize::new(0));
+    let begun = handshakes.clone();
+    tokio::spawn(async move {
+        let events = Arc::new(tokio::sync::Mutex::new(None));
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let (events, begun) = (events.clone(), begun.clone());
+            tokio::spawn(async move {
+                while let Some((head, body)) = receive(&mut stream).await {
+                    if head.starts_with("GET") {
+                        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n\
+                                    event: endpoint\ndata: /messages\n\n";
+                        stream.write_all(head.as_bytes()).await.expect("it is sent");
+                        *events.lock().await = Some(stream);
+                        return;
+                    }
+                    let received = Received { connection: 0, head, body };
+                    if received.method() == "notifications/initialized" {
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                    }
+                    stream.write_all(response("202 Accepted", "text/plain", "").as_bytes()).await.expect("it is sent");
+                    let answer = usual(&received);
+                    let (_, answer) = answer.split_once("\r\n\r\n").expect("a body");
+                    let mut events = events.lock().await;
+                    if let Some(open) = &mut *events {
+                        open.write_all(format!("data: {answer}\n\n").as_bytes()).await.expect("it is sent");
+                    }
+                    // The first stream ends with the answer to its handshake.
+                    if received.method() == "initialize" && begun.fetch_add(1, Ordering::Relaxed) == 0 {
+                        *events = None;
+                    }
+                }
+            });
+        }
+    });
+    let client = Client::with_options(ServerConfig::sse("remote", url), ClientOptions::new().timeout(SOON));
+    assert_eq!(client.call("t", Map::new()).await.expect("the call").text(), "done");
+    assert_eq!(handshakes.load(Ordering::Relaxed), 2);
+    client.close().await;
+}
+
+#[tokio::test]
 async fn sse_events_of_other_types_are_not_messages() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/sse", listener.local_addr().expect("an address"));

@@ -6,6 +6,7 @@
 use std::future::ready;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use http::HeaderMap;
 use http::header::ACCEPT;
 use reqwest::Url;
@@ -41,28 +42,28 @@ pub(crate) async fn connect(url: Url, http: HttpClient) -> Result<Sides, Failure
     };
     let (arriving, arrived) = mpsc::channel(MESSAGES_UNDER_WAY);
     let sender = Arc::new(SseSender { http: http.clone(), endpoint });
-    let (listening, leaving) = (task(listen(http.clone(), events, arriving)), task(ready(())));
+    let (listening, leaving) = (task(listen(http.clone(), events, arriving)).fuse(), task(ready(())));
     Ok((sender, Box::new(HttpTransport { _life: http.until.clone().drop_guard(), http, arrived, listening, leaving })))
 }
 
-/// Reads the messages of the server until the stream ends, which ends the connection.
+/// Reads the messages of the server until the stream ends. Messages to it are still sent: they may end a handshake.
 async fn listen(http: HttpClient, mut events: Reader, arriving: mpsc::Sender<Incoming>) {
     loop {
         match events.next().await {
             Ok(Some(event)) if !matches!(event.event.as_deref(), None | Some("" | "message")) => {}
             Ok(Some(event)) => {
-                for message in messages::parse_all(event.data.unwrap_or_default().as_bytes()) {
-                    if let Some(incoming) = http.ledger.received(message, None) {
-                        // The receiver is only gone if the connection has ended.
-                        let _ = arriving.send(incoming).await;
-                    }
+                let messages = messages::parse_all(event.data.unwrap_or_default().as_bytes()).into_iter();
+                // All are recorded first: a response does not wait for room for the requests before it.
+                let received = messages.filter_map(|message| http.ledger.received(message, None));
+                for incoming in received.collect::<Vec<_>>() {
+                    // The receiver is only gone if the connection has ended.
+                    let _ = arriving.send(incoming).await;
                 }
             }
             Ok(None) => http.notes.problem(messages::too_large(MAX_MESSAGE)),
             Err(problem) => {
                 http.ledger.close(&Failure::lost(problem.clone()), None);
-                http.notes.problem(problem);
-                return http.until.cancel();
+                return http.notes.problem(problem);
             }
         }
     }
@@ -105,7 +106,30 @@ fn endpoint(base: &Url, text: &str) -> Result<Url, String> {
 
 #[cfg(test)]
 mod tests {
+    use rmcp::model::RequestId;
+    use serde_json::{Map, Value, json};
+
+    use super::super::http::streamable::tests::http;
     use super::*;
+    use crate::rpc::MethodCall;
+    use crate::rpc::ticket::TicketTerms;
+
+    #[tokio::test]
+    async fn response_is_read_although_requests_before_it_wait_for_room() {
+        let http = http(None);
+        let call = MethodCall::new("tools/call", Map::new());
+        let request = Message::Request { id: RequestId::Number(0), call };
+        let (_, outgoing) = http.ledger.admit((0, &request), 100, TicketTerms::default()).expect("there is room");
+        assert!(outgoing.begin_write(None));
+        outgoing.written();
+        let mut batch = vec![json!({ "id": "a", "method": "ping" }); MESSAGES_UNDER_WAY + 1];
+        batch.push(json!({ "id": 0, "result": {} }));
+        let response = http::Response::new(format!("data: {}\n\n", Value::from(batch)));
+        let events = Reader::new(Some(response.into()), http.until.clone());
+        let (arriving, _arrived) = mpsc::channel(MESSAGES_UNDER_WAY);
+        assert!(listen(http.clone(), events, arriving).now_or_never().is_none());
+        assert!(outgoing.is_settled());
+    }
 
     #[test]
     fn sse_endpoint_must_have_the_same_origin() {

@@ -14,7 +14,7 @@ pub(crate) mod streamable;
 use std::future::Future;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, Fuse};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue};
 use tokio::runtime::Handle;
@@ -129,8 +129,8 @@ impl HttpClient {
 pub(super) struct HttpTransport {
     pub(super) http: HttpClient,
     pub(super) arrived: mpsc::Receiver<Incoming>,
-    /// Reads the server's own messages.
-    pub(super) listening: Boxed<()>,
+    /// Reads the server's own messages. If it ends, it drops its sender of `arrived`.
+    pub(super) listening: Fuse<Boxed<()>>,
     /// Tells the server that the session ends.
     pub(super) leaving: Boxed<()>,
     pub(super) _life: DropGuard,
@@ -147,7 +147,8 @@ impl Transport for HttpTransport {
                     None
                 }
                 message = self.arrived.recv() => message,
-                () = &mut self.listening => None,
+                // The last messages may be there, and then the end.
+                () = &mut self.listening => self.arrived.recv().await,
             }
         })
     }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use http::header::ACCEPT;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
@@ -218,7 +219,7 @@ pub(crate) fn connect(
     let (slots, (latest, renewing, begun)) = (Semaphore::new(slots), Default::default());
     let requests = Requests { http: http.clone(), url, param_headers, latest, renewing, slots, arriving, begun };
     let requests = Arc::new(requests);
-    let (listening, leaving) = (task(listen(requests.clone())), task(requests.clone().delete()));
+    let (listening, leaving) = (task(listen(requests.clone())).fuse(), task(requests.clone().delete()));
     (requests, Box::new(HttpTransport { _life: http.until.clone().drop_guard(), http, arrived, listening, leaving }))
 }
 
@@ -268,7 +269,7 @@ fn subject(call: &MethodCall) -> Option<&str> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::future::ready;
     use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -285,7 +286,7 @@ mod tests {
     use crate::rpc::Ledger;
     use crate::rpc::notes::Notes;
 
-    fn http(authorizer: Option<Arc<dyn Authorizer>>) -> HttpClient {
+    pub(crate) fn http(authorizer: Option<Arc<dyn Authorizer>>) -> HttpClient {
         HttpClient {
             client: shared("http://127.0.0.1:1/mcp", &Network::default()).expect("a client"),
             proxy: None,
