@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
 use futures_util::future::join_all;
-use mcp_bindgen_model::{Config, FileError, SecretRef, ServerConfig, Snapshot, Transport, nearest, printable};
+use mcp_bindgen_model::{Config, FileError, SecretRef, ServerConfig, Snapshot, Transport, digest, nearest, printable};
+use serde_json::json;
 use tokio::runtime::Handle;
 
 use super::catalog::drift::{Baseline, refuses};
@@ -322,9 +323,15 @@ fn key(config: &ServerConfig, options: &ClientOptions) -> Option<Key> {
         other => Some(other.to_string()),
     };
     let resolved = config.expand_with(value).ok()?;
-    let inherited = resolved.inherit_env.iter().map(|name| variable(name)).collect();
-    let runtime = Handle::try_current().ok().map(|runtime| runtime.id());
-    Some((resolved, inherited, options.protocol_version.clone(), options.declared_capabilities(), runtime))
+    let inherited: Vec<_> = resolved.inherit_env.iter().map(|name| variable(name)).collect();
+    let values: Vec<_> = config.placeholders().iter().map(value).collect();
+    Some(Key {
+        config: config.clone(),
+        values: digest(&json!([values, inherited])),
+        protocol_version: options.protocol_version.clone(),
+        capabilities: options.declared_capabilities(),
+        runtime: Handle::try_current().ok().map(|runtime| runtime.id()),
+    })
 }
 
 impl Client {
@@ -368,5 +375,17 @@ impl Client {
             self.baseline = Baseline::Snapshot(snapshot.tools.into_iter().map(Arc::new).collect());
         }
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_of_a_shared_connection_contains_no_values() {
+        let config = ServerConfig::http("s", "https://h").header("Authorization", "Bearer ${PATH}");
+        let key = key(&config, &ClientOptions::new()).expect("the variable is set");
+        assert!(key.config == config && key.values.len() == 64);
     }
 }

@@ -52,9 +52,19 @@ pub(super) struct Supervisor {
     is_shut_down: AtomicBool,
 }
 
-/// The key of a shared connection: the configuration with its values, the values of inherited variables, the declared
-/// protocol version and capabilities, and the runtime, because a connection belongs to the one that opened it.
-pub(super) type Key = (ServerConfig, Vec<Option<String>>, Option<String>, Value, Option<Id>);
+/// The key of a shared connection. It lives as long as the supervisor, so it contains no values of placeholders.
+#[derive(PartialEq, Eq)]
+pub(super) struct Key {
+    /// The configuration with its placeholders.
+    pub(super) config: ServerConfig,
+    /// The digest of the values of its placeholders and of its inherited variables.
+    pub(super) values: String,
+    pub(super) protocol_version: Option<String>,
+    /// The capabilities that the client declares.
+    pub(super) capabilities: Value,
+    /// The runtime, because a connection belongs to the one that opened it.
+    pub(super) runtime: Option<Id>,
+}
 
 /// A keeper at work, or at the end of it.
 #[derive(Clone)]
@@ -70,7 +80,7 @@ struct KeeperHandle {
 
 impl Supervisor {
     pub(super) fn new(config: ServerConfig, options: ClientOptions, key: Option<Key>) -> Self {
-        let (keepers, is_shut_down) = Default::default();
+        let (keepers, is_shut_down) = (Mutex::default(), AtomicBool::new(false));
         Self { shared: Arc::new(Shared::new(config, options)), key, keepers, is_shut_down }
     }
 
