@@ -2,7 +2,7 @@
 
 mod verdict;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::future::pending;
 use std::hash::{Hash, Hasher};
@@ -41,7 +41,7 @@ pub(crate) fn refuses(config: &ServerConfig) -> bool {
 }
 
 /// A tool as it was when it was bound. One constant may have several addresses, so that equal tools are the same.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Eq)]
 pub(crate) enum Bound {
     /// The tool of generated bindings.
     Spec(&'static ToolSpec),
@@ -77,6 +77,17 @@ impl Bound {
             texts.chain([("annotations".to_owned(), spec.annotations.to_json())]).collect()
         }));
         Ok(tool.into())
+    }
+}
+
+impl PartialEq for Bound {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            // The texts of schemas are long, and nearly always the address is the same.
+            (Self::Spec(one), Self::Spec(other)) => std::ptr::eq(*one, *other) || one == other,
+            (Self::Listed(one), Self::Listed(other)) => Arc::ptr_eq(one, other) || one == other,
+            _ => false,
+        }
     }
 }
 
@@ -118,7 +129,7 @@ pub(crate) struct LiveTools {
     /// Held while listing; others wait for the same list.
     listing: tokio::sync::Mutex<()>,
     /// The tools that are called over this connection, and the rest of their bindings.
-    bound: watch::Sender<Vec<Bound>>,
+    bound: watch::Sender<HashSet<Bound>>,
 }
 
 /// The tools as they were listed once.
@@ -142,7 +153,7 @@ impl LiveTools {
     pub(crate) fn bind(&self, bound: &Bound, bindings: Option<&'static ServerSpec>) {
         if !self.bound.borrow().contains(bound) {
             let others = bindings.into_iter().flat_map(|server| server.tools).map(Bound::Spec);
-            self.bound.send_modify(|known| add(known, others.chain([bound.clone()])));
+            self.bound.send_modify(|known| known.extend(others.chain([bound.clone()])));
         }
     }
 
@@ -223,15 +234,6 @@ impl LiveTools {
     }
 }
 
-/// Adds bound tools to those that are known.
-fn add(known: &mut Vec<Bound>, tools: impl Iterator<Item = Bound>) {
-    for tool in tools {
-        if !known.contains(&tool) {
-            known.push(tool);
-        }
-    }
-}
-
 /// Compares the tools of a connection with the bound tools, once a bound tool was called, and after each change of the
 /// list. If calls wait for the comparison, they list the tools themselves.
 pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn() -> Patience) -> Infallible {
@@ -259,7 +261,8 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
             let server = &*live.config.name;
             tracing::warn!(server, "cannot compare its tools with the bindings: {}", error.message);
         }
-        let tools = bound.borrow_and_update().clone();
+        let mut tools: Vec<Bound> = bound.borrow_and_update().iter().cloned().collect();
+        tools.sort_by(|one, other| one.name().cmp(other.name()));
         if let Ok(Some(list)) = list {
             for tool in tools {
                 live.verdict(&list, &tool).await;
@@ -285,14 +288,15 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn bound_tool_with_several_addresses_is_compared_once() {
         static TOOLS: [ToolSpec; 3] = [ToolSpec::new("a", "{}"), ToolSpec::new("b", "{}"), ToolSpec::new("a", "{}")];
-        let mut known = Vec::new();
-        add(&mut known, TOOLS.iter().chain(&TOOLS).map(Bound::Spec));
-        let names: Vec<&str> = known.iter().map(Bound::name).collect();
-        assert_eq!(names, ["a", "b"]);
+        let known: HashSet<Bound> = TOOLS.iter().chain(&TOOLS).map(Bound::Spec).collect();
+        let names: BTreeSet<&str> = known.iter().map(Bound::name).collect();
+        assert_eq!((names, known.len()), (BTreeSet::from(["a", "b"]), 2));
     }
 }
