@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
+use std::fmt;
 use std::future::pending;
 use std::pin::pin;
 use std::time::Duration;
@@ -36,12 +37,17 @@ const UPDATES: &str = "changes of resources";
 /// }
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct ResourceUpdates {
     client: Client,
     uri: String,
     state: watch::Receiver<ResourceState>,
     seen: u64,
+}
+
+impl fmt::Debug for ResourceUpdates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResourceUpdates").field("client", &self.client).field("uri", &self.uri).finish_non_exhaustive()
+    }
 }
 
 impl Drop for ResourceUpdates {

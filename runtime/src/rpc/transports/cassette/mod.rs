@@ -6,7 +6,7 @@ mod tape;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::{fs, io, mem};
+use std::{fmt, fs, io, mem};
 
 use rmcp::model::{ErrorData, RequestId};
 use serde_json::{Map, Value, json};
@@ -15,7 +15,7 @@ pub use self::error::{CassetteError, Difference};
 pub(crate) use self::replay::replay;
 use self::tape::{Exchange, Heard, Outcome, Request, Tape};
 use crate::ToolResult;
-use crate::ground::redact::{Redactor, debug_as};
+use crate::ground::redact::Redactor;
 use crate::ground::sync::lock;
 use crate::rpc::Message;
 use crate::rpc::ledger::{PROGRESS, SUBSCRIPTION, Witness};
@@ -190,7 +190,11 @@ impl Drop for Inner {
     }
 }
 
-debug_as!(Cassette, "Cassette(..)");
+impl fmt::Debug for Cassette {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cassette").field("path", &self.0.path).field("replays", &self.0.replays).finish_non_exhaustive()
+    }
+}
 
 /// The witness of one connection, which records it.
 struct Recorder {
@@ -293,6 +297,12 @@ mod tests {
 
     fn object(value: Value) -> Map<String, Value> {
         serde_json::from_value(value).expect("an object")
+    }
+
+    #[test]
+    fn debug_output_of_a_cassette_shows_its_path() {
+        let cassette = Cassette::record("session.jsonl").expect("it can be recorded");
+        assert_eq!(format!("{cassette:?}"), r#"Cassette { path: "session.jsonl", replays: false, .. }"#);
     }
 
     #[test]
