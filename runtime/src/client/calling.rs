@@ -104,14 +104,15 @@ impl Client {
     /// Sends a request other than a call. Returns its result, and the connection that it came over.
     pub(super) async fn ask(
         &self,
-        subject: (Subject, &str),
+        subject: Subject,
+        name: &str,
         mut ask: Ask,
         options: &CallOptions,
     ) -> Result<(Value, Lease), CallError> {
-        let (connection, patience) = self.ready(subject.1, options, Limit::default()).await?;
+        let (connection, patience) = self.ready(name, options, Limit::default()).await?;
         match connection.ask(&mut ask, options, patience).await {
             Ok(result) => Ok((result, connection)),
-            Err(error) => Err(self.call_error(&connection, subject, patience.timeout, error)),
+            Err(error) => Err(self.call_error(&connection, subject, name, patience.timeout, error)),
         }
     }
 
@@ -216,8 +217,8 @@ impl Client {
                 outcome => break outcome,
             }
         };
-        let result = outcome
-            .map_err(|error| self.call_error(connection, (Subject::Tool, &call.tool), patience.timeout, error))?;
+        let result =
+            outcome.map_err(|error| self.call_error(connection, Subject::Tool, &call.tool, patience.timeout, error))?;
         let redactor = connection.link.notes.redactor().clone();
         let result = ToolResult { redactor, ..ToolResult::from_json(self.name(), call.tool.as_ref(), result) };
         if result.is_error && names_unknown("tool", &call.tool, &result.text()) {
@@ -254,7 +255,8 @@ impl Client {
     pub(super) fn call_error(
         &self,
         connection: &Connection,
-        (subject, name): (Subject, &str),
+        subject: Subject,
+        name: &str,
         after: Duration,
         error: RequestError,
     ) -> CallError {

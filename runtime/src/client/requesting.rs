@@ -71,7 +71,7 @@ impl Client {
         let meta = take(&mut params, "_meta", object).unwrap_or_default();
         let options = meta.into_iter().fold(options, |options, (key, value)| options.meta(key, value));
         let ask = Ask::new(method.to_owned(), params);
-        let (mut result, connection) = self.ask((Subject::Method, method), ask, &options).await?;
+        let (mut result, connection) = self.ask(Subject::Method, method, ask, &options).await?;
         if method == "tools/list"
             && let Some(Value::Array(tools)) = result.get_mut("tools")
         {
@@ -115,7 +115,7 @@ impl Client {
             Some(None) => Err(RequestError::Timeout(Dispatched::Unknown)),
             None => Err(RequestError::Cancelled(Dispatched::Unknown)),
         };
-        outcome.map_err(|error| self.call_error(&connection, (Subject::Method, method), patience.timeout, error))
+        outcome.map_err(|error| self.call_error(&connection, Subject::Method, method, patience.timeout, error))
     }
 
     /// Checks that the configuration allows the prompt or resource in a request.

@@ -67,7 +67,7 @@ impl GetPrompt for Client {
         let PromptRequest { prompt, arguments, options, .. } = request;
         self.admit_prompt(&prompt)?;
         let ask = Ask::prompt(&prompt, arguments);
-        let (result, connection) = self.ask((Subject::Prompt, &prompt), ask, &options).await?;
+        let (result, connection) = self.ask(Subject::Prompt, &prompt, ask, &options).await?;
         let redactor = connection.link.notes.redactor().clone();
         Ok(PromptResult { redactor, ..PromptResult::from_json(self.name(), prompt, result) })
     }
@@ -257,7 +257,7 @@ impl ReadResource for Client {
     async fn read_resource(&self, request: ResourceRequest) -> Result<ResourceResult, CallError> {
         let ResourceRequest { uri, options, .. } = request;
         self.admit_resource(&uri)?;
-        let (result, connection) = self.ask((Subject::Resource, &uri), Ask::resource(&uri), &options).await?;
+        let (result, connection) = self.ask(Subject::Resource, &uri, Ask::resource(&uri), &options).await?;
         let redactor = connection.link.notes.redactor().clone();
         Ok(ResourceResult { redactor, ..ResourceResult::from_json(self.name(), uri, result) })
     }

@@ -113,7 +113,7 @@ impl Client {
         match (refusal, self.connection().await) {
             (Refusal::NotOffered, _) => CallError::not_offered(self.name(), uri, UPDATES),
             (Refusal::Failed(error), Ok(connection)) => {
-                self.call_error(&connection, (Subject::Resource, uri), self.patience().timeout, error)
+                self.call_error(&connection, Subject::Resource, uri, self.patience().timeout, error)
             }
             (Refusal::Failed(_), Err(error)) => self.not_connected(uri, error),
         }
