@@ -69,7 +69,10 @@ pub(super) fn bridged(
             flag => {
                 let name = flag.split('=').next().filter(|name| name.starts_with("--"));
                 let label = name.map_or_else(|| "an argument".to_owned(), |name| format!("`{}`", shown(name)));
-                notes.push(format!("{label} of mcp-remote was not imported"));
+                let note = format!("{label} of mcp-remote was not imported");
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
             }
         }
     }
@@ -134,7 +137,7 @@ mod tests {
             "npx mcp-remote@latest https://h/mcp --header Authorization:${AUTH} --transport sse-only --host x 3334";
         let expected = ServerConfig::sse("x", "https://h/mcp").header("Authorization", "Bearer abc");
         assert_eq!(bridged(remote, &mut notes), Some(expected));
-        assert_eq!(notes.len(), 5, "{notes:?}");
+        assert_eq!(notes.len(), 4, "{notes:?}");
         assert!(bridged("npx other https://h", &mut notes).is_none());
     }
 }

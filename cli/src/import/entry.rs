@@ -68,8 +68,11 @@ pub(super) fn entry(source: Source<'_>, name: &str, value: Value, inputs: &mut I
         plain: BTreeSet::new(),
     };
     let [disabled, enabled] = [("disabled", true), ("enabled", false)].map(|(key, is_off)| {
-        conversion.fields.take_if(key, !is_off);
-        conversion.fields.take_if(key, is_off).then(|| format!("`{key}` is {is_off}"))
+        let (_, value) = conversion.fields.take(&[key])?;
+        if !value.is_boolean() {
+            conversion.fields.omit(&format!("`{key}`"), "it is not a boolean");
+        }
+        (value == is_off).then(|| format!("`{key}` is {is_off}"))
     });
     let found = conversion.server();
     let Conversion { mut fields, variables, plain, .. } = conversion;
@@ -94,7 +97,10 @@ impl Conversion<'_> {
         const URLS: [&str; 4] = ["httpUrl", "serverUrl", "url", "uri"];
         match self.fields.take(&["command", "cmd"]) {
             // Zed's older form, with `path`, `args` and `env`.
-            Some((_, Value::Object(inner))) => self.fields.left.extend(inner),
+            Some((_, Value::Object(mut inner))) => {
+                let path = inner.remove("path").map(|path| ("command".to_owned(), path));
+                self.fields.left.extend(inner.into_iter().chain(path));
+            }
             // OpenCode's, with the arguments.
             Some((_, Value::Array(mut words))) if !words.is_empty() => {
                 let command = words.remove(0);
@@ -131,7 +137,7 @@ impl Conversion<'_> {
     }
 
     fn child(&mut self) -> Result<ServerConfig, String> {
-        let Some(command) = self.fields.text(&["command", "path"]).filter(|command| !command.trim().is_empty()) else {
+        let Some(command) = self.fields.text(&["command"]).filter(|command| !command.trim().is_empty()) else {
             return Err(match self.fields.has_any(&["settings", "extension", "source"]) {
                 true => format!("it belongs to an extension of {}, which starts it", self.source.host.name()),
                 false => "it has neither `command` nor `url`".to_owned(),
@@ -207,6 +213,9 @@ impl Conversion<'_> {
         let mut headers = self.entries(&["headers", "http_headers"], |name| ConfigField::Header(name));
         let of_variables = self.fields.pairs(&["env_http_headers"]).into_iter().map(|(key, name)| (key, "", name));
         let bearer = self.fields.text(&["bearer_token_env_var"]);
+        if bearer.as_ref().is_some_and(|name| !is_variable(name)) {
+            return Err("`bearer_token_env_var` is not a variable name".to_owned());
+        }
         let bearer = bearer.map(|name| ("Authorization".to_owned(), "Bearer ", name));
         for (key, scheme, name) in of_variables.chain(bearer) {
             if is_variable(&name) {

@@ -157,7 +157,7 @@ enum Base {
 }
 
 /// The files of each host, those that win first. A `*` stands for any folders.
-const FILES: [(Host, Base, &[&str]); 26] = [
+const FILES: [(Host, Base, &[&str]); 27] = [
     (Host::ClaudeDesktop, Base::Applications, &["Claude/claude_desktop_config.json"]),
     // Windows redirects an application from its store.
     (
@@ -177,6 +177,7 @@ const FILES: [(Host, Base, &[&str]); 26] = [
     (Host::Vscode, Base::Applications, &["Code/User/settings.json"]),
     (Host::Vscode, Base::Applications, &["Code - Insiders/User/mcp.json", "Code - Insiders/User/profiles/*/mcp.json"]),
     (Host::Vscode, Base::Applications, &["Code - Insiders/User/settings.json"]),
+    (Host::Vscode, Base::Named, &["Code*/User/*/mcp.json", "Code*/User/*/settings.json"]),
     (Host::Windsurf, Base::Project, &[".devin/mcp_config.json", ".devin/config.local.json", ".devin/config.json"]),
     (Host::Windsurf, Base::Windows("APPDATA"), &["devin/mcp_config.json"]),
     (Host::Windsurf, Base::Home, &[".config/devin/mcp_config.json", ".codeium/windsurf/mcp_config.json"]),

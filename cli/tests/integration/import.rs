@@ -100,6 +100,11 @@ impl Home {
         Run::of(&self.command(arguments).output().unwrap())
     }
 
+    /// Returns the entries that are listed.
+    fn found(&self) -> Value {
+        self.run(&["--dry-run", "--format", "json"]).exits_with(0).json()["entries"].take()
+    }
+
     fn config(&self) -> Option<String> {
         fs::read_to_string(self.home.path("app/mcp.toml")).ok()
     }
@@ -487,6 +492,90 @@ fn equal_servers_of_two_programs_are_imported_once() {
     assert!(notes.contains("has it as `other`") && notes.contains("has it with different secrets"), "{notes}");
     home.run(&["other"]).exits_with(0).says(".mcp.json is ignored");
     assert_eq!(home.config().unwrap(), "[servers.one]\nnpm = \"pkg\"\nenv = { API_KEY = \"${ONE_API_KEY}\" }\n");
+}
+
+#[test]
+fn timeouts_do_not_separate_equal_servers() {
+    let home = Home::empty();
+    let server = |name: &str, more: &str| {
+        format!(r#"{{ "mcpServers": {{ "{name}": {{ "command": "npx", "args": ["-y", "p"]{more} }} }} }}"#)
+    };
+    home.home.write("app/.cursor/mcp.json", &server("gh", ""));
+    home.home.write(".gemini/settings.json", &server("github", r#", "timeout": 30000"#));
+    let entries = home.found();
+    assert_eq!(entries.as_array().unwrap().len(), 1, "{entries:#}");
+    let notes = entries[0]["notes"].to_string();
+    assert!(notes.contains("has it as `github`") && notes.contains("different secrets or timeouts"), "{notes}");
+}
+
+#[test]
+fn unused_server_is_compared_with_the_one_that_its_program_uses() {
+    let home = Home::empty();
+    home.home.write(
+        "app/.cursor/mcp.json",
+        r#"{ "mcpServers": { "db": { "command": "db", "env": { "API_KEY": "planted-1" } } } }"#,
+    );
+    let codex = |key: &str| format!("[mcp_servers.db]\ncommand = \"db\"\nenv = {{ API_KEY = \"{key}\" }}\n");
+    home.home.write("app/.codex/config.toml", &codex("planted-2"));
+    for (key, is_noted) in [("planted-2", false), ("planted-1", true)] {
+        home.home.write(".codex/config.toml", &codex(key));
+        let entries = home.found();
+        assert_eq!(entries.as_array().unwrap().len(), 1, "{entries:#}");
+        let notes = entries[0]["notes"].to_string();
+        assert_eq!(notes.contains("another server of this name"), is_noted, "{notes}");
+    }
+}
+
+#[test]
+fn servers_with_one_secret_in_different_places_are_imported_separately() {
+    let home = Home::empty();
+    let server = |one: &str, other: &str| {
+        let env = format!(r#"{{ "A_TOKEN": "{one}", "B_TOKEN": "{other}" }}"#);
+        format!(r#"{{ "mcpServers": {{ "x": {{ "command": "x", "env": {env} }} }} }}"#)
+    };
+    home.home.write("app/.mcp.json", &server("${SERVER_A_TOKEN}", "planted-1"));
+    home.home.write("app/.cursor/mcp.json", &server("planted-1", "${SERVER_B_TOKEN}"));
+    let entries = home.found();
+    assert_eq!(entries.as_array().unwrap().len(), 2, "{entries:#}");
+}
+
+#[test]
+fn settings_of_every_profile_are_read_as_those_of_vscode() {
+    let home = Home::empty();
+    let place = ".config/Code/User/profiles/x/settings.json";
+    for (name, text) in [
+        (
+            "a",
+            r#"{ "mcp": { "servers": { "a": { "type": "http", "url": "https://h", "headers": { "X": "${input:pat}" } } } } }"#,
+        ),
+        ("b", r#"{ "mcp.servers": { "b": { "command": "b", "env": { "X": "${input:pat}" } } } }"#),
+    ] {
+        home.home.write(place, text);
+        home.run(&["--from", &format!("../{place}"), name]).exits_with(0);
+    }
+    assert_eq!(
+        home.config().unwrap(),
+        "[servers.a]\nurl = \"https://h\"\nheaders = { X = \"${PAT}\" }\n\n\
+         [servers.b]\ncommand = \"b\"\nenv = { X = \"${PAT}\" }\n"
+    );
+}
+
+#[test]
+fn invalid_keys_of_servers_are_reported() {
+    let home = Home::empty();
+    home.home.write(
+        "app/h.json",
+        r#"{ "mcpServers": { "a": { "command": "x", "disabled": "true" }, "b": { "path": "/x" } } }"#,
+    );
+    home.home.write("app/config.toml", "[mcp_servers.c]\nurl = \"https://h\"\nbearer_token_env_var = \"a b\"\n");
+    for (file, said) in [
+        ("h.json", "`disabled` was not imported: it is not a boolean"),
+        ("h.json", "cannot be imported: it has neither `command` nor `url`"),
+        ("config.toml", "cannot be imported: `bearer_token_env_var` is not a variable name"),
+    ] {
+        let listed = home.run(&["--from", file, "--dry-run"]).exits_with(0).stdout;
+        assert!(listed.contains(said), "{listed}");
+    }
 }
 
 #[test]
