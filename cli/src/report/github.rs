@@ -39,12 +39,12 @@ enum Place<'a> {
 /// rest.
 pub(crate) fn annotations(entries: &[Entry]) -> Vec<String> {
     let all: Vec<Said> = entries.iter().flat_map(of_entry).collect();
-    let mut lines = Vec::new();
+    let (mut lines, mut seen) = (Vec::new(), Seen::default());
     for level in [ERROR, WARNING, NOTICE] {
         let of_level: Vec<&Said> = all.iter().filter(|said| said.level == level).collect();
         let shown = if of_level.len() > SHOWN { SHOWN - 1 } else { of_level.len() };
         // Positions are only looked up for those that are shown, because each takes a look into the snapshot.
-        lines.extend(of_level.iter().take(shown).map(|said| said.line()));
+        lines.extend(of_level.iter().take(shown).map(|said| said.line(&mut seen)));
         if let Some(more) = and_more(of_level.len() - shown, level) {
             let more = format!("{more}; run `mcp-bindgen check --format json` for all");
             lines.push(annotation(level, None, None, "mcp-bindgen", &more));
@@ -150,26 +150,37 @@ fn in_words(change: &Change, group: &[&Change], more: usize) -> String {
     format!("{of} {}: {}{names} [{}]{notes}{more}", change.pointer, change.detail, change.kind.id())
 }
 
-impl Said<'_> {
-    fn line(&self) -> String {
+/// The paths and snapshots that several annotations share.
+#[derive(Default)]
+struct Seen<'a> {
+    files: BTreeMap<&'a Path, String>,
+    snapshots: BTreeMap<&'a str, Option<Value>>,
+}
+
+impl<'a> Said<'a> {
+    fn line(&self, seen: &mut Seen<'a>) -> String {
         let own = self.entry.path.as_deref().map(Path::new);
         let (path, line) = match self.place {
             Place::Snapshot => (own, None),
             Place::Fault(fault) => (fault.path.as_deref().or(own), fault.line),
-            Place::Change(change) => (own, self.entry.text.as_deref().and_then(|text| line_of(change, text))),
+            Place::Change(change) => (own, seen.line_of(change, self.entry)),
         };
-        let file = path.map(|path| git::from_root(path).unwrap_or_else(|| path.display().to_string()));
-        annotation(self.level, file.as_deref(), line, &self.title, &self.message)
+        let from_root = |path: &Path| git::from_root(path).unwrap_or_else(|| path.display().to_string());
+        let file = path.map(|path| seen.files.entry(path).or_insert_with(|| from_root(path)).as_str());
+        annotation(self.level, file, line, &self.title, &self.message)
     }
 }
 
-/// Returns the line of a change in a snapshot, or that of its tool if the snapshot lacks it.
-fn line_of(change: &Change, text: &str) -> Option<usize> {
-    let snapshot: Value = serde_json::from_str(text).ok()?;
-    let tools = snapshot.get("tools")?.as_array()?;
-    let index = tools.iter().position(|tool| name_of(tool) == Some(&change.tool))?;
-    let places = [format!("/tools/{index}{}", change.pointer), format!("/tools/{index}")];
-    places.iter().find_map(|place| locate(text, place)).map(|(line, _)| line)
+impl<'a> Seen<'a> {
+    /// Returns the line of a change in a snapshot, or that of its tool if the snapshot lacks it.
+    fn line_of(&mut self, change: &Change, entry: &'a Entry) -> Option<usize> {
+        let text = entry.text.as_deref()?;
+        let snapshot = self.snapshots.entry(&entry.server).or_insert_with(|| serde_json::from_str(text).ok());
+        let tools = snapshot.as_ref()?.get("tools")?.as_array()?;
+        let index = tools.iter().position(|tool| name_of(tool) == Some(&change.tool))?;
+        let places = [format!("/tools/{index}{}", change.pointer), format!("/tools/{index}")];
+        places.iter().find_map(|place| locate(text, place)).map(|(line, _)| line)
+    }
 }
 
 fn annotation(level: &str, file: Option<&str>, line: Option<usize>, title: &str, message: &str) -> String {
