@@ -14,7 +14,7 @@ use super::variable::{server_name, shown};
 pub(super) fn merged(mut entries: Vec<Entry>) -> Vec<Entry> {
     let mut merged: Vec<Entry> = Vec::new();
     // The first entry of each name of a host, with its place in the result.
-    let mut used: HashMap<(Host, String), (usize, Option<(String, String)>)> = HashMap::new();
+    let mut used: HashMap<(Host, String), (usize, Option<Identity>)> = HashMap::new();
     let mut known: HashMap<String, Vec<usize>> = HashMap::new();
     entries.sort_by_key(|entry| (entry.host(), entry.is_of_user));
     for entry in entries {
@@ -66,9 +66,11 @@ pub(super) fn merged(mut entries: Vec<Entry>) -> Vec<Entry> {
     merged
 }
 
-/// Returns a server without its name, description, secrets and timeouts, and apart from it the secrets with their
-/// positions. They are only compared.
-fn identity(entry: &Entry) -> Option<(String, String)> {
+/// A server without its name, description, secrets and timeouts, and apart from it the secrets with their positions. They
+/// are only compared.
+type Identity = (String, String);
+
+fn identity(entry: &Entry) -> Option<Identity> {
     let mut bare = entry.found.as_ref().ok()?.clone();
     (bare.description, bare.timeout, bare.connect_timeout) = (None, None, None);
     let mut secrets = Vec::new();
