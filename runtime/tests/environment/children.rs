@@ -161,6 +161,7 @@ fn proxy_and_index_variables_are_passed_only_to_the_download() {
         assert!(got.first().is_some_and(|line| line.ends_with(&format!("{program} --zone UTC"))), "{got:?}");
         assert!(!got.iter().any(|line| line.contains(PASSWORD) || line.contains("registry.test")), "{got:?}");
         assert!(!got.iter().any(|line| line.starts_with("no_proxy=")), "{got:?}");
+        assert!(has(&got, ("FIXTURE_MARK", machine.mark.value())), "its own variables stay: {got:?}");
     }
 }
 
@@ -206,8 +207,10 @@ fn registry_login_is_redacted() {
     machine.installs("bin/npx", "tr '\\0' '\\n' </proc/$$/environ | grep _auth >&2; exit 3");
     // `user:hunter2-hunter2`
     let login = ("npm_config_//registry.test/:_auth", "dXNlcjpodW50ZXIyLWh1bnRlcjI=");
-    let said = machine.connects(&json!({ "npm": "memory" }), &[login]);
+    let token = ("npm_config_//other.test/:_authToken", "0f2a4c6e80hunter2");
+    let said = machine.connects(&json!({ "npm": "memory" }), &[login, token]);
     assert!(said.contains("registry.test/:_auth=") && !said.contains(login.1), "{said}");
+    assert!(said.contains("other.test/:_authToken=") && !said.contains(token.1), "{said}");
 }
 
 #[test]
@@ -247,6 +250,7 @@ fn failed_server_error_lists_variables_not_passed() {
         ("WEATHER_HOST", "one.test"),
         ("FORECAST_TOKEN", "abcdefgh"),
         ("OTHER_SETTING", "two"),
+        ("WEATHER_`ODD`", "four"),
         ("MAPPED_TOKEN", "ijklmnop"),
         ("EXTRA_CERTS", "/three"),
     ];

@@ -99,6 +99,7 @@ async fn certificates_are_visible_but_homes_in_variables_are_not() {
             .args(["--exact", "programs::certificates_are_visible_but_homes_in_variables_are_not", "--ignored"])
             .env("HAS_CERTIFICATES", "1")
             .envs([(FILE, text(certificate.file())), (LINK, text(link)), ("SSL_CERT_DIR", text(home()))])
+            .env("XDG_CONFIG_HOME", other.path())
             .output();
         let run = run.unwrap();
         assert!(run.status.success(), "{run:?}");
@@ -112,6 +113,7 @@ async fn certificates_are_visible_but_homes_in_variables_are_not() {
         assert_eq!(server.to("read", &link).await.as_deref(), Ok("secret"));
         server.to("write", &certificate).await.expect_err("it is only to be read");
         server.to("read", other.file()).await.expect_err("the home is not shown");
+        server.to("variable", "XDG_CONFIG_HOME").await.expect_err("the folders of the user are not named");
         server.ended().await;
     }
     // A folder that the server can write to decides nothing.

@@ -21,7 +21,8 @@ const INHERITED: &str = if cfg!(windows) {
     "HOME,LANG,LC_ALL,LC_CTYPE,LOGNAME,PATH,SHELL,TERM,TMPDIR,TZ,USER"
 };
 /// The folders of the user, which an isolated server does not get: they may lie outside of the home that it does not see.
-const FOLDERS: [&str; 4] = ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"];
+const FOLDERS: &[&str] =
+    if cfg!(windows) { &[] } else { &["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] };
 /// The certificates that programs trust besides those of the system. Every server inherits these, too.
 pub(super) const CERTIFICATES: [&str; 4] =
     ["NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"];
@@ -94,8 +95,7 @@ impl Manager {
 
 /// Returns the variables of a child: those of this process that it inherits, then those of its configuration.
 pub(super) fn of<'p>(program: &'p Program<'_>) -> impl Iterator<Item = (&'p str, OsString)> {
-    let has_folders = program.isolation.is_none() && !cfg!(windows);
-    let folders = FOLDERS.into_iter().filter(move |_| has_folders);
+    let folders = FOLDERS.iter().copied().filter(|_| program.isolation.is_none());
     let names = INHERITED.split(',').chain(CERTIFICATES).chain(folders);
     let names = names.chain(program.inherit_env.iter().map(String::as_str));
     let inherited = names.filter_map(|name| env::var_os(name).map(|value| (name, value)));
@@ -142,8 +142,7 @@ pub(crate) fn missed(config: &ServerConfig, stderr: &str) -> Option<String> {
 
 /// Returns the variables of this process that are not empty and have an ordinary name.
 fn variables() -> impl Iterator<Item = (String, String)> {
-    let is_ordinary =
-        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_/:@.-".contains(c));
+    let is_ordinary = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "_/:@.-".contains(c));
     env::vars_os().filter_map(move |(name, value)| {
         let name = name.into_string().ok().filter(|name| is_ordinary(name))?;
         Some((name, value.to_string_lossy().into_owned())).filter(|(_, value)| !value.is_empty())
@@ -153,7 +152,7 @@ fn variables() -> impl Iterator<Item = (String, String)> {
 /// Returns `true` if the server is given a variable of this name.
 fn is_passed(config: &ServerConfig, name: &str) -> bool {
     let is_it = |other: &str| if cfg!(windows) { other.eq_ignore_ascii_case(name) } else { other == name };
-    let mut always = INHERITED.split(',').chain(CERTIFICATES).chain(FOLDERS);
+    let mut always = INHERITED.split(',').chain(CERTIFICATES).chain(FOLDERS.iter().copied());
     always.any(&is_it) || config.env.keys().chain(&config.inherit_env).any(|other| is_it(other))
 }
 
@@ -177,7 +176,7 @@ pub(crate) fn secrets_of_download(config: &ServerConfig) -> Vec<(String, String)
     found.retain_mut(|(name, value)| {
         let is_of_registry = name.to_ascii_lowercase().starts_with("npm_config_//");
         let is_secret = value.contains(['@', '/']) || is_of_registry || mcp_bindgen_model::is_secret_key(name);
-        if is_of_registry && name.ends_with(":_auth") {
+        if name.ends_with(":_auth") {
             value.insert_str(0, "Basic ");
         }
         is_secret
@@ -190,9 +189,48 @@ mod tests {
     use super::*;
 
     #[test]
+    fn package_managers_are_known_by_their_command_and_a_package() {
+        let of = |command: &str, args: &[&str]| {
+            let config = ServerConfig::stdio("s", command).args(args.iter().copied());
+            Manager::of(&config).map(|(manager, package, args)| (manager, package.to_owned(), args.to_vec()))
+        };
+        let (package, flag) = ("pkg".to_owned(), vec!["--flag".to_owned()]);
+        assert_eq!(of("npx", &["-y", "pkg", "--flag"]), Some((Manager::Npm, package.clone(), flag.clone())));
+        assert_eq!(of("uvx", &["pkg", "--flag"]), Some((Manager::Uv, package, flag)));
+        for (command, args) in [
+            ("npx", &["pkg", "other"][..]),
+            ("npx", &["-y"]),
+            ("npx", &["-y", "--package", "pkg"]),
+            ("uvx", &[]),
+            ("uvx", &["--from", "pkg", "program"]),
+            ("node", &["-y", "pkg"]),
+        ] {
+            assert_eq!(of(command, args), None, "{command} {args:?}");
+        }
+    }
+
+    #[test]
+    fn package_managers_read_their_own_variables_in_either_case() {
+        for (name, npm, uv) in [
+            ("HTTPS_PROXY", true, true),
+            ("no_proxy", true, true),
+            ("NPM_CONFIG_REGISTRY", true, false),
+            ("npm_config_//registry.test/:_authToken", true, false),
+            ("npm_config_@scope:registry", true, false),
+            ("npm_config_registry_of_others", false, false),
+            ("UV_DEFAULT_INDEX", false, true),
+            ("UV_INDEX_INTERNAL_PASSWORD", false, true),
+            ("UV_PYTHON", false, false),
+            ("GITHUB_TOKEN", false, false),
+        ] {
+            assert_eq!((Manager::Npm.reads(name), Manager::Uv.reads(name)), (npm, uv), "{name}");
+        }
+    }
+
+    #[test]
     fn configured_variables_and_values_are_known_to_be_passed() {
         let config = ServerConfig::stdio("s", "x").args(["--token=hunter22"]).env("KEY", "a-secret").inherit_env(["B"]);
-        for name in ["PATH", "SSL_CERT_FILE", "XDG_DATA_HOME", "KEY", "B"] {
+        for name in ["PATH", "SSL_CERT_FILE", "KEY", "B"].iter().chain(FOLDERS) {
             assert!(is_passed(&config, name), "{name}");
         }
         assert!(!is_passed(&config, "C") && !is_passed(&ServerConfig::stdio("s", "x"), "B"));
