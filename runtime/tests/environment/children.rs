@@ -204,12 +204,14 @@ fn unknown_program_of_another_index_is_an_error_with_the_variable() {
 #[test]
 fn registry_login_is_redacted() {
     let machine = Machine::new();
-    machine.installs("bin/npx", "tr '\\0' '\\n' </proc/$$/environ | grep _auth >&2; exit 3");
+    let script = "tr '\\0' '\\n' </proc/$$/environ | grep _auth >&2; echo 'E401 for hunter2-hunter2' >&2; exit 3";
+    machine.installs("bin/npx", script);
     // `user:hunter2-hunter2`
     let login = ("npm_config_//registry.test/:_auth", "dXNlcjpodW50ZXIyLWh1bnRlcjI=");
     let token = ("npm_config_//other.test/:_authToken", "0f2a4c6e80hunter2");
     let said = machine.connects(&json!({ "npm": "memory" }), &[login, token]);
     assert!(said.contains("registry.test/:_auth=") && !said.contains(login.1), "{said}");
+    assert!(said.contains("E401 for [redacted]"), "the password inside the login: {said}");
     assert!(said.contains("other.test/:_authToken=") && !said.contains(token.1), "{said}");
 }
 
