@@ -51,7 +51,7 @@ enum State {
 struct Candidate {
     scanner: Scanner,
     text: Vec<u8>,
-    /// The offset of the current line in the candidate; 0 in the first line.
+    /// The offset of the break before the current line; 0 in the first line.
     line: usize,
     /// `true` beyond the size limit. The content is dropped, but the end and the id are still found.
     is_too_large: bool,
@@ -147,8 +147,7 @@ impl Framer {
         }
         let last = text.split_off(line.min(text.len()));
         for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
-            let is_message = number > 0 && self.alone(line);
-            if !is_message && number < NOISY_LINES_KEPT {
+            if !self.alone(line) && number < NOISY_LINES_KEPT {
                 self.noise(line);
             }
         }
@@ -185,7 +184,7 @@ impl Candidate {
             self.text.extend(part.iter().take(NOISE_KEPT.saturating_sub(self.text.len())));
         } else {
             if let Some(newline) = part.iter().rposition(|byte| *byte == b'\n') {
-                self.line = self.text.len() + newline + 1;
+                self.line = self.text.len() + newline;
             }
             self.text.extend_from_slice(part);
         }
@@ -275,6 +274,8 @@ mod tests {
             "[1, 2]",
             "\u{1b}[32m{\u{1b}[0m",
             "}]",
+            "] ready",
+            ", ready",
             "\"text\"",
         ];
         for banner in banners {
@@ -317,6 +318,10 @@ mod tests {
         }
         assert_eq!(messages(&format!("{large}\n{A}\n")), [A]);
         assert_eq!(messages(&format!("{{\"a\":\"{large}\n{A}\n")), [A]);
+        for (limit, is_kept) in [(A.len(), true), (A.len() - 1, false)] {
+            let found = frames(limit, &[A.as_bytes()]);
+            assert_eq!(matches!(found[..], [Frame::Object { .. }]), is_kept, "{found:?}");
+        }
     }
 
     /// The first bytes of a text that is too large are kept, even if the limit falls between two reads.

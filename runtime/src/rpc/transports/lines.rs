@@ -163,3 +163,70 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin + 'static> Transport for LineTranspo
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt;
+    use rmcp::model::RequestId;
+    use serde_json::Map;
+    use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+
+    use super::*;
+    use crate::ground::redact::Redactor;
+    use crate::rpc::ticket::{State, TicketTerms};
+    use crate::rpc::{Message, MethodCall};
+
+    const LONGEST: usize = 60;
+
+    /// Returns a transport whose other side writes a text and closes its stream.
+    fn opened(text: String, notes: Option<Notes>) -> (Arc<Ledger>, Sides, DuplexStream) {
+        let ledger = Ledger::new(Duration::MAX, Redactor::default());
+        let (sink, far_end) = duplex(4096);
+        let streams = (io::Cursor::new(text.into_bytes()), Sink::stream(sink));
+        let sides = connect(Stranger, streams, ledger.clone(), notes, LONGEST).expect("a runtime");
+        (ledger, sides, far_end)
+    }
+
+    #[tokio::test]
+    async fn output_that_is_no_message_is_noted_to_its_last_line() {
+        let (notes, log) = (Notes::default(), r#"{"level":"info"}"#);
+        let (_, (_, mut transport), _) = opened(format!("ready\n{log}\nbye"), Some(notes.clone()));
+        assert!(transport.receive().await.is_none());
+        assert_eq!(notes.evidence().stray_output, ["ready", log, "bye"]);
+    }
+
+    #[tokio::test]
+    async fn unreadable_message_is_the_response_of_a_server_and_noise_of_a_client() {
+        for (result, expected) in [
+            ("tru".to_owned(), "the response is not valid JSON"),
+            (format!("\"{}\"", "x".repeat(LONGEST)), "the server sent a message of more than 0 MiB"),
+        ] {
+            for (notes, expected) in [(Some(Notes::default()), expected), (None, CLOSED)] {
+                let text = format!(r#"{{"jsonrpc":"2.0","id":0,"result":{result}}}"#);
+                let (ledger, (_, mut transport), _) = opened(text, notes);
+                let (id, call) = (ledger.next_id(), MethodCall::new("tools/list", Map::new()));
+                let message = Message::Request { id: RequestId::Number(id), call };
+                let (ticket, outgoing) = ledger.admit((id, &message), 100, TicketTerms::default()).expect("room");
+                assert!(outgoing.begin_write(None) && transport.receive().await.is_none());
+                let State::Failed(failure) = ticket.state() else { panic!("{:?}", ticket.state()) };
+                assert_eq!(failure.message, expected, "{result}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn stream_to_the_server_ends_when_the_transport_is_closed_or_dropped() {
+        for is_closed in [true, false] {
+            let (_, (_sender, mut transport), mut far_end) = opened(String::new(), None);
+            if is_closed {
+                transport.close().await;
+            } else {
+                drop(transport);
+            }
+            let end = far_end.read(&mut [0; 8]).now_or_never().expect("at once").expect("no error");
+            assert_eq!(end, 0, "{is_closed}");
+        }
+    }
+}

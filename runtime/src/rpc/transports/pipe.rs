@@ -72,8 +72,8 @@ mod unix {
     }
 
     impl Pipe {
-        pub(super) fn of(stdin: &ChildStdin) -> io::Result<Self> {
-            let descriptor = stdin.as_fd().try_clone_to_owned()?;
+        pub(super) fn of(pipe: &impl AsFd) -> io::Result<Self> {
+            let descriptor = pipe.as_fd().try_clone_to_owned()?;
             Ok(Self { descriptor: Sender::from_owned_fd(descriptor)?, size: LARGE })
         }
 
@@ -121,5 +121,47 @@ mod unix {
         fn lost(&self) -> Option<u64> {
             self.is_orphaned().then(|| self.unread())
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::{Read, Write, pipe};
+
+    use futures_util::FutureExt;
+    use rustix::pipe::fcntl_getpipe_size;
+
+    use super::unix::Pipe;
+    use super::*;
+
+    #[tokio::test]
+    async fn message_waits_in_a_small_pipe_until_the_previous_one_was_read() {
+        for (length, expected) in [(4096, 4096), (4097, 65536)] {
+            let (mut reader, mut writer) = pipe().expect("a pipe");
+            let mut ours = Pipe::of(&writer).expect("a pipe");
+            let size = || fcntl_getpipe_size(&reader).expect("a size");
+            writer.write_all(b"{}\n").expect("there is room");
+            let mut waiting = ours.was_read(length);
+            assert!((&mut waiting).now_or_never().is_none());
+            assert_eq!(size(), 4096);
+            // The line's end stays behind.
+            (&reader).read_exact(&mut [0; 2]).expect("it is there");
+            waiting.await;
+            assert_eq!(size(), expected);
+            ours.was_read(1).now_or_never().expect("nothing is to be read");
+            assert_eq!(size(), 65536);
+            reader.read_exact(&mut [0]).expect("it is there");
+        }
+    }
+
+    #[tokio::test]
+    async fn unread_bytes_are_lost_once_no_reader_is_left() {
+        let (reader, mut writer) = pipe().expect("a pipe");
+        let mut ours = Pipe::of(&writer).expect("a pipe");
+        writer.write_all(b"{}\n").expect("there is room");
+        assert_eq!(ours.lost(), None);
+        drop(reader);
+        assert_eq!(ours.lost(), Some(3));
+        ours.was_read(1).now_or_never().expect("nothing more is read");
     }
 }

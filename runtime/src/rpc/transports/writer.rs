@@ -158,12 +158,31 @@ mod tests {
     use std::pin::Pin;
     use std::task::{Context, Poll, Waker};
 
+    use rmcp::model::RequestId;
     use serde_json::Map;
     use tokio::io::AsyncReadExt;
 
     use super::*;
+    use crate::Dispatched;
     use crate::ground::redact::Redactor;
     use crate::rpc::MethodCall;
+    use crate::rpc::ticket::TicketTerms;
+
+    #[tokio::test]
+    async fn cut_request_may_have_run_if_only_its_line_break_is_missing() {
+        for (missing, expected) in [(2, Dispatched::No), (1, Dispatched::Unknown)] {
+            let ledger = Ledger::new(Duration::from_secs(30), Redactor::default());
+            let (id, call) = (ledger.next_id(), MethodCall::new("tools/list", Map::new()));
+            let message = Message::Request { id: RequestId::Number(id), call };
+            let line = serde_json::to_vec(&message).expect("it is JSON").len() + 1;
+            // Nothing can be written beyond its end.
+            let sink = io::Cursor::new(vec![0; line - missing].into_boxed_slice());
+            let writer = Arc::new(Writer::new(Sink::stream(sink), ledger.clone()).expect("a runtime"));
+            let (_, outgoing) = ledger.admit((id, &message), line, TicketTerms::default()).expect("there is room");
+            let failure = writer.send(message, outgoing).await.expect_err("it is cut");
+            assert_eq!(failure.dispatched, expected, "{missing}");
+        }
+    }
 
     #[tokio::test]
     async fn message_that_fits_is_written_before_anybody_waits_for_it() {

@@ -299,6 +299,51 @@ mod tests {
         serde_json::from_value(value).expect("an object")
     }
 
+    fn recorder(cassette: &Cassette, values: &PrivateValues) -> Recorder {
+        Recorder { cassette: cassette.clone(), redactor: Redactor::new(values), under_way: Mutex::default() }
+    }
+
+    #[test]
+    fn cassette_is_written_once_it_has_a_server_and_only_after_changes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("session.jsonl");
+        let cassette = Cassette::record(&path).expect("it can be recorded");
+        cassette.save().expect("nothing to do");
+        assert!(!path.exists() && cassette.server().is_none());
+        cassette.insert_for("server").expect("it is nobody's yet");
+        assert_eq!(cassette.server().as_deref(), Some("server"));
+        cassette.save().expect("it is written");
+        fs::remove_file(&path).expect("a file");
+        cassette.save().expect("nothing to do");
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn messages_of_other_times_or_subscriptions_are_not_recorded() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cassette = Cassette::record(folder.path().join("session.jsonl")).expect("it can be recorded");
+        let recorder = recorder(&cassette, &PrivateValues::default());
+        let subscription = json!({ "_meta": { "io.modelcontextprotocol/subscriptionId": 1 } });
+        for (method, params) in [
+            ("notifications/message", json!({ "level": "info", "data": 1 })),
+            ("notifications/tools/list_changed", subscription),
+            // Of an answered request.
+            ("notifications/progress", json!({ "progressToken": 9, "progress": 1 })),
+            ("notifications/prompts/list_changed", json!({})),
+        ] {
+            recorder.called(&object(json!({ "method": method, "params": params })));
+        }
+        for (number, method) in (1..).zip([LISTEN, "tools/list"]) {
+            let (id, call) = (RequestId::Number(number), MethodCall::new(method, Map::new()));
+            recorder.sent(&Message::Request { id: id.clone(), call });
+            recorder.answered(&id, &Ok(json!({})));
+        }
+        let tape = lock(&cassette.0.tape);
+        let [exchange] = tape.exchanges.as_slice() else { panic!("there are {}", tape.exchanges.len()) };
+        let heard: Vec<&str> = exchange.heard.iter().map(|heard| &*heard.method).collect();
+        assert_eq!((&*exchange.request.method, heard), ("tools/list", vec!["notifications/prompts/list_changed"]));
+    }
+
     #[test]
     fn debug_output_of_a_cassette_shows_its_path() {
         let cassette = Cassette::record("session.jsonl").expect("it can be recorded");
@@ -313,8 +358,7 @@ mod tests {
         let path = folder.path().join("session.jsonl");
         let cassette = Cassette::record(&path).expect("it can be recorded");
         cassette.insert_for("server").expect("it is nobody's yet");
-        let recorder =
-            Recorder { cassette: cassette.clone(), redactor: Redactor::new(&values), under_way: Mutex::default() };
+        let recorder = recorder(&cassette, &values);
         let data = json!({ "k": [SECRET], SECRET: 1 });
         let meta = json!({ "progressToken": 7 });
         let call = MethodCall::with("tools/call", json!({ "name": "t", "arguments": data, "_meta": meta }));

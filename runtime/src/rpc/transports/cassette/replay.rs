@@ -173,22 +173,42 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::rpc::ticket::TicketTerms;
 
-    #[test]
-    fn last_handshake_is_used_again() {
+    /// Returns the sending side for a cassette with these exchanges.
+    fn sender(exchanges: &[Value]) -> ReplaySender {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("session.jsonl");
-        let handshake = |name| json!({ "request": { "method": "initialize" }, "response": { "result": name } });
-        let head = json!({ "cassette": 1, "server": "server" });
-        let (first, second) = (handshake("first"), handshake("second"));
-        let text = format!("{head}\n{first}\n{second}\n{{\"end\":2}}\n");
+        let (head, end) = (json!({ "cassette": 1, "server": "server" }), json!({ "end": exchanges.len() }));
+        let lines = [&head].into_iter().chain(exchanges).chain([&end]);
+        let text: String = lines.map(|line| format!("{line}\n")).collect();
         mcp_bindgen_model::write_if_changed(&path, text.as_bytes()).expect("it is written");
         let cassette = Cassette::replay(&path).expect("a cassette");
         let (arriving, _arrived) = unbounded_channel();
         let (ledger, questions) = (Ledger::new(Duration::MAX, Redactor::default()), Mutex::default());
-        let sender = ReplaySender { cassette, ledger, redactor: Redactor::default(), arriving, questions };
+        ReplaySender { cassette, ledger, redactor: Redactor::default(), arriving, questions }
+    }
+
+    #[test]
+    fn last_handshake_is_used_again() {
+        let handshake = |name| json!({ "request": { "method": "initialize" }, "response": { "result": name } });
+        let sender = sender(&["first", "second"].map(handshake));
         let request = Request { method: "initialize".to_owned(), params: Value::Null };
         let names = [(); 3].map(|()| json!(sender.next(&request).expect("a handshake").response)["result"].clone());
         assert_eq!(names, ["first", "second", "second"]);
+    }
+
+    #[tokio::test]
+    async fn ping_and_subscriptions_need_no_recording() {
+        let sender = Arc::new(sender(&[]));
+        for (method, is_answered) in [("ping", true), (LISTEN, false)] {
+            let number = sender.ledger.next_id();
+            let message =
+                Message::Request { id: RequestId::Number(number), call: MethodCall::with(method, Value::Null) };
+            let admitted = sender.ledger.admit((number, &message), 100, TicketTerms::default());
+            let (ticket, outgoing) = admitted.expect("there is room");
+            sender.clone().send(message, outgoing).await.expect("it is replayed");
+            assert_eq!(ticket.is_settled(), is_answered, "{method}");
+        }
     }
 }

@@ -151,3 +151,23 @@ impl Scanner {
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn object_begins_with_its_brace() {
+        assert_eq!(Scanner::default().take(b"{}"), (2, Step::Done));
+        assert_eq!(Scanner::default().take(b" {}"), (0, Step::Wrong));
+    }
+
+    #[test]
+    fn longest_kept_id_has_256_bytes() {
+        for (length, is_kept) in [(254, true), (255, false), (300, false)] {
+            let (id, mut scanner) = ("x".repeat(length), Scanner::default());
+            scanner.take(format!("{{\"id\":\"{id}\"}}").as_bytes());
+            assert_eq!(scanner.id, is_kept.then(|| Value::from(id)));
+        }
+    }
+}

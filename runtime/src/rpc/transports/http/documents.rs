@@ -96,7 +96,20 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
+    use super::super::scripted::answering;
     use super::*;
+
+    #[tokio::test]
+    async fn body_beyond_the_limit_fails_a_success_and_is_left_out_of_a_refusal() {
+        for (head, expected) in [
+            ("200 OK\r\ncontent-length: 9", Err("the response is too long".to_owned())),
+            ("500 Oops\r\ncontent-length: 9", Ok((StatusCode::INTERNAL_SERVER_ERROR, Vec::new()))),
+        ] {
+            let url = answering(move |_| head).await;
+            let request = shared(&url, &Network::default()).expect("a client").get(url);
+            assert_eq!(exchange(request, 5, Duration::from_secs(5), |_| true, describe).await, expected);
+        }
+    }
 
     #[tokio::test]
     async fn body_of_a_refused_document_is_not_awaited() {

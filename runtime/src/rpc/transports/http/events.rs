@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::refusals::describe;
@@ -14,7 +14,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// The pause before a stream is opened again, unless the server asks for another.
 const DEFAULT_RETRY: Duration = Duration::from_secs(1);
 const SHORTEST_RETRY: Duration = Duration::from_millis(10);
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// The time for a response to end after the answer, so that its connection can be used again.
 const PATIENCE_WITH_RESPONSES: Duration = Duration::from_secs(1);
 
@@ -37,13 +37,16 @@ pub(crate) struct Reader {
     pub(super) last_event: Option<String>,
     /// The pause before the stream is opened again.
     pub(super) retry: Duration,
-    /// The number of pauses since the last event.
-    pub(super) failures: u32,
+    /// The number of pauses since the stream last worked.
+    failures: u32,
+    /// The time when the response arrived, if no pause came since.
+    opened: Option<Instant>,
 }
 
 impl Reader {
     pub(crate) fn new(response: Option<reqwest::Response>, until: CancellationToken) -> Self {
-        Self { response, until, parser: Parser::new(MAX_MESSAGE), last_event: None, retry: DEFAULT_RETRY, failures: 0 }
+        let (parser, last_event, retry, opened) = (Parser::new(MAX_MESSAGE), None, DEFAULT_RETRY, None);
+        Self { response, until, parser, last_event, retry, failures: 0, opened }
     }
 
     /// Returns the next event; `None` stands for one beyond the limit. Cancel safe.
@@ -79,11 +82,16 @@ impl Reader {
     pub(super) fn resume(&mut self, response: reqwest::Response) {
         self.response = Some(response);
         self.parser = Parser::new(MAX_MESSAGE);
+        self.opened = Some(Instant::now());
     }
 
-    /// Waits before the server's own messages are read again: each time twice as long, until an event arrives. Cancel
-    /// safe.
+    /// Waits before the server's own messages are read again: each time twice as long, until an event arrives or a
+    /// response lasts for long. Cancel safe.
     pub(super) async fn pause(&mut self) {
+        // Such a stream worked, even without messages.
+        if self.opened.take().is_some_and(|opened| opened.elapsed() > LONGEST_PAUSE) {
+            self.failures = 0;
+        }
         let pause = self.retry.saturating_mul(2_u32.saturating_pow(self.failures));
         self.failures += 1;
         sleep(pause.min(LONGEST_PAUSE)).await;
@@ -179,7 +187,13 @@ impl Parser {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use http_body::{Body, Frame};
     use proptest::prelude::*;
+    use tokio::sync::mpsc;
 
     use super::*;
 
@@ -210,6 +224,57 @@ mod tests {
             format!("data: a\n\ndata: {long}\ndata: x\n\ndata: b\n\n:{comment}\n\n:{comment}\n:{comment}\ndata: c\n\n");
         let found = events(40, &[text.as_bytes()]);
         assert_eq!(found, [message("a"), None, message("b"), message("c")]);
+        assert_eq!(events(7, &[b"data: a\n\n"]), [message("a")]);
+        assert_eq!(events(6, &[b"data: a\n\n"]), [None]);
+    }
+
+    #[test]
+    fn id_with_a_null_byte_is_ignored() {
+        let expected = Sse { id: Some("7".to_owned()), ..Sse::default() };
+        assert_eq!(events(100, &[b"id: 7\nid: 8\0\n\n"]), [Some(expected)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_double_until_a_response_lasts_longer_than_a_minute() {
+        let mut reader = Reader::new(None, CancellationToken::new());
+        for (lasted, expected) in [(0, 1), (0, 2), (60, 4), (0, 8), (0, 16), (0, 32), (0, 60), (0, 60), (61, 1), (0, 2)]
+        {
+            if lasted > 0 {
+                reader.resume(http::Response::new("").into());
+                tokio::time::advance(Duration::from_secs(lasted)).await;
+            }
+            let start = Instant::now();
+            reader.pause().await;
+            assert_eq!(start.elapsed().as_secs(), expected, "after a response of {lasted} s");
+        }
+    }
+
+    /// A body whose parts arrive one by one.
+    struct Arriving(mpsc::Receiver<&'static [u8]>);
+
+    impl Body for Arriving {
+        type Data = &'static [u8];
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<&'static [u8]>, Infallible>>> {
+            self.0.poll_recv(context).map(|part| part.map(|part| Ok(Frame::data(part))))
+        }
+    }
+
+    #[tokio::test]
+    async fn rest_of_an_answered_response_is_read() {
+        let (parts, body) = mpsc::channel(1);
+        let response = http::Response::new(reqwest::Body::wrap(Arriving(body)));
+        let mut reader = Reader::new(Some(response.into()), CancellationToken::new());
+        parts.send(&b"data: answer\n\n"[..]).await.expect("it is read");
+        assert_eq!(reader.next().await, Ok(message("answer")));
+        reader.let_end();
+        for rest in [&b": more\n"[..], b"\n", b": more\n"] {
+            parts.send(rest).await.expect("it is read too");
+        }
     }
 
     proptest! {

@@ -270,4 +270,14 @@ mod tests {
         }
         assert!(!may(json!(8)) && !may(json!("8")));
     }
+
+    #[test]
+    fn version_is_agreed_if_the_server_chooses_it_or_supports_that_of_the_request() {
+        let chosen = json!({ "result": { "protocolVersion": "2025-06-18" } });
+        assert_eq!(agreed_version(&chosen, None), Some("2025-06-18"));
+        assert_eq!(agreed_version(&json!({ "error": {} }), None), None);
+        let supports = |version| json!({ "result": { "supportedVersions": [version] } });
+        assert_eq!(agreed_version(&supports("2026-07-28"), Some("2026-07-28")), Some("2026-07-28"));
+        assert_eq!(agreed_version(&supports("2027-01-01"), Some("2026-07-28")), None);
+    }
 }

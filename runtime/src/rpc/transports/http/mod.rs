@@ -8,6 +8,8 @@ pub(crate) mod network;
 pub(crate) mod param_headers;
 pub(crate) mod reach;
 pub(crate) mod refusals;
+#[cfg(test)]
+mod scripted;
 mod sending;
 pub(crate) mod streamable;
 

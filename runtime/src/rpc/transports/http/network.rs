@@ -228,7 +228,44 @@ pub(super) fn check_redirect(status: StatusCode, target: &Url, visited: &[Url]) 
 
 #[cfg(test)]
 mod tests {
+    use rcgen::{CertificateParams, KeyPair};
+
     use super::*;
+
+    #[test]
+    fn changes_of_the_http_client_are_equal_only_to_their_clones() {
+        let change = || Customize(Arc::new(|builder| builder));
+        let one = change();
+        assert!(one.clone() == one && change() != one);
+    }
+
+    #[test]
+    fn invalid_certificate_fails_before_the_first_request() {
+        const CUT: &str = "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n";
+        let config = || ServerConfig::http("s", "https://a.example/mcp");
+        for (key, config) in [("ca", config().ca(CUT)), ("client_cert", config().client_cert(CUT))] {
+            let error = Network::of(&config, None).err().expect(key);
+            assert!(error.starts_with(&format!("`{key}`")), "{error}");
+        }
+    }
+
+    #[test]
+    fn own_certificates_replace_those_of_the_system_which_plain_http_does_without() {
+        let key = KeyPair::generate().expect("a key");
+        let certificate = CertificateParams::new(["a.example".to_owned()]).expect("a name").self_signed(&key);
+        let certificate = certificate.expect("a certificate").pem();
+        let identity = Some(format!("{certificate}{}", key.serialize_pem()).into_bytes());
+        let (ca, of_system) = (Some(certificate.into_bytes()), Network::default());
+        // It is kept for later connections.
+        let system = of_system.tls(true).expect("a configuration");
+        let shows = |tls: &ClientConfig, roots: &str| format!("{tls:?}").contains(roots);
+        assert!(!shows(&system, "(0 roots)") && !shows(&system, "(1 roots)"));
+        assert!(shows(&of_system.tls(false).expect("a configuration"), "(0 roots)"));
+        let own = Network { ca, ..Network::default() }.tls(true).expect("a configuration");
+        assert!(shows(&own, "(1 roots)") && !own.client_auth_cert_resolver.has_certs());
+        let known = Network { client_cert: identity, ..Network::default() }.tls(true).expect("a configuration");
+        assert!(known.client_auth_cert_resolver.has_certs());
+    }
 
     #[test]
     fn tilde_expands_to_the_home_directory() {
@@ -246,10 +283,13 @@ mod tests {
         let config = ServerConfig::http("s", "https://a.example/mcp");
         let one = client("https://a.example/mcp", &config);
         assert!(Arc::ptr_eq(&one, &client("https://b.example/mcp", &config)));
-        assert!(!Arc::ptr_eq(&one, &client("https://a.example/mcp", &config.proxy("http://proxy.example:3128"))));
+        let proxied = config.clone().proxy("http://proxy.example:3128");
+        assert!(!Arc::ptr_eq(&one, &client("https://a.example/mcp", &proxied)));
         let weak = Arc::downgrade(&one);
         drop(one);
         assert!(weak.upgrade().is_none());
+        let (next, other) = (client("https://a.example/mcp", &config), client("https://a.example/mcp", &config));
+        assert!(Arc::ptr_eq(&next, &other), "the dropped one does not stand in the way");
         assert!(rustls::crypto::CryptoProvider::get_default().is_none());
     }
 }

@@ -147,7 +147,9 @@ mod tests {
         assert_eq!(encode(" padded"), "=?base64?IHBhZGRlZA==?=");
         assert_eq!(encode("a\r\nb"), "=?base64?YQ0KYg==?=");
         assert_eq!(encode("=?base64?x?="), "=?base64?PT9iYXNlNjQ/eD89?=");
-        assert_eq!(encode(""), "");
+        for unchanged in ["", "=?base64?x", "x?="] {
+            assert_eq!(encode(unchanged), unchanged);
+        }
     }
 
     #[test]

@@ -137,6 +137,7 @@ pub fn exposes_headers(config: &ServerConfig) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::scripted::answering;
     use super::*;
 
     #[test]
@@ -232,12 +233,25 @@ mod tests {
         assert!(matches!(origin.open(Duration::from_millis(200)).await, Err(RouteError::Unknown(_))));
     }
 
+    #[tokio::test]
+    async fn redirect_shows_that_the_origin_is_reachable_but_a_cut_response_does_not() {
+        let opened = async |head: &'static str| {
+            let url = answering(move |_| head).await;
+            // With a proxy, a request is sent.
+            route(&url, Some("http://127.0.0.1:9")).open(Duration::from_secs(5)).await
+        };
+        assert_eq!(opened("302 Found\r\nlocation: http://elsewhere.example/").await, Ok(()));
+        let cut = opened("").await;
+        assert!(matches!(cut, Err(RouteError::Unknown(_))), "{cut:?}");
+    }
+
     #[test]
     fn debug_output_of_a_route_shows_only_host_and_port() {
         let config = ServerConfig::http("s", "https://a.example/mcp");
         let route = Route::to("https://me:hunter22@a.example/mcp?key=hunter22", &config).expect("a route");
         assert_eq!(route.place(), "a.example:443");
         assert!(!format!("{route:?} {:?}", route.origin).contains("hunter22"), "{route:?}");
+        assert!(format!("{route:?}").contains("a.example:443"), "{route:?}");
         assert_eq!(Route::to("http://[::1]:9/mcp", &config).expect("a route").place(), "[::1]:9");
         for wrong in ["nothing", "http://", "http://x:y/", "ftp://a.example/", "stdio:x"] {
             assert!(Route::to(wrong, &config).is_err(), "{wrong}");

@@ -15,7 +15,7 @@ impl From<reqwest::Error> for Failure {
     fn from(error: reqwest::Error) -> Self {
         let is_unsent = error.is_connect() || error.is_builder();
         let dispatched = if is_unsent { Dispatched::No } else { Dispatched::Unknown };
-        Self { is_final: error.is_redirect() && !is_unsent, ..Self::new(dispatched, describe(&error)) }
+        Self { is_final: error.is_redirect(), ..Self::new(dispatched, describe(&error)) }
     }
 }
 
@@ -124,6 +124,30 @@ mod tests {
         let soon = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(60));
         assert!(parsed(&soon).is_some_and(|wait| (50..=60).contains(&wait.as_secs())));
         assert_eq!(parsed("soon"), None);
+    }
+
+    #[test]
+    fn refusal_repeats_the_text_of_the_server_if_there_is_any() {
+        let message = |text| refusal(StatusCode::BAD_GATEWAY, &HeaderMap::new(), text, None).message;
+        assert_eq!(message(""), "HTTP 502 Bad Gateway");
+        assert_eq!(message("later"), "HTTP 502 Bad Gateway: later");
+    }
+
+    #[test]
+    fn error_of_tls_names_the_key_that_helps() {
+        for (cause, expected) in [
+            ("invalid peer certificate: UnknownIssuer", "set `ca`"),
+            ("received fatal alert: CertificateRequired", "requires a client certificate: set `client_cert`"),
+            ("received fatal alert: HandshakeFailure", "may require a client certificate"),
+            ("received fatal alert: BadCertificate", "does not accept the client certificate"),
+            ("received fatal alert: DecryptError", "does not accept the client certificate"),
+            ("received fatal alert: UnknownCA", "does not accept the client certificate"),
+        ] {
+            assert!(tls_help(cause).contains(expected), "{cause}");
+        }
+        for cause in ["received fatal alert: ProtocolVersion", "connection refused"] {
+            assert_eq!(tls_help(cause), "", "{cause}");
+        }
     }
 
     /// A call that counts as not dispatched may be sent again, and would run twice if the server had begun.

@@ -139,3 +139,14 @@ impl Body for Departing {
         self.body.is_end_stream()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn departing_body_is_empty_if_its_own_is() {
+        let departing = |body: &'static str| Departing { body: body.into(), departure: None };
+        assert!(departing("").is_end_stream() && !departing("x").is_end_stream());
+    }
+}

@@ -9,10 +9,10 @@ use http::header::ACCEPT;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore, mpsc, watch};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::events::{LONGEST_PAUSE, Reader};
+use super::events::Reader;
 use super::param_headers::{ParamHeaders, encode};
 use super::{EVENT_STREAM, HttpClient, HttpTransport, MESSAGES_UNDER_WAY, content_type, documents, on_runtime};
 use crate::ground::task::task;
@@ -151,17 +151,12 @@ impl Requests {
         loop {
             match self.open(&mut reader, conversation).await {
                 Ok(true) => {
-                    let opened = Instant::now();
                     self.http.ledger.list_changes.mark_changed();
                     while let Ok(event) = reader.next().await {
                         match event {
                             Some(event) => drop(self.take(event.data.unwrap_or_default().as_bytes(), None).await),
                             None => self.http.notes.problem(messages::too_large(MAX_MESSAGE)),
                         }
-                    }
-                    if opened.elapsed() > LONGEST_PAUSE {
-                        // The stream worked, even without messages.
-                        reader.failures = 0;
                     }
                 }
                 // The server does not offer this stream.
@@ -273,14 +268,15 @@ pub(crate) mod tests {
     use std::future::ready;
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    use futures_util::FutureExt;
     use futures_util::future::BoxFuture;
-    use serde_json::Map;
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpListener;
+    use rmcp::model::RequestId;
+    use serde_json::{Map, json};
     use tokio::runtime::Handle;
 
     use super::super::authorization::{Authorizer, Challenge};
     use super::super::network::{Network, shared};
+    use super::super::scripted::answering;
     use super::*;
     use crate::ground::redact::Redactor;
     use crate::rpc::Ledger;
@@ -306,7 +302,8 @@ pub(crate) mod tests {
     impl Authorizer for Once {
         fn header(&self) -> BoxFuture<'_, Result<Option<HeaderValue>, String>> {
             let is_second = self.0.swap(true, Ordering::Relaxed);
-            Box::pin(ready(if is_second { Err("no other".to_owned()) } else { Ok(None) }))
+            let header = HeaderValue::from_static("Bearer first");
+            Box::pin(ready(if is_second { Err("no other".to_owned()) } else { Ok(Some(header)) }))
         }
 
         fn challenged(&self, _: Challenge) -> BoxFuture<'_, Result<bool, String>> {
@@ -328,16 +325,13 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn redirected_request_keeps_its_authorization() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let url = format!("http://{}/", listener.local_addr().expect("an address")).parse().expect("a URL");
-        tokio::spawn(async move {
-            for head in ["307 Elsewhere\r\nlocation: /there", "202 Accepted"] {
-                let (mut stream, _) = listener.accept().await.expect("a request");
-                let _ = stream.read(&mut [0; 4096]).await.expect("a request");
-                let response = format!("HTTP/1.1 {head}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
-                stream.write_all(response.as_bytes()).await.expect("it is sent");
-            }
-        });
+        let url =
+            answering(|head| match (head.contains("authorization: bearer first"), head.starts_with("post /there ")) {
+                (false, _) => "400 Bad Request",
+                (true, false) => "307 Elsewhere\r\nlocation: /there",
+                (true, true) => "202 Accepted",
+            });
+        let url = url.await.parse().expect("a URL");
         let http = http(Some(Arc::new(Once::default())));
         let message = Message::Notification(MethodCall::new("notifications/initialized", Map::new()));
         let outgoing = http.ledger.queued(&message);
@@ -346,13 +340,86 @@ pub(crate) mod tests {
         assert_eq!(response.status(), StatusCode::ACCEPTED);
     }
 
-    #[tokio::test]
-    async fn later_discovery_does_not_begin_a_session() {
-        let http = http(None);
-        let url = reqwest::Url::parse("http://127.0.0.1:1/mcp").expect("a URL");
+    /// Nothing listens there.
+    const NOWHERE: &str = "http://127.0.0.1:1/mcp";
+
+    fn requests(url: &str) -> Arc<Requests> {
+        let (http, url) = (http(None), url.parse().expect("a URL"));
         let (param_headers, latest, renewing, begun) = Default::default();
         let (slots, arriving) = (Semaphore::new(1), mpsc::channel(1).0);
-        let requests = Requests { http, url, param_headers, latest, renewing, slots, arriving, begun };
+        Arc::new(Requests { http, url, param_headers, latest, renewing, slots, arriving, begun })
+    }
+
+    fn notify(requests: &Arc<Requests>, method: &'static str) -> Sending {
+        let message = Message::Notification(MethodCall::new(method, Map::new()));
+        let outgoing = requests.http.ledger.queued(&message);
+        requests.clone().send(message, outgoing)
+    }
+
+    #[tokio::test]
+    async fn stream_of_the_server_is_opened_or_not_offered_or_tried_again() {
+        for (head, expected) in [
+            ("200 OK\r\ncontent-type: text/event-stream", Ok(true)),
+            ("200 OK\r\ncontent-type: text/html", Ok(false)),
+            ("404 Not Found", Ok(false)),
+            ("405 Method Not Allowed", Ok(false)),
+            ("429 Too Many Requests", Err("HTTP 429 Too Many Requests".to_owned())),
+            ("503 Service Unavailable", Err("HTTP 503 Service Unavailable".to_owned())),
+        ] {
+            let requests = requests(&answering(move |_| head).await);
+            let mut reader = Reader::new(None, CancellationToken::new());
+            let opened = requests.open(&mut reader, &Conversation::default()).await;
+            assert_eq!(opened.map_err(|failure| failure.message), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn conversation_lasts_until_another_one_replaces_it() {
+        let requests = requests(NOWHERE);
+        let first = requests.conversation();
+        let is_replaced = || requests.replaced(Some(&first)).now_or_never().is_some();
+        assert!(!first.has_session() && !is_replaced());
+        requests.converse(Conversation::default());
+        assert!(is_replaced() && requests.replaced(None).now_or_never().is_none());
+    }
+
+    #[tokio::test]
+    async fn cancellation_is_sent_only_after_a_handshake() {
+        let requests = requests(NOWHERE);
+        notify(&requests, "notifications/cancelled").await.expect("it is not sent");
+        let call = MethodCall::new("initialize", Map::new());
+        let initialize = Some(Message::Request { id: RequestId::Number(0), call });
+        requests.converse(Conversation { initialize, ..Conversation::default() });
+        notify(&requests, "notifications/cancelled").await.expect_err("it is sent");
+    }
+
+    #[tokio::test]
+    async fn session_has_begun_once_the_server_knows_of_it() {
+        let requests = requests(&answering(|_| "202 Accepted").await);
+        for (method, has_begun) in [("notifications/roots/list_changed", false), ("notifications/initialized", true)] {
+            notify(&requests, method).await.expect("it is accepted");
+            assert_eq!(requests.begun.is_cancelled(), has_begun, "{method}");
+        }
+    }
+
+    #[test]
+    fn name_header_has_the_tool_prompt_resource_or_task_of_a_request() {
+        for (methods, expected) in [
+            (&["tools/call", "prompts/get"][..], Some("n")),
+            (&["resources/read", "resources/subscribe", "resources/unsubscribe"], Some("u")),
+            (&["tasks/get", "tasks/update", "tasks/cancel"], Some("t")),
+            (&["tools/list"], None),
+        ] {
+            for method in methods {
+                let call = MethodCall::with(*method, json!({ "name": "n", "uri": "u", "taskId": "t" }));
+                assert_eq!(subject(&call), expected, "{method}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn later_discovery_does_not_begin_a_session() {
+        let requests = requests(NOWHERE);
         let begins = |method: &'static str| requests.begins(&MethodCall::new(method, Map::new()));
         assert!(begins("initialize") && begins("server/discover") && !begins("tools/call"));
         let headers = HeaderMap::from_iter([(VERSION, HeaderValue::from_static("2026-07-28"))]);
