@@ -70,6 +70,47 @@ fn unknown_names_in_mcp_servers_are_a_warning() {
     assert!(said.contains("was `Fixture` meant?"), "{said}");
 }
 
+/// Asks where requests would go, and why two fail: the ports are closed.
+#[cfg(feature = "http")]
+#[test]
+#[ignore = "the program that the other tests run"]
+fn requests_over_http() {
+    use std::time::Duration;
+
+    use mcp_bindgen_model::ServerConfig;
+    use mcp_bindgen_runtime::__private::fetch_json;
+    use mcp_bindgen_runtime::Route;
+
+    let url = "http://files.example/mcp";
+    let route = Route::to(url, &ServerConfig::http("files", url)).expect("a route");
+    println!("proxy: {:?}", route.proxy());
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    for url in ["http://127.0.0.1:1/", "https://127.0.0.1:1/"] {
+        let fetched = runtime.block_on(fetch_json(url, 100, Duration::from_secs(5)));
+        println!("{url}: {}", fetched.expect_err("nobody listens"));
+    }
+}
+
+#[cfg(all(target_os = "linux", feature = "http"))]
+#[test]
+fn environment_sets_the_proxy_and_the_certificates_of_the_system() {
+    let program = |variables: &[(&str, &str)]| {
+        let mut program = Command::new(std::env::current_exe().expect("the test has a path"));
+        program.args(["--exact", "requests_over_http", "--ignored", "--nocapture"]);
+        for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
+            program.env_remove(name).env_remove(name.to_ascii_uppercase());
+        }
+        let output = program.envs(variables.iter().copied()).output().expect("the test runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let said = program(&[("http_proxy", "http://proxy.example:3128")]);
+    assert!(said.contains(r#"proxy: Some("proxy.example:3128")"#), "{said}");
+    let said = program(&[("SSL_CERT_FILE", "/nonexistent"), ("SSL_CERT_DIR", "/nonexistent")]);
+    assert!(said.contains("proxy: None") && said.contains("http://127.0.0.1:1/: could not connect"), "{said}");
+    assert!(said.contains("https://127.0.0.1:1/: failed to read the system's certificates"), "{said}");
+}
+
 const BARE: ServerSpec = ServerSpec::new("fixture");
 
 /// The program of somebody who is in a folder of somebody else.

@@ -300,6 +300,7 @@ async fn truncated_or_malformed_cassette_is_refused_before_any_call() {
         (whole.replacen(lines[1], "", 1), 2),
         (whole.replacen(lines[1], &lines[1][..lines[1].len() - 1], 1), 2),
         (whole.replace("\"result\":", "\"results\":"), 2),
+        (whole.replacen(lines[1], r#"{"request":{"method":"initialize"}}"#, 1), 2),
     ] {
         let error = read(&text);
         assert!(matches!(error, CassetteError::Malformed { line: found, .. } if found == line), "{line}: {error}");

@@ -107,6 +107,7 @@ async fn http_error_status_is_reported_with_its_body() {
         ("503 Service Unavailable", "later", Kind::Transport, "HTTP 503 Service Unavailable: later"),
         ("200 OK", "<html>hello</html>", Kind::Transport, "without a JSON-RPC response: <html>hello</html>"),
         ("200 OK", "{}", Kind::Transport, "without a JSON-RPC response: {}"),
+        ("200 OK", "", Kind::Transport, "HTTP 200 OK without a JSON-RPC response; its body is empty"),
     ];
     for (status, body, kind, expected) in cases {
         let url = scripted(move |_| Some(response(status, "text/html", body))).await;
@@ -114,6 +115,7 @@ async fn http_error_status_is_reported_with_its_body() {
         let error = Client::new(config).connect().await.expect_err(status);
         assert_eq!(error.kind, kind, "{error}");
         assert!(error.to_string().contains(expected), "{error}");
+        assert_eq!(error.to_string().contains("an HTTP+SSE server requires"), status.starts_with("404"), "{error}");
         assert!(!error.to_string().contains("sk-very"), "{error}");
         let code: u16 = status.split_once(' ').map_or(status, |(code, _)| code).parse().expect("a code");
         assert_eq!(error.evidence().http_status, Some(code).filter(|code| *code != 200), "{error}");

@@ -380,6 +380,65 @@ async fn server_that_refuses_a_health_check_is_alive() {
     client.close().await;
 }
 
+/// A scripted answer of a session, if it has one.
+fn in_session(received: &Received, session: Option<String>) -> String {
+    match session {
+        Some(session) => usual(received).replacen("\r\n", &format!("\r\nmcp-session-id: {session}\r\n"), 1),
+        None => usual(received),
+    }
+}
+
+#[tokio::test]
+async fn refused_call_keeps_the_connection_unless_the_session_is_lost() {
+    for (has_session, status, body) in [
+        (true, "400 Bad Request", "no such tenant"),
+        (true, "500 Internal Server Error", "no such session"),
+        (false, "400 Bad Request", "no such session"),
+    ] {
+        let (begun, calls) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
+        let counted = begun.clone();
+        let url = scripted(move |received| {
+            Some(match received.method() {
+                "initialize" => {
+                    let number = counted.fetch_add(1, Ordering::Relaxed);
+                    in_session(received, has_session.then(|| format!("session-{number}")))
+                }
+                "tools/call" if calls.fetch_add(1, Ordering::Relaxed) == 0 => response(status, "text/plain", body),
+                _ => usual(received),
+            })
+        })
+        .await;
+        let client = Client::new(ServerConfig::http("remote", url));
+        client.call("t", Map::new()).await.expect_err(status);
+        assert_eq!(client.call("t", Map::new()).await.expect("another call").text(), "done");
+        assert_eq!(begun.load(Ordering::Relaxed), 1, "{status} {body}");
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn closed_client_deletes_its_session_if_it_has_one() {
+    for session in [Some("session-1".to_owned()), None] {
+        let deleted = Arc::new(Mutex::new(Vec::new()));
+        let (seen, own) = (deleted.clone(), session.clone());
+        let url = scripted(move |received| {
+            if received.head.starts_with("delete ") {
+                let id = received.head.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+                seen.lock().expect("no panic").push(id.unwrap_or_default().to_owned());
+            }
+            Some(match received.method() {
+                "initialize" => in_session(received, own.clone()),
+                _ => usual(received),
+            })
+        })
+        .await;
+        let client = Client::new(ServerConfig::http("remote", url));
+        client.connect().await.expect("a connection");
+        client.close().await;
+        assert_eq!(*deleted.lock().expect("no panic"), Vec::from_iter(session));
+    }
+}
+
 #[tokio::test]
 async fn handshake_outlasts_the_end_of_its_sse_stream() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -431,13 +490,15 @@ async fn sse_events_of_other_types_are_not_messages() {
     tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.expect("the stream");
         receive(&mut stream).await.expect("a request");
-        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nevent: endpoint\ndata: /messages\n\n";
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n\
+                    event: log\ndata: /wrong\n\nevent: endpoint\ndata: /messages\n\n";
         stream.write_all(head.as_bytes()).await.expect("it is sent");
         let events = Arc::new(tokio::sync::Mutex::new(stream));
         while let Ok((mut post, _)) = listener.accept().await {
             let events = events.clone();
             tokio::spawn(async move {
                 while let Some((head, body)) = receive(&mut post).await {
+                    assert!(head.starts_with("POST /messages "), "{head}");
                     let received = Received { connection: 0, head, body };
                     let accepted = response("202 Accepted", "text/plain", "");
                     post.write_all(accepted.as_bytes()).await.expect("it is sent");
