@@ -124,7 +124,8 @@ mod unix {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::io::{Read, Write, pipe};
 

@@ -14,8 +14,8 @@ pub(super) async fn answering(answer: impl Fn(&str) -> &'static str + Send + 'st
             let length = stream.read(&mut head).await.expect("a request");
             let head = answer(&String::from_utf8_lossy(&head[..length]).to_ascii_lowercase());
             if !head.is_empty() {
-                let response = format!("HTTP/1.1 {head}\r\nconnection: close\r\n\r\n");
-                stream.write_all(response.as_bytes()).await.expect("it is sent");
+                let response = ["HTTP/1.1 ", head, "\r\nconnection: close\r\n\r\n"].concat();
+                stream.write_all(response.as_bytes()).await.expect("a client");
             }
         }
     });
