@@ -153,4 +153,35 @@ mod tests {
         };
         assert!(elapsed > Duration::from_millis(10), "{elapsed:?}");
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn progress_extends_the_timeout_up_to_the_cap() {
+        const SECOND: Duration = Duration::from_secs(1);
+        for (reports, seconds) in [(0, 2), (1, 3), (9, 5)] {
+            let ticket = Ticket::new(0, 1, 0, TicketTerms::default());
+            let start = Instant::now();
+            let reporting = async {
+                for _ in 0..reports {
+                    tokio::time::sleep(SECOND).await;
+                    *lock(&ticket.progress) = Some(Instant::now());
+                }
+                pending().await
+            };
+            tokio::select! {
+                () = reporting => {}
+                () = run_out(&ticket, Patience::renewed_by_progress(2 * SECOND, 5 * SECOND), None) => {}
+            }
+            assert_eq!(start.elapsed().as_secs(), seconds, "{reports} reports");
+        }
+    }
+
+    #[test]
+    fn closed_question_is_no_longer_open() {
+        let mut open = OpenRequests::default();
+        let [first, second] = [(); 2].map(|()| open.ask());
+        open.close(second);
+        assert!(open.has_one_after(0) && !open.has_one_after(first));
+        open.close(first);
+        assert!(!open.has_one_after(0));
+    }
 }

@@ -110,3 +110,24 @@ pub enum Incoming {
     /// The other side cancelled its request.
     Cancelled(RequestId),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_of_logs_are_no_messages() {
+        for message in [
+            json!({ "method": "m" }),
+            json!({ "id": 1, "result": null }),
+            json!({ "error": {} }),
+            json!({ "jsonrpc": "2.0", "id": 1 }),
+            unreadable(&json!(1), "why"),
+        ] {
+            assert!(is_message(&message), "{message}");
+        }
+        for line in [json!({ "level": "info" }), json!({ "jsonrpc": "2.0" }), json!({ "id": 1 }), json!("error")] {
+            assert!(!is_message(&line), "{line}");
+        }
+    }
+}

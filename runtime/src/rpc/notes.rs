@@ -118,20 +118,42 @@ mod tests {
     use super::*;
     use crate::ground::redact::PrivateValues;
 
-    #[test]
-    fn explanation_quotes_recent_stderr_and_redacts_secrets() {
+    fn notes() -> Notes {
         let mut values = PrivateValues::default();
         values.secret("hunter22");
-        let notes = Notes::new("server", Redactor::new(&values));
+        Notes::new("server", Redactor::new(&values))
+    }
+
+    #[test]
+    fn explanation_quotes_recent_stderr_and_redacts_secrets() {
+        let notes = notes();
         for number in 0..30 {
             notes.stderr_line(&format!("line {number} hunter22\u{1b}[31m"));
         }
+        assert!(!notes.has_exited());
         notes.exited("exit status: 3".to_owned());
+        assert!(notes.has_exited());
         #[cfg(feature = "stdio")]
         assert!(notes.stderr().ends_with("line 29 [redacted]\\u{1b}[31m\n"), "{:?}", notes.stderr());
         let text = notes.explain("no answer, hunter22");
         assert!(text.starts_with("no answer, [redacted]; the server's process ended (exit status: 3)"), "{text}");
         assert!(text.contains("line 29") && !text.contains("line 9 "), "{text}");
         assert!(!text.contains("hunter22") && !text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn explanation_has_the_present_problem_and_stray_output() {
+        let notes = notes();
+        notes.problem("it broke with hunter22 inside".to_owned());
+        assert_eq!(notes.explain("no answer"), "no answer: it broke with [redacted] inside");
+        let repeated = "no answer, since it broke with [redacted] inside";
+        assert_eq!(notes.explain(repeated), repeated);
+        notes.problem_is_over();
+        assert_eq!(notes.explain("no answer"), "no answer");
+        notes.noise_line("  ");
+        notes.noise_line("Listening on hunter22");
+        let expected = "no answer\n  lines on its stdout that are not JSON-RPC:\n    Listening on [redacted]";
+        assert_eq!(notes.explain("no answer"), expected);
+        assert_eq!(notes.evidence().stray_output, ["Listening on [redacted]"]);
     }
 }

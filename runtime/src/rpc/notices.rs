@@ -40,7 +40,7 @@ pub struct Notification {
 /// The subscribers to notifications of one client's server.
 #[derive(Default)]
 pub(crate) struct Notices {
-    /// The channel, which exists only while the program listens, because it reserves memory.
+    /// The channel, which exists only once the program listens, because it reserves memory.
     channel: OnceLock<broadcast::Sender<Arc<Notification>>>,
     /// Cancelled once the program listens.
     pub(crate) is_wanted: CancellationToken,
@@ -55,13 +55,9 @@ impl Notices {
         listener
     }
 
-    fn channel(&self) -> Option<&broadcast::Sender<Arc<Notification>>> {
-        self.channel.get().filter(|channel| channel.receiver_count() > 0)
-    }
-
     /// Passes on a notification of the server, without secrets and without parts that belong to the connection.
     pub(super) fn publish(&self, fields: &Map<String, Value>, redactor: &Redactor) {
-        let Some(channel) = self.channel().filter(|_| !fields.contains_key("id")) else { return };
+        let Some(channel) = self.channel.get().filter(|_| !fields.contains_key("id")) else { return };
         let Some(method) = fields.get("method").and_then(Value::as_str) else { return };
         // Listeners receive these, and those that are not the protocol's.
         if !PUBLISHED.contains(&method) && (is_of_protocol(method) || method.len() > LONGEST_METHOD) {
@@ -81,7 +77,7 @@ impl Notices {
 
     /// Reports a possible change of a list after a time without reports.
     pub(crate) fn note(&self, method: &str) {
-        if let Some(channel) = self.channel() {
+        if let Some(channel) = self.channel.get() {
             let _ = channel.send(Arc::new(Notification { method: method.to_owned(), params: Map::new(), missed: 0 }));
         }
     }
@@ -151,8 +147,8 @@ impl ListChanges {
 #[derive(Default)]
 pub(crate) struct Subscriptions {
     watched: Mutex<HashMap<String, Watched>>,
-    /// Counts resources that come and go.
-    pub(crate) changes: watch::Sender<u64>,
+    /// Wakes its receivers when resources come and go.
+    pub(crate) changes: watch::Sender<()>,
 }
 
 #[derive(Default)]
@@ -186,7 +182,7 @@ impl Subscriptions {
         *watchers += 1;
         if !matches!(state.borrow().answer, Some(Ok(()))) {
             state.send_modify(|state| state.answer = None);
-            self.changes.send_modify(|count| *count += 1);
+            self.changes.send_replace(());
         }
         state.subscribe()
     }
@@ -197,7 +193,7 @@ impl Subscriptions {
         entry.watchers = entry.watchers.saturating_sub(1);
         if entry.watchers == 0 {
             watched.remove(uri);
-            self.changes.send_modify(|count| *count += 1);
+            self.changes.send_replace(());
         }
     }
 
@@ -242,7 +238,9 @@ mod tests {
     fn listeners_receive_reported_and_possible_changes() {
         let notices = Notices::default();
         notices.note(PROMPTS_CHANGED);
+        assert!(!notices.is_wanted.is_cancelled());
         let mut listener = notices.subscribe();
+        assert!(notices.is_wanted.is_cancelled());
         notices.note(RESOURCES_CHANGED);
         let meta = json!({ SUBSCRIPTION: 1 });
         for message in [
@@ -255,6 +253,29 @@ mod tests {
         let received: Vec<_> = std::iter::from_fn(|| listener.try_recv().ok()).collect();
         let received: Vec<_> = received.iter().map(|notice| (&*notice.method, json!(notice.params))).collect();
         assert_eq!(received, [(RESOURCES_CHANGED, json!({})), (PROMPTS_CHANGED, json!({ "k": 1 }))]);
+    }
+
+    #[test]
+    fn notification_of_an_extension_has_a_method_of_limited_length() {
+        let notices = Notices::default();
+        let mut listener = notices.subscribe();
+        for length in [LONGEST_METHOD, LONGEST_METHOD + 1, 1] {
+            let fields = Map::from_iter([("method".to_owned(), "n".repeat(length).into())]);
+            notices.publish(&fields, &Redactor::default());
+        }
+        let received = std::iter::from_fn(|| listener.try_recv().ok());
+        assert_eq!(received.map(|notice| notice.method.len()).collect::<Vec<_>>(), [LONGEST_METHOD, 1]);
+    }
+
+    #[test]
+    fn loss_of_reports_counts_as_a_change_but_wakes_nobody() {
+        let changes = ListChanges::default();
+        let subscriber = changes.count.subscribe();
+        changes.mark_unwatched();
+        assert_eq!(changes.count(), 1);
+        assert!(!subscriber.has_changed().expect("its sender lives"));
+        changes.mark_changed();
+        assert!(subscriber.has_changed().expect("its sender lives"));
     }
 
     #[test]

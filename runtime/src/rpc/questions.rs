@@ -205,11 +205,14 @@ mod tests {
         Box::pin(ready(Ok(())))
     }
 
+    /// The limit on the bytes of open requests.
+    const MOST_BYTES: usize = 1000;
+
     struct Nobody;
 
     impl Respond for Nobody {
         fn limits(&self) -> OpenLimits {
-            OpenLimits { requests: 0, bytes: 0, at_the_end: Duration::from_secs(5) }
+            OpenLimits { requests: 3, bytes: MOST_BYTES, at_the_end: Duration::from_secs(5) }
         }
 
         fn at_once(&self, _: &Question) -> Option<Result<Value, ErrorData>> {
@@ -271,5 +274,29 @@ mod tests {
         assert_eq!(questions.full_since, Some(start));
         questions.advance(&session).await;
         assert_eq!(questions.full_since, Some(start + PATIENCE / 2));
+    }
+
+    #[tokio::test]
+    async fn requests_are_taken_up_to_their_limits_and_until_they_are_cancelled() {
+        let session = session(&wire([]));
+        let mut questions = questions(&session, &[]);
+        let ask = |questions: &mut Questions, number, size| {
+            let params = "x".repeat(size - 2).into();
+            questions.ask(&session, Question { id: RequestId::Number(number), method: "m".to_owned(), params });
+            questions.open.len()
+        };
+        let cancel = |questions: &mut Questions, number| questions.cancel(&RequestId::Number(number));
+        assert_eq!(ask(&mut questions, 1, 2 * MOST_BYTES), 1, "a single one may be larger");
+        assert_eq!(ask(&mut questions, 2, 2), 1, "too many bytes");
+        cancel(&mut questions, 2);
+        assert_eq!(questions.open.len(), 1, "another is cancelled");
+        cancel(&mut questions, 1);
+        assert!(questions.open.is_empty());
+        assert_eq!(ask(&mut questions, 1, MOST_BYTES / 2), 1);
+        assert_eq!(ask(&mut questions, 2, MOST_BYTES / 2), 2, "as many bytes as may be");
+        assert_eq!(ask(&mut questions, 3, 2), 2, "more bytes");
+        cancel(&mut questions, 2);
+        assert_eq!(ask(&mut questions, 1, 2), 1, "its id is in use");
+        assert_eq!([3, 4, 5].map(|number| ask(&mut questions, number, 2)), [2, 3, 3], "too many requests");
     }
 }

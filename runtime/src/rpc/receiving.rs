@@ -88,3 +88,72 @@ impl Drop for Receiving {
         self.session.ledger.close(&Failure::lost(CLOSED), None);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use futures_util::future::BoxFuture;
+    use rmcp::model::{ErrorData, RequestId};
+    use serde_json::Value;
+
+    use super::*;
+    use crate::ground::task::Boxed;
+    use crate::rpc::{Message, OpenLimits, Outgoing, Question, Sender, Sending};
+
+    /// The other side asks without an end, and reads no response.
+    struct Flood;
+
+    impl Sender for Flood {
+        fn send(self: Arc<Self>, _: Message, _: Outgoing) -> Sending {
+            Box::pin(pending())
+        }
+    }
+
+    impl Transport for Flood {
+        fn receive(&mut self) -> BoxFuture<'_, Option<Incoming>> {
+            let question = Question { id: RequestId::Number(1), method: "ping".to_owned(), params: Value::Null };
+            Box::pin(ready(Some(Incoming::Question(question))))
+        }
+
+        fn close(&mut self) -> BoxFuture<'_, ()> {
+            Box::pin(ready(()))
+        }
+    }
+
+    impl Respond for Flood {
+        fn limits(&self) -> OpenLimits {
+            OpenLimits { requests: 0, bytes: 0, at_the_end: Duration::ZERO }
+        }
+
+        fn at_once(&self, _: &Question) -> Option<Result<Value, ErrorData>> {
+            Some(Ok(Value::Null))
+        }
+
+        fn respond(self: Arc<Self>, _: Session, _: Question) -> Boxed<Result<Value, ErrorData>> {
+            Box::pin(pending())
+        }
+    }
+
+    fn flooded() -> (Session, Receiving) {
+        let ledger = Ledger::new(Duration::MAX, Redactor::default());
+        open((Arc::new(Flood), Box::new(Flood)), ledger, Arc::new(Flood), None)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn connection_ends_after_its_patience_with_unread_responses() {
+        let (session, mut receiving) = flooded();
+        let start = Instant::now();
+        receiving.until_end().await;
+        assert_eq!(start.elapsed().as_secs(), PATIENCE.as_secs());
+        assert!(!session.ledger.is_open());
+    }
+
+    #[tokio::test]
+    async fn dropped_receiving_side_ends_the_session() {
+        let (session, receiving) = flooded();
+        assert!(session.ledger.is_open() && !session.ended.is_cancelled());
+        drop(receiving);
+        assert!(!session.ledger.is_open() && session.ended.is_cancelled());
+    }
+}

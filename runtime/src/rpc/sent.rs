@@ -161,5 +161,18 @@ mod tests {
             }
             assert_eq!(call.params.get("_meta"), Some(&expected));
         }
+        let mut call = MethodCall::new("m", Map::new());
+        call.stamp(RequestMetaObject::default());
+        assert!(call.params.is_empty(), "nothing is added");
+    }
+
+    #[test]
+    fn size_is_about_the_length_of_the_text() {
+        for length in [0, 1000, 100_000] {
+            let call = MethodCall::with("tools/call", json!({ "name": "t", "text": "x".repeat(length) }));
+            let size = call.size();
+            let text = serde_json::to_string(&Message::Notification(call)).expect("JSON").len();
+            assert!((text..text + 512).contains(&size), "{size} bytes for {text}");
+        }
     }
 }

@@ -72,3 +72,48 @@ impl Drop for Asked<'_> {
         self.open.send_modify(|open| open.close(self.number));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use rmcp::model::RequestId;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::ground::deadline::Patience;
+    use crate::rpc::clock::run_out;
+    use crate::rpc::handlers::answerer;
+    use crate::rpc::ticket::{Ticket, TicketTerms};
+
+    #[test]
+    fn only_ping_is_answered_at_once() {
+        let answers = Answers::new(Handlers::default());
+        let at_once = |method: &str| {
+            answers.at_once(&Question { id: RequestId::Number(1), method: method.to_owned(), params: Value::Null })
+        };
+        assert_eq!((at_once("ping"), at_once("roots/list")), (Some(Ok(json!({}))), None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn questions_pause_a_call_for_at_most_ten_times_the_time_of_an_answer() {
+        let mut handlers = Handlers::default();
+        handlers.elicitation = answerer(|_| pending());
+        let answers = Answers::new(handlers);
+        for (questions, seconds) in [(0, 1), (1, 301), (2, 601), (12, 3001)] {
+            let ticket = Ticket::new(0, 1, 0, TicketTerms::default());
+            let (start, open) = (Instant::now(), answers.questions());
+            let asking = async {
+                for _ in 0..questions {
+                    let _ = answers.answer("elicitation/create", Value::Null).await;
+                }
+                pending().await
+            };
+            tokio::select! {
+                () = asking => {}
+                () = run_out(&ticket, Patience::strictly(Duration::from_secs(1)), Some(open)) => {}
+            }
+            assert_eq!(start.elapsed().as_secs(), seconds, "{questions} questions");
+        }
+    }
+}

@@ -217,3 +217,50 @@ impl Drop for Sent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+    use std::sync::Mutex;
+
+    use serde_json::Map;
+
+    use super::*;
+    use crate::ground::redact::Redactor;
+    use crate::rpc::Outgoing;
+
+    /// Keeps messages; their first byte leaves if there is room.
+    struct Wire {
+        has_room: bool,
+        messages: Mutex<Vec<(Message, Outgoing)>>,
+    }
+
+    impl Sender for Wire {
+        fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending {
+            assert!(!self.has_room || outgoing.begin_write(None));
+            lock(&self.messages).push((message, outgoing));
+            Box::pin(pending())
+        }
+    }
+
+    #[tokio::test]
+    async fn cancellation_is_sent_for_requests_that_may_have_left_except_the_handshake() {
+        for (method, has_room, expected) in [
+            ("tools/call", true, true),
+            ("tools/call", false, false),
+            (HANDSHAKE, true, false),
+            (HANDSHAKE, false, false),
+        ] {
+            let wire = Arc::new(Wire { has_room, messages: Mutex::default() });
+            let ledger = Ledger::new(Duration::from_secs(30), Redactor::default());
+            let (ended, runtime) = (CancellationToken::new(), Handle::current());
+            let session = Session { ledger, sender: wire.clone(), ended, runtime, stamp: None };
+            assert!(session.ask(MethodCall::new(method, Map::new())).now_or_never().is_none());
+            // The cancellation is sent in the background.
+            tokio::task::yield_now().await;
+            let is_cancellation = |message: &Message| matches!(message, Message::Notification(call) if call.method == "notifications/cancelled");
+            let is_sent = lock(&wire.messages).iter().any(|(message, _)| is_cancellation(message));
+            assert_eq!(is_sent, expected, "{method}, with room: {has_room}");
+        }
+    }
+}

@@ -177,6 +177,10 @@ fn pending_requests_are_bounded() {
     let refused = admit(&ledger, 1, TicketTerms::default()).map(drop).expect_err("too many bytes");
     assert_eq!(refused.dispatched, Dispatched::No);
     ledger.give_up(&large);
+    let half = || admit(&ledger, MOST_QUEUED_BYTES / 2, TicketTerms::default()).expect("both fit exactly");
+    for (ticket, _outgoing) in [half(), half()] {
+        ledger.give_up(&ticket);
+    }
     let first = written(&ledger);
     let _queued: Vec<_> = (0..MOST_QUEUED).map(|_| queued(&ledger)).collect();
     let refused = admit(&ledger, 1, TicketTerms::default()).map(drop).expect_err("too many requests");
@@ -195,6 +199,57 @@ fn message_dropped_by_the_transport_fails_its_request() {
     drop(outgoing);
     assert_eq!(failure_of(&ticket).dispatched, Dispatched::Unknown);
     assert_eq!(ledger.open_requests(), 0);
+}
+
+#[test]
+fn transport_is_told_whether_a_message_is_still_to_be_sent_and_answered() {
+    let ledger = ledger();
+    let state = |outgoing: &Outgoing| (outgoing.may_leave(), outgoing.is_unwanted(), outgoing.is_settled());
+    let (ticket, outgoing) = queued(&ledger);
+    assert_eq!(state(&outgoing), (true, false, false));
+    ledger.give_up(&ticket);
+    assert_eq!(state(&outgoing), (false, true, true));
+    let late = TicketTerms { deadline: Deadline::after(Duration::ZERO), ..TicketTerms::default() };
+    let (_, outgoing) = admit(&ledger, 100, late).expect("there is room");
+    assert_eq!(state(&outgoing), (false, true, false));
+    ledger.list_changes.mark_changed();
+    for (list, expected) in [(0, (false, true, true)), (1, (true, false, false))] {
+        let terms = TicketTerms { list: Some(list), ..TicketTerms::default() };
+        let (_, outgoing) = admit(&ledger, 100, terms).expect("there is room");
+        assert_eq!(state(&outgoing), expected, "allowed for list {list}");
+    }
+    assert_eq!(state(&ledger.queued(&notification())), (true, false, false));
+}
+
+#[test]
+fn witness_sees_messages_of_both_sides() {
+    #[derive(Default)]
+    struct Seen(Mutex<Vec<Value>>);
+    impl Witness for Seen {
+        fn sent(&self, message: &Message) {
+            lock(&self.0).push(json!({ "sent": message }));
+        }
+        fn answered(&self, id: &RequestId, answer: &Result<Value, ErrorData>) {
+            lock(&self.0).push(json!({ "answered": id, "is_ok": answer.is_ok() }));
+        }
+        fn called(&self, fields: &Map<String, Value>) {
+            lock(&self.0).push(json!({ "called": fields }));
+        }
+    }
+    let (ledger, seen) = (ledger(), Arc::new(Seen::default()));
+    assert!(ledger.witness.set(seen.clone()).is_ok());
+    ledger.queued(&notification());
+    written(&ledger);
+    for message in [answer(1), json!({ "method": "m" })] {
+        ledger.received(message, None);
+    }
+    let expected = [
+        json!({ "sent": { "jsonrpc": "2.0", "method": "notifications/initialized" } }),
+        json!({ "sent": { "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "t" } } }),
+        json!({ "answered": 1, "is_ok": true }),
+        json!({ "called": { "method": "m" } }),
+    ];
+    assert_eq!(*lock(&seen.0), expected);
 }
 
 #[cfg(feature = "http")]
@@ -360,6 +415,10 @@ fn error_without_an_id_is_ignored_if_a_notification_may_be_meant() {
         assert!(!takes(&ledger, both, None), "{code} beside a result is about it as well");
         assert!(outcome_of(nameless(code)).is_some(), "nothing else was sent");
     }
+    let ledger = self::ledger();
+    ledger.queued(&notification());
+    written(&ledger);
+    assert!(!takes(&ledger, nameless(-32601), None), "the notification was sent before");
     let (ledger, _) = awaiting();
     ledger.queued(&notification());
     let ticket = written(&ledger);
