@@ -164,6 +164,10 @@ fn tokens_of_the_user() {
     store.save("a", &StoredTokens::new("one")).expect("it is kept");
     assert_eq!((kept("a").as_deref(), files()), (Some("one"), 1), "there is no keyring");
 
+    let held = store.try_lock("a").expect("a lock").expect("it is free");
+    assert!(store.try_lock("a").expect("an answer").is_none(), "one renews at a time");
+    drop(held);
+
     keyring_core::set_default_store(keyring_core::mock::Store::new().expect("a store"));
     assert_eq!(kept("a").as_deref(), Some("one"), "what is in the file is still found");
     store.save("a", &StoredTokens::new("two")).expect("it is kept");

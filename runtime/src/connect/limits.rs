@@ -212,4 +212,48 @@ mod tests {
         starts.worked();
         assert!((0..5).all(|_| starts.begin().is_ok()));
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn limits_are_those_of_the_first_client() {
+        let limits = SharedLimits::new();
+        assert!(limits.turn("s").await.expect("it is counted here").is_none(), "there are none");
+        limits.set(Some(Rate::parse("1/s").expect("a rate")), Some(1));
+        limits.set(None, Some(2));
+        let begun = tokio::time::Instant::now();
+        let place = limits.turn("s").await.expect("it is counted here").expect("a place");
+        let another = tokio::time::timeout(Duration::from_secs(9), limits.turn("s")).await;
+        assert!(another.is_err(), "one call at once");
+        drop(place);
+        assert!(limits.turn("s").await.expect("it is counted here").is_some());
+        assert!(begun.elapsed() < Duration::from_secs(10), "the rate is kept meanwhile");
+        limits.turn("s").await.expect("it is counted here");
+        assert!(begun.elapsed() >= Duration::from_secs(10));
+    }
+
+    #[tokio::test]
+    async fn counter_of_several_programs_takes_the_place_of_the_rates() {
+        let counted = Arc::new(Mutex::new(Vec::new()));
+        let names = counted.clone();
+        let limits = SharedLimits::new().counted_by(move |name, _| {
+            lock(&names).push(name);
+            std::future::ready(Ok(Ok(())))
+        });
+        let rate = Rate::parse("1/h").expect("a rate");
+        limits.set(Some(rate), None);
+        for _ in 0..2 {
+            limits.turn("s").await.expect("it is counted");
+            assert_eq!(limits.try_turn("s", (7, "ada"), rate).await, Ok(Ok(())));
+        }
+        assert_eq!(*lock(&counted), ["s", "s:7:ada", "s", "s:7:ada"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn clients_with_shared_limits_count_failing_starts_together() {
+        let (one, other) = (SharedLimits::new(), SharedLimits::new());
+        for limits in [&one, &one.clone()].repeat(3).into_iter().take(MOST_STARTS) {
+            limits.starts().begin().expect("there are more");
+            limits.starts().failed(&ConnectError::new("s", ConnectErrorKind::Spawn, "exit status 3"));
+        }
+        assert!(one.starts().begin().is_err() && other.starts().begin().is_ok());
+    }
 }

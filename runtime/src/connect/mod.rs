@@ -13,3 +13,6 @@ pub(crate) mod options;
 pub(crate) mod process;
 pub(crate) mod rounds;
 pub(crate) mod secrets;
+#[cfg(test)]
+#[cfg(feature = "stdio")]
+mod tests;

@@ -265,4 +265,94 @@ mod tests {
         pause(&json!({"pollIntervalMs": 5_000}), &CallOptions::new(), patience).await.expect("there is time");
         assert!(start.elapsed() >= Duration::from_secs(5), "{:?}", start.elapsed());
     }
+
+    #[cfg(feature = "stdio")]
+    mod over_a_connection {
+        use std::sync::{Arc, Mutex};
+
+        use serde_json::{Map, Value};
+
+        use super::super::Ask;
+        use super::*;
+        use crate::PassedInput;
+        use crate::connect::connection::Connection;
+        use crate::connect::tests::{LEGACY, MODERN, PATIENCE, method, open, result, served, usual};
+        use crate::ground::sync::lock;
+        use crate::rpc::request::RequestError;
+
+        /// Returns the outcome of a call that becomes a task with this status, within a time, and whether the client
+        /// cancelled the task.
+        async fn task(status: &'static str, time: Duration) -> (Result<Value, RequestError>, bool) {
+            let seen = Arc::new(Mutex::new(Vec::new()));
+            let record = seen.clone();
+            let options = served(move |message| {
+                lock(&record).push(method(message).to_owned());
+                let task = json!({ "resultType": "task", "taskId": "1", "status": status, "result": { "done": true } });
+                let polled = json!({ "status": "failed", "error": { "code": -32000, "message": "it was polled" } });
+                Some(match method(message) {
+                    "tools/call" => vec![result(message, task)],
+                    "tasks/get" => vec![result(message, polled)],
+                    _ => usual(message),
+                })
+            });
+            let (connection, _serving) = open(&options.protocol_version(MODERN)).await;
+            let patience = Patience::strictly(time);
+            let outcome = connection.ask(&mut Ask::tool("t", Map::new()), &CallOptions::new(), patience).await;
+            // By the second answer the server has read all that was sent before.
+            for _ in 0..2 {
+                assert!(connection.answers(PATIENCE).await);
+            }
+            let is_cancelled = lock(&seen).iter().any(|method| method == "tasks/cancel");
+            (outcome, is_cancelled)
+        }
+
+        #[tokio::test(start_paused = true)]
+        async fn task_is_cancelled_only_if_the_call_is_given_up() {
+            let (outcome, is_cancelled) = task("completed", PATIENCE).await;
+            assert_eq!((outcome.expect("a result"), is_cancelled), (json!({ "done": true }), false));
+            let (outcome, is_cancelled) = task("working", Duration::from_millis(100)).await;
+            assert!(matches!(outcome, Err(RequestError::Timeout(_))) && is_cancelled, "{outcome:?}");
+        }
+
+        #[tokio::test(start_paused = true)]
+        async fn task_that_the_server_cancels_is_not_polled() {
+            let (outcome, is_cancelled) = task("cancelled", PATIENCE).await;
+            let error = outcome.expect_err("it has no result").to_string();
+            assert!(error.contains("the server cancelled the task") && !is_cancelled, "{error}");
+        }
+
+        #[tokio::test]
+        async fn passed_input_is_sent_to_modern_servers_unless_it_is_empty() {
+            let state = async |version: &str, input: PassedInput| {
+                let seen = Arc::new(Mutex::new(Value::Null));
+                let record = seen.clone();
+                let options = served(move |message| {
+                    if method(message) != "tools/call" {
+                        return Some(usual(message));
+                    }
+                    *lock(&record) = message["params"]["requestState"].clone();
+                    Some(vec![result(message, json!({}))])
+                });
+                let (connection, _serving) = open(&options.protocol_version(version)).await;
+                let mut ask = Ask::new("tools/call", Map::from_iter([("requestState".to_owned(), json!("own"))]));
+                let options = CallOptions::new().pass_input(input);
+                connection.ask(&mut ask, &options, Patience::strictly(PATIENCE)).await.expect("a result");
+                lock(&seen).clone()
+            };
+            let passed = || PassedInput::new().state("passed".to_owned());
+            assert_eq!(state(MODERN, passed()).await, "passed");
+            assert_eq!(state(MODERN, PassedInput::new()).await, "own");
+            assert_eq!(state(LEGACY, passed()).await, "own");
+        }
+
+        #[tokio::test]
+        async fn questions_stop_the_clock_of_calls_to_older_servers_alone() {
+            for (version, stops) in [(LEGACY, true), (MODERN, false)] {
+                let options = served(|message| Some(usual(message))).protocol_version(version);
+                let (connection, _serving): (Connection, _) = open(&options).await;
+                let terms = connection.terms(&CallOptions::new(), Patience::strictly(PATIENCE), None);
+                assert_eq!(terms.questions.is_some(), stops, "{version}");
+            }
+        }
+    }
 }

@@ -368,7 +368,8 @@ mod tests {
             .await
             .expect_err("the file is malformed")
             .to_string();
-        assert!(error.contains(".env") && !error.contains("hunter22"), "{error}");
+        assert!(error.contains(".env`: a line is not `NAME=value`, at character "), "{error}");
+        assert!(!error.contains("hunter22"), "{error}");
         let folder_as_file = server(&["dotenv:."], folder.path());
         let error = find_secret(&folder_as_file, &variable, &LocalSecrets).await.expect_err("a folder");
         assert!(error.to_string().contains("not a file"), "{error}");
@@ -401,5 +402,57 @@ mod tests {
     async fn keyring_is_unsupported_in_a_build_without_it() {
         let error = LocalSecrets.secret(&SecretRef::Keyring("NAME".to_owned())).await.expect_err("no keyring");
         assert!(error.is_unsupported, "{error}");
+    }
+
+    /// A keyring that cannot be read.
+    struct Broken(SecretError);
+
+    impl SecretSource for Broken {
+        async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
+            match secret {
+                SecretRef::Keyring(_) => Err(self.0.clone()),
+                _ => LocalSecrets.secret(secret).await,
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn unreadable_store_is_skipped_for_another_and_an_unsupported_one_is_an_error() {
+        let variable = SecretRef::Variable("PATH".to_owned());
+        let unset = SecretRef::Variable("A_VARIABLE_THAT_IS_NOT_SET".to_owned());
+        let server = server(&["keyring", "env"], Path::new(""));
+        let locked = SecretError::new("it is locked");
+        let found = find_secret(&server, &variable, &Broken(locked.clone())).await;
+        assert!(found.is_ok_and(|found| found.is_some()));
+        assert_eq!(find_secret(&server, &unset, &Broken(locked.clone())).await, Err(locked));
+        let unsupported = SecretError { message: "no keyring".to_owned(), is_unsupported: true };
+        assert_eq!(find_secret(&server, &variable, &Broken(unsupported.clone())).await, Err(unsupported));
+    }
+
+    #[test]
+    fn place_below_a_file_is_an_error_and_no_absent_file() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let error = in_file(&file.path().join(".env"), "A").expect_err("no folder").to_string();
+        assert!(error.starts_with("cannot read `"), "{error}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn file_of_variables_that_fails_to_be_read_is_not_called_binary() {
+        // The first byte of a process is never mapped.
+        let error = in_file(Path::new("/proc/self/mem"), "A").expect_err("no such address").to_string();
+        assert!(error.ends_with("it cannot be opened"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn known_secrets_are_those_of_placeholders_and_arguments_but_not_of_a_home() {
+        let variable = |name: &str| SecretRef::Variable(name.to_owned());
+        let server = ServerConfig::stdio("s", "x").args(["--token", "8d0f2a4c6e80"]).env("HOME", "${HOME}");
+        let known = KnownSecrets::of(&server, &Only("ada-4711-home", variable("HOME"))).await;
+        assert!(known.are_in("it repeats 8d0f2a4c6e80") && !known.are_in("it repeats nothing"));
+        assert!(!known.are_in("it is ada-4711-home"), "the variable is harmless");
+        let server = ServerConfig::stdio("s", "x").env("PLACE", "${PLACE}");
+        let known = KnownSecrets::of(&server, &Only("ada-4711-home", variable("PLACE"))).await;
+        assert!(known.are_in("it is ada-4711-home"));
     }
 }

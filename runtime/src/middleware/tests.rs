@@ -8,7 +8,10 @@ use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 
 use super::{Approval, Cache, Calls, Policy, Retry, SequentialDependency, Stack, Transaction};
-use crate::{Annotations, CallError, CallOptions, CallTool, Dispatched, ToolCall, ToolResult};
+use crate::{
+    Annotations, CallError, CallOptions, CallTool, Cause, ConnectError, ConnectErrorKind, Dispatched, ToolCall,
+    ToolResult,
+};
 
 const SHORT: Duration = Duration::from_millis(1);
 const LONG: Duration = Duration::from_secs(60);
@@ -83,6 +86,40 @@ async fn retries_pause_for_longer_each_time() {
     let stack = Stack::new(scripted(outcomes)).retry(Retry::new().pauses(LONG, 4 * LONG));
     stack.call_tool(call()).await.unwrap_err();
     assert!((3 * LONG..5 * LONG).contains(&begun.elapsed()), "{:?}", begun.elapsed());
+}
+
+/// Returns the error of a server that cannot be reached, and asks for a pause of a second.
+fn not_connected(kind: ConnectErrorKind) -> CallError {
+    let source = ConnectError::new("s", kind, "no").with_retry_after(Some(Duration::from_secs(1)));
+    let (server, tool, message) = ("s".to_owned(), "t".to_owned(), "no".to_owned());
+    CallError::NotConnected { server, tool, message, source: Some(Cause::new(source)) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn missing_connection_is_retried_if_another_attempt_may_find_the_server() {
+    let is_retried = async |error| retried([Err(error), Ok(ToolResult::new("s", "t"))]).await.is_ok();
+    assert!(is_retried(CallError::not_connected("s", "t", "no")).await);
+    let is_retried = async |kind| {
+        let stack = Stack::new(scripted([Err(not_connected(kind)), Ok(ToolResult::new("s", "t"))])).retry(Retry::new());
+        stack.call_tool(call()).await.is_ok()
+    };
+    assert!(is_retried(ConnectErrorKind::Transport).await && is_retried(ConnectErrorKind::Timeout).await);
+    assert!(!is_retried(ConnectErrorKind::Config).await && !is_retried(ConnectErrorKind::Auth).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn wanted_pause_is_made_if_it_leaves_time_for_another_attempt() {
+    let is_retried = async |timeout: Option<u64>, cap: Option<u64>, longest: Duration| {
+        let outcomes = [Err(not_connected(ConnectErrorKind::Transport)), Ok(ToolResult::new("s", "t"))];
+        let stack = Stack::new(scripted(outcomes)).retry(Retry::new().pauses(SHORT, longest));
+        let stack = cap.map(Duration::from_secs).into_iter().fold(stack, Stack::total_cap);
+        let options = timeout.map(|timeout| CallOptions::new().timeout(Duration::from_secs(timeout)));
+        stack.call_tool(call().with(options.unwrap_or_default())).await.is_ok()
+    };
+    assert!(is_retried(None, None, LONG).await);
+    assert!(is_retried(Some(2), None, LONG).await && !is_retried(Some(1), None, LONG).await);
+    assert!(is_retried(None, Some(2), LONG).await && !is_retried(None, Some(1), LONG).await);
+    assert!(!is_retried(None, None, Duration::from_millis(500)).await, "it is longer than the longest pause");
 }
 
 /// A client whose first call takes `0` and then times out, and whose other calls succeed.
@@ -175,6 +212,13 @@ mod validation {
     }
 
     #[tokio::test]
+    async fn validation_keeps_the_other_layers() {
+        let stack = Stack::new(Stuck).policy(Policy::deny(["t"])).validate(Validate::new());
+        let error = stack.call_tool(call()).await.unwrap_err();
+        assert!(matches!(error, CallError::Denied { .. }), "{error:?}");
+    }
+
+    #[tokio::test]
     async fn arguments_that_a_view_sets_are_not_validated() {
         let answer = json!({ "structuredContent": { "total": 1 } });
         validated(json!({ "n": 9, "owner": "ada" }), Some(answer.clone())).await.unwrap();
@@ -197,11 +241,74 @@ async fn inner_timeout_reports_its_own_limit() {
     assert!(matches!(error, CallError::Timeout { after: SHORT, .. }), "{error:?}");
 }
 
+/// A client whose tool `stuck` never ends, and whose other tools succeed.
+#[derive(Debug)]
+struct Stuck;
+
+impl CallTool for Stuck {
+    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+        if call.tool == "stuck" {
+            std::future::pending::<()>().await;
+        }
+        Ok(ToolResult::new(call.server, call.tool))
+    }
+}
+
 #[tokio::test]
-async fn denial_of_a_sequential_call_states_whether_its_predecessor_ran() {
-    let stack = Stack::new(scripted([])).sequential(SequentialDependency::new("t", ["before"]));
-    let error = stack.call_tool(call()).await.unwrap_err().to_string();
-    assert!(error.contains("it has not run yet"), "{error}");
+async fn denial_of_a_sequential_call_states_whether_its_predecessor_runs() {
+    let stack = Stack::new(Stuck).sequential(SequentialDependency::new("t", ["stuck"]));
+    let denial = async || stack.call_tool(call()).await.unwrap_err().to_string();
+    assert!(denial().await.contains("it has not run yet"));
+    let mut running = Box::pin(stack.call_tool(ToolCall::new("s", "stuck", Map::new())));
+    assert!(running.as_mut().now_or_never().is_none());
+    assert!(denial().await.contains("it is still running"));
+    drop(running);
+    assert!(denial().await.contains("it has not run yet"));
+}
+
+#[tokio::test]
+async fn sequential_call_requires_all_predecessors_at_the_same_server() {
+    let stack = Stack::new(Stuck).sequential(SequentialDependency::new("t", ["one", "two"]));
+    let is_allowed = async |server: &'static str| stack.call_tool(ToolCall::new(server, "t", Map::new())).await.is_ok();
+    for (tool, expected) in [("one", false), ("two", true)] {
+        stack.call_tool(ToolCall::new("s", tool, Map::new())).await.unwrap();
+        assert_eq!((is_allowed("s").await, is_allowed("other").await), (expected, false), "after `{tool}`");
+    }
+}
+
+#[test]
+fn debug_output_of_a_stack_shows_the_client_inside() {
+    assert_eq!(format!("{:?}", Stack::new(Stuck)), "Stack { inner: Stuck, .. }");
+}
+
+#[tokio::test]
+async fn denial_by_a_policy_lists_its_globs() {
+    let reason = async |policy| match Stack::new(Stuck).policy(policy).call_tool(call()).await {
+        Err(CallError::Denied { reason, .. }) => reason,
+        outcome => panic!("{outcome:?}"),
+    };
+    assert_eq!(reason(Policy::deny(["t", "set_*"])).await, "the policy denies `t`, `set_*`");
+    assert_eq!(reason(Policy::allow(["get_*"])).await, "the policy only allows `get_*`");
+}
+
+#[tokio::test]
+async fn transaction_restores_the_state_for_its_tools_alone() {
+    /// A client that changes the state, and fails.
+    struct Changing(Arc<Mutex<i32>>);
+
+    impl CallTool for Changing {
+        async fn call_tool(&self, _: ToolCall) -> Result<ToolResult, CallError> {
+            *self.0.lock().unwrap() = 7;
+            Err(timeout(Dispatched::Yes))
+        }
+    }
+
+    for (tools, expected) in [("t", 0), ("other", 7)] {
+        let state = Arc::new(Mutex::new(0));
+        let transaction = Transaction::over(&state).tools([tools]);
+        Stack::new(Changing(state.clone())).transaction(transaction).call_tool(call()).await.unwrap_err();
+        assert_eq!(*state.lock().unwrap(), expected, "{tools}");
+    }
 }
 
 #[tokio::test]

@@ -135,6 +135,7 @@ mod tests {
     fn token_is_stale_before_it_expires() {
         assert!(tokens(None).is_fresh());
         assert!(tokens(Some(now() + 60)).is_fresh());
+        assert!(!tokens(Some(now() + LEEWAY.as_secs())).is_fresh());
         assert!(!tokens(Some(now() + 10)).is_fresh() && tokens(Some(now() + 10)).is_usable());
         assert!(!tokens(Some(0)).is_fresh() && !tokens(Some(0)).is_usable());
         assert!(!tokens(Some(now())).is_usable(), "it ends with the beginning of this second");

@@ -176,6 +176,9 @@ fn near(url: &Url) -> Nearness {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
     use super::*;
 
     fn fetch(server: &str) -> Result<Fetch, String> {
@@ -229,5 +232,56 @@ mod tests {
             fetch("http://[::1]:8080/mcp#x").map(|fetch| fetch.server.to_string()).ok().as_deref(),
             Some("http://[::1]:8080/mcp")
         );
+    }
+
+    /// Returns requests to a server that gives these answers, one after another, and its URL.
+    async fn answered(answers: &'static [(u16, &'static str)]) -> (Fetch, Url) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let fetch = fetch(&format!("http://{}/mcp", listener.local_addr().expect("an address"))).expect("a server");
+        tokio::spawn(async move {
+            for (status, body) in answers {
+                let (mut stream, _) = listener.accept().await.expect("a connection");
+                let mut request = Vec::new();
+                while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+                    assert!(stream.read_buf(&mut request).await.expect("a request") > 0);
+                }
+                let head = format!("HTTP/1.1 {status} Some\r\nConnection: close\r\nContent-Length: {}", body.len());
+                stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).await.expect("written");
+            }
+        });
+        let url = fetch.server.clone();
+        (fetch, url)
+    }
+
+    #[tokio::test]
+    async fn first_document_counts_and_pages_and_client_errors_mean_that_there_is_none() {
+        let document = async |answers: &'static [(u16, &'static str)]| {
+            let (fetch, url) = answered(answers).await;
+            let found = fetch.document(&vec![url; answers.len()]).await;
+            found.map(|found| found.map(|found| found.to_string()))
+        };
+        let one = r#"{"a":1}"#;
+        assert_eq!(document(&[(404, r#"{"error":"no"}"#), (200, r#"{"a":1}"#)]).await, Ok(Some(one.to_owned())));
+        assert_eq!(document(&[(200, "[]"), (200, "<html>"), (200, r#"{"a":1}"#)]).await, Ok(Some(one.to_owned())));
+        assert_eq!(document(&[(503, "{}"), (200, r#"{"a":1}"#)]).await, Ok(Some(one.to_owned())));
+        assert_eq!(document(&[(404, ""), (200, "[]")]).await, Ok(None));
+        for answers in [&[(503, "{}"), (404, "")], &[(404, ""), (503, "{}")]] {
+            let error = document(answers).await.expect_err("it may have one");
+            assert!(error.contains("HTTP 503"), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn refusal_is_final_with_a_client_error_that_is_not_temporary() {
+        let code = async |answers| {
+            let (fetch, url) = answered(answers).await;
+            let refusal = fetch.post(url.as_str(), "the endpoint", |post| post).await.expect_err("it refuses");
+            assert!(refusal.message.contains("the endpoint at 127.0.0.1 failed: HTTP"), "{}", refusal.message);
+            refusal.code
+        };
+        assert_eq!(code(&[(400, r#"{"error":"invalid_grant"}"#)]).await.as_deref(), Some("invalid_grant"));
+        assert_eq!(code(&[(400, r#"{"error":"temporarily_unavailable"}"#)]).await, None);
+        assert_eq!(code(&[(503, r#"{"error":"invalid_grant"}"#)]).await, None);
+        assert_eq!(code(&[(400, "{}")]).await, None);
     }
 }

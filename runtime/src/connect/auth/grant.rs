@@ -347,8 +347,8 @@ mod tests {
 
     #[test]
     fn authorization_url_contains_all_parameters_and_requires_s256() {
-        let scopes = ["read".to_owned(), "offline_access".to_owned()];
-        let url = |more| {
+        let url = |more, scopes: &[&str]| {
+            let scopes: Vec<String> = scopes.iter().map(ToString::to_string).collect();
             let found = Found { resource: "https://mcp.example".to_owned(), scopes: Vec::new(), server: server(more) };
             let request = [
                 ("client_id", "me"),
@@ -358,8 +358,10 @@ mod tests {
             ];
             authorization_url(&fetch(), &found, &scopes, request)
         };
-        let complete = url(json!({})).expect("a URL");
+        let complete = url(json!({}), &["read", "offline_access"]).expect("a URL");
         let has = |pair: &str| complete.query().is_some_and(|query| query.split('&').any(|one| one == pair));
+        let online = url(json!({}), &["read"]).expect("a URL");
+        assert!(!online.as_str().contains("prompt"), "consent is only for `offline_access`: {online}");
         for pair in [
             "tenant=1",
             "client_id=me",
@@ -375,7 +377,7 @@ mod tests {
             assert!(has(pair), "{pair} in {complete}");
         }
         for methods in [json!(["plain"]), json!(null)] {
-            let error = url(json!({"code_challenge_methods_supported": methods})).expect_err("no S256");
+            let error = url(json!({"code_challenge_methods_supported": methods}), &[]).expect_err("no S256");
             assert!(error.contains("S256"), "{error}");
         }
     }

@@ -147,6 +147,9 @@ mod tests {
             tokio::join!(converse(served, "s"), asking).0
         };
         assert!(conversation(LONGEST_REQUEST / 2).await.is_some());
+        // The end follows the last byte that may be without one.
+        let others = format!("GET {PATH}?state=s HTTP/1.1\r\nCookie: ").len();
+        assert!(conversation(LONGEST_REQUEST - others).await.is_some());
         assert_eq!(conversation(LONGEST_REQUEST * 8).await, None);
     }
 

@@ -292,7 +292,8 @@ mod tests {
             IdentityProvider::new("https://idp.example/token", "me", async || Ok::<_, String>("sk-1".to_owned()));
         let debug =
             format!("{provider:?} {:?}", OAuth::enterprise(provider.clone(), "me", "sk-2").issuer("https://a.example"));
-        assert!(!debug.contains("sk-") && debug.contains("https://a.example"), "{debug}");
+        assert!(!debug.contains("sk-"), "{debug}");
+        assert!(debug.contains("https://idp.example/token") && debug.contains("https://a.example"), "{debug}");
     }
 
     #[test]
@@ -316,5 +317,39 @@ mod tests {
         assert_eq!(oauth.stored(&server).await.ok(), Some(None));
         assert_eq!(oauth.forget(&server).await.ok(), Some(false));
         assert!(!Arc::ptr_eq(&first, &oauth.session(&server, None).expect("a session")));
+    }
+
+    #[test]
+    fn each_setter_keeps_what_the_others_set() {
+        let oauth = OAuth::new().issuer("https://a.example").client("me").redirect_port(8123).open_browser();
+        let settings = oauth.wait_for_user().settings;
+        assert_eq!(settings.issuer.as_deref(), Some("https://a.example"));
+        assert_eq!((settings.client.map(|client| client.id).as_deref(), settings.port), (Some("me"), Some(8123)));
+        assert!(settings.opens_browser && settings.waits_for_user);
+    }
+
+    #[test]
+    fn unused_session_ends_with_the_next_one_for_its_url() {
+        let oauth = OAuth::new();
+        let get = |url: &str, scope: &str| {
+            let server = ServerConfig::http("s", url).auth(AuthConfig::default().scopes([scope]));
+            oauth.session(&server, None).expect("a session")
+        };
+        let count = || lock(&oauth.sessions).len();
+        drop(get("https://a.example/mcp", "one"));
+        let used = get("https://a.example/mcp", "two");
+        assert_eq!(count(), 1, "the first is unused");
+        let other = get("https://a.example/mcp", "three");
+        assert_eq!(count(), 2, "the second is in use");
+        drop((used, other));
+        drop(get("https://b.example/mcp", "one"));
+        assert_eq!(count(), 3, "those of another URL stay");
+    }
+
+    #[test]
+    fn redactor_knows_the_configured_secret_before_any_request() {
+        let oauth = OAuth::client_credentials("me", "client-secret-2").issuer("https://a.example");
+        let session = session(&oauth, "https://mcp.example/mcp").expect("a session");
+        assert!(session.core.fetch.redactor.knows("it repeats client-secret-2"));
     }
 }

@@ -194,4 +194,10 @@ mod tests {
     fn debug_output_hides_a_secret() {
         assert_eq!(format!("{:?}", Secret::new("hunter22")), "[redacted]");
     }
+
+    #[test]
+    fn hash_in_names_has_128_bits() {
+        // The first half of the first example of FIPS 180-2.
+        assert_eq!(hash("abc"), "ba7816bf8f01cfea414140de5dae2223");
+    }
 }

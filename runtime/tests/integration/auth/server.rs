@@ -26,6 +26,10 @@ pub(crate) struct State {
     /// `true` if the user's redirect carries an error instead of a code.
     pub(crate) refuses_user: bool,
     pub(crate) refuses_refresh: bool,
+    /// The error code that renewals are refused with.
+    pub(crate) refresh_refusal: Option<&'static str>,
+    /// The type of the tokens of the identity provider, where it is no ID-JAG.
+    pub(crate) provides: Option<&'static str>,
     /// The status that each renewal fails with; 0 for no answer at all.
     pub(crate) fails_refresh: Option<u16>,
     /// Calls fail with a text that repeats all that is secret, after so many characters.
@@ -41,6 +45,8 @@ pub(crate) struct State {
     pub(crate) authorizations: Vec<Vec<(String, String)>>,
     /// The requests of the token endpoint: the tenant, and the parameters.
     pub(crate) grants: Vec<(String, Vec<(String, String)>)>,
+    /// The requests to the identity provider.
+    pub(crate) exchanges: Vec<Vec<(String, String)>>,
     pub(crate) calls: usize,
     pub(crate) requests: usize,
     /// The requests to the MCP server without a token.
@@ -199,6 +205,11 @@ impl Server {
                 state.authorizations.push(asked);
                 Answer { status: 302, headers: vec![format!("Location: {redirect}")], body: String::new() }
             }
+            "/idp" => {
+                state.exchanges.push(pairs(body));
+                let kind = state.provides.unwrap_or("urn:ietf:params:oauth:token-type:id-jag");
+                Answer::json(200, &json!({"access_token": "id-jag-1", "issued_token_type": kind, "token_type": "N_A"}))
+            }
             "/token" => token_answer(&mut state, pairs(body), authorization),
             _ => Answer::empty(404),
         }
@@ -253,6 +264,7 @@ impl Server {
 fn token_answer(state: &mut State, form: Vec<(String, String)>, authorization: Option<&str>) -> Answer {
     let refused = |code: &str| Answer::json(400, &json!({"error": code, "error_description": "it said so"}));
     let answer = match value(&form, "grant_type") {
+        "refresh_token" if state.refresh_refusal.is_some() => state.refresh_refusal.map(refused),
         "refresh_token" if state.fails_refresh.is_some() => state.fails_refresh.map(Answer::empty),
         // Each refresh token is good for one use.
         "refresh_token" if state.refuses_refresh || !state.refresh.remove(value(&form, "refresh_token")) => {

@@ -199,4 +199,14 @@ mod tests {
         assert!(store.try_lock("key").expect("an answer").is_some());
         drop(copy);
     }
+
+    #[test]
+    fn token_file_that_cannot_be_read_or_removed_is_an_error() {
+        let (_folder, store) = store();
+        fs::create_dir_all(store.path("key", "json")).expect("a folder in its place");
+        let error = store.load("key").expect_err("it is a folder").to_string();
+        assert!(error.contains("could not be read"), "{error}");
+        let error = store.remove("key").expect_err("it is a folder").to_string();
+        assert!(error.contains("could not be removed"), "{error}");
+    }
 }
