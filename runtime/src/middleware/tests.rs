@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use mcp_bindgen_model::ServerConfig;
 use serde_json::{Map, Value, json};
 
-use super::{Approval, Cache, Calls, Policy, Retry, SequentialDependency, Stack, Transaction};
+use super::{Approval, Cache, Calls, Policy, Retry, SequentialDependency, Stack, Transaction, Verdict};
 use crate::{
-    Annotations, CallError, CallOptions, CallTool, Cause, ConnectError, ConnectErrorKind, Dispatched, ToolCall,
+    Annotations, CallError, CallOptions, CallTool, Cause, Client, ConnectError, ConnectErrorKind, Dispatched, ToolCall,
     ToolResult,
 };
 
@@ -281,12 +282,26 @@ fn debug_output_of_a_stack_shows_the_client_inside() {
     assert_eq!(format!("{:?}", Stack::new(Stuck)), "Stack { inner: Stuck, .. }");
 }
 
-#[tokio::test]
-async fn denial_by_a_policy_lists_its_globs() {
-    let reason = async |policy| match Stack::new(Stuck).policy(policy).call_tool(call()).await {
+#[track_caller]
+fn denied(outcome: Result<ToolResult, CallError>) -> String {
+    match outcome {
         Err(CallError::Denied { reason, .. }) => reason,
         outcome => panic!("{outcome:?}"),
-    };
+    }
+}
+
+#[tokio::test]
+async fn layers_around_a_client_see_calls_of_its_server() {
+    let client = Client::new(ServerConfig::stdio("s", "x"));
+    let stack = Stack::new(client).policy(Policy::new(|call| Verdict::deny(call.server)));
+    for server in ["s", "other"] {
+        assert_eq!(denied(stack.call_tool(ToolCall::new(server, "t", Map::new())).await), "s");
+    }
+}
+
+#[tokio::test]
+async fn denial_by_a_policy_lists_its_globs() {
+    let reason = async |policy| denied(Stack::new(Stuck).policy(policy).call_tool(call()).await);
     assert_eq!(reason(Policy::deny(["t", "set_*"])).await, "the policy denies `t`, `set_*`");
     assert_eq!(reason(Policy::allow(["get_*"])).await, "the policy only allows `get_*`");
 }
@@ -369,10 +384,7 @@ fn transaction_whose_turn_is_free_needs_no_timer() {
 async fn late_or_panicking_approval_reads_as_not_approved() {
     let reason = async |approval: Approval| {
         let stack = Stack::new(scripted([])).approval(approval.patience(SHORT));
-        match stack.call_tool(call()).await {
-            Err(CallError::Denied { reason, .. }) => reason,
-            outcome => panic!("{outcome:?}"),
-        }
+        denied(stack.call_tool(call()).await)
     };
     let late = Approval::of(["*"], |_| std::future::pending());
     assert_eq!(reason(late).await, "not approved: no answer within 1ms");

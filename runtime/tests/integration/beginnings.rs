@@ -182,11 +182,13 @@ async fn refused_handshake_is_the_reported_error() {
         ("it ends", format!("read -r line; {refuse}; exit 1")),
         ("it ignores the other", format!("read -r line; {refuse}; {read_on}")),
         ("it ends at the other", format!("read -r line; {refuse}; read -r line; exit 1")),
+        ("it names a variable", format!("echo CARGO_MANIFEST_DIR >&2; read -r line; {refuse}; {read_on}")),
     ] {
         let client = Client::with_options(shell(&script), options(LEGACY).connect_timeout(Duration::from_secs(2)));
         let error = client.connect().await.unwrap_err();
         assert!(error.message.contains("`initialize` failed with JSON-RPC error -32000: no key"), "{what}: {error}");
         assert_eq!(error.kind, ConnectErrorKind::Protocol, "{what}");
+        assert!(!error.message.contains("not passed to the server"), "{what}: {error}");
     }
 }
 
