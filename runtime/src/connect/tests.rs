@@ -75,7 +75,7 @@ async fn refused(options: &ClientOptions) -> ConnectError {
 
 /// Returns an open connection, and the task that serves it.
 pub(super) async fn open(options: &ClientOptions) -> (Connection, JoinHandle<()>) {
-    let connection = connected(&ServerConfig::stdio("s", "unused"), options).await.ok().expect("a connection");
+    let connection = connected(&ServerConfig::stdio("s", "unused"), options).await.expect("a connection");
     let receiving = connection.take_receiving().expect("its receiving side");
     (connection, tokio::spawn(receiving.run(CancellationToken::new())))
 }
@@ -162,7 +162,7 @@ async fn demands_on_a_network_are_refused_for_streams_of_the_program() {
         assert_eq!(error.kind, Kind::Config, "{config:?}");
         assert!(error.message.contains("cannot be enforced for streams"), "{error}");
     }
-    connected(&remote(), &served(|message| Some(usual(message)))).await.ok().expect("a connection");
+    connected(&remote(), &served(|message| Some(usual(message)))).await.expect("a connection");
 }
 
 #[test]
