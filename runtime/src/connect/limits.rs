@@ -230,7 +230,7 @@ mod tests {
         assert!(begun.elapsed() >= Duration::from_secs(10));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn counter_of_several_programs_takes_the_place_of_the_rates() {
         let counted = Arc::new(Mutex::new(Vec::new()));
         let names = counted.clone();
