@@ -1,5 +1,7 @@
 //! The help of each flag.
 
+use std::sync::atomic::Ordering;
+
 use serde_json::{Map, Value};
 
 use super::Flags;
@@ -13,6 +15,8 @@ use crate::texts::text_or_json;
 /// Flags listed of a tool, and how deep inside objects.
 const MOST_FLAGS: usize = 1000;
 const DEEPEST: usize = 4;
+/// The names of all of them are split at their dots this often.
+const MOST_SPLITS: usize = 65_536;
 
 /// A flag of a tool. Names, values and descriptions are untrusted: sanitize them before printing.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,7 +97,7 @@ impl Flags {
             return;
         }
         for name in properties {
-            if flags.len() >= MOST_FLAGS {
+            if flags.len() >= MOST_FLAGS || self.splits.load(Ordering::Relaxed) > MOST_SPLITS {
                 return;
             }
             let path = path_below(above, name);

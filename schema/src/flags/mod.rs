@@ -59,6 +59,8 @@ mod typed;
 mod view;
 mod words;
 
+use std::sync::atomic::AtomicUsize;
+
 use serde_json::Value;
 
 use crate::Role;
@@ -79,6 +81,8 @@ pub struct Flags {
     root: ShapeId,
     own: Vec<OwnOption>,
     described: Vec<Flag>,
+    /// The number of times that names were split, which bounds the list.
+    splits: AtomicUsize,
 }
 
 impl Flags {
@@ -88,8 +92,8 @@ impl Flags {
     pub fn new(schema: &Value, own: impl IntoIterator<Item = OwnOption>) -> Self {
         let document = Document::read(schema, Role::Input, &mut Reporter::new("", 0, "/inputSchema"));
         let Document { schemas, shapes, root, .. } = document;
-        let mut flags = Self { shapes, root, own: own.into_iter().collect(), described: Vec::new() };
-        let mut described = Vec::new();
+        let (own, mut described) = (own.into_iter().collect(), Vec::new());
+        let mut flags = Self { shapes, root, own, described: Vec::new(), splits: AtomicUsize::new(0) };
         flags.describe(&schemas, &flags.root_view(), None, &[], &mut described);
         flags.described = described;
         flags

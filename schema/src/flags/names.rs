@@ -1,10 +1,14 @@
 //! Which property a name on the command line means.
 
+use std::sync::atomic::Ordering;
+
 use super::Flags;
 use super::view::View;
 
-/// A name is looked up in this many objects at most: names with dots could be split in very many ways.
-const MOST_LOOKUPS: usize = 256;
+/// A name is split at its dots this often at most: names with many dots could be split in very many ways.
+const MOST_SPLITS: usize = 4_096;
+/// In an object with more properties, a split counts as several.
+const FEW_PROPERTIES: usize = 256;
 
 /// A property, by the keys that lead to it.
 #[derive(Debug)]
@@ -15,32 +19,65 @@ pub(super) struct Found<'s> {
     pub(super) is_negated: bool,
 }
 
-/// The property that a name means, or the names of several between which it does not choose; of none if it is unknown.
-pub(super) type Meaning<'s> = Result<Found<'s>, Vec<String>>;
+/// The meaning of a name.
+#[derive(Debug)]
+pub(super) enum Meaning<'s> {
+    Property(Found<'s>),
+    /// The names of the properties between which it does not choose.
+    Ambiguous(Vec<String>),
+    Unknown,
+    /// Not all ways to split it could be tried.
+    TooManyDots,
+}
+
+impl<'s> Meaning<'s> {
+    fn of(found: Option<Vec<Found<'s>>>) -> Self {
+        let Some(mut found) = found else { return Self::TooManyDots };
+        match found.pop() {
+            None => Self::Unknown,
+            Some(only) if found.is_empty() => Self::Property(only),
+            last => Self::Ambiguous(found.into_iter().chain(last).map(|found| found.path.join(".")).collect()),
+        }
+    }
+
+    pub(super) fn property(self) -> Option<Found<'s>> {
+        if let Self::Property(found) = self { Some(found) } else { None }
+    }
+}
 
 impl Flags {
     /// Returns the meaning of `--NAME`. The exact name of a property comes before everything else.
     pub(super) fn meaning(&self, name: &str) -> Meaning<'_> {
-        let mut found = self.find(name);
-        if !found.iter().any(|found| found.path == [name]) {
-            // A negation cannot have the name of an own option.
-            let positive = name.strip_prefix("no-").filter(|name| !self.is_own(name));
-            let negated = positive.and_then(|name| only(self.find(name)).ok()).filter(|found| found.view.is_switch());
-            found.extend(negated.map(|found| Found { is_negated: true, ..found }));
+        Meaning::of(self.find_with_negation(name))
+    }
+
+    fn find_with_negation(&self, name: &str) -> Option<Vec<Found<'_>>> {
+        let mut found = self.find(name)?;
+        // A negation cannot have the name of an own option.
+        let positive = name.strip_prefix("no-").filter(|name| !self.is_own(name));
+        if let Some(positive) = positive.filter(|_| !found.iter().any(|found| found.path == [name])) {
+            let negated = Meaning::of(Some(self.find(positive)?)).property();
+            if let Some(negated) = negated.filter(|found| found.view.is_switch()) {
+                // It comes before what dots select.
+                found.retain(|found| found.path.len() == 1);
+                found.push(Found { is_negated: true, ..negated });
+            }
         }
-        only(found)
+        Some(found)
     }
 
     /// Returns the meaning of `--arg NAME=VALUE`: every declared name, and undeclared names if the schema allows them.
     pub(super) fn argument(&self, name: &str, is_quoted: bool) -> Meaning<'_> {
         let root = self.root_view();
         let found = if is_quoted {
-            root.property(name).map(|view| Found::new(name, view)).into_iter().collect()
+            Some(root.property(name).map(|view| Found::new(name, view)).into_iter().collect())
         } else {
             self.find(name)
         };
-        match only(found) {
-            Err(names) if names.is_empty() => root.undeclared().map(|view| Found::new(name, view)).ok_or(names),
+        match Meaning::of(found) {
+            Meaning::Unknown => {
+                root.undeclared().map_or(Meaning::Unknown, |view| Meaning::Property(Found::new(name, view)))
+            }
             meaning => meaning,
         }
     }
@@ -48,13 +85,16 @@ impl Flags {
     /// Returns the flag that sets a switch to `false`: `--no-NAME`.
     pub(super) fn negation(&self, path: &[String]) -> Option<String> {
         let name = format!("no-{}", path.join("."));
-        let found = self.meaning(&name).ok().filter(|_| !self.is_own(&name))?;
+        let found = self.meaning(&name).property().filter(|_| !self.is_own(&name))?;
         (found.is_negated && found.path == path).then(|| format!("--{name}"))
     }
 
-    fn find(&self, name: &str) -> Vec<Found<'_>> {
-        let mut lookups = MOST_LOOKUPS;
-        find(&self.root_view(), name, true, &mut lookups)
+    /// Returns the properties that a name may mean, or `None` if there are too many ways to split it.
+    fn find(&self, name: &str) -> Option<Vec<Found<'_>>> {
+        let mut splits = MOST_SPLITS;
+        let found = find(&self.root_view(), name, true, &mut splits);
+        self.splits.fetch_add(MOST_SPLITS - splits, Ordering::Relaxed);
+        found
     }
 }
 
@@ -64,22 +104,17 @@ impl<'s> Found<'s> {
     }
 }
 
-fn only(mut found: Vec<Found<'_>>) -> Meaning<'_> {
-    match found.pop() {
-        Some(only) if found.is_empty() => Ok(only),
-        last => Err(found.into_iter().chain(last).map(|found| found.path.join(".")).collect()),
-    }
-}
-
 /// Returns the properties that a name may mean: by their exact name or kebab case, or else the one that dots select:
-/// a property of an object, the longest names first, or a key of a map.
-fn find<'s>(view: &View<'s>, name: &str, is_root: bool, lookups: &mut usize) -> Vec<Found<'s>> {
+/// a property of an object, the longest names first, or a key of a map. Returns `None` if no splits are left.
+fn find<'s>(view: &View<'s>, name: &str, is_root: bool, splits: &mut usize) -> Option<Vec<Found<'s>>> {
     let named = view.named(name).into_iter();
     let named: Vec<Found<'_>> = named.filter_map(|name| Some(Found::new(name, view.property(name)?))).collect();
-    if !named.is_empty() || *lookups == 0 {
-        return named;
+    if !named.is_empty() {
+        return Some(named);
     }
-    *lookups -= 1;
+    let left = splits.checked_sub(name.matches('.').count() * (1 + view.declared().count() / FEW_PROPERTIES));
+    *splits = left.unwrap_or_default();
+    left?;
     let values = || view.map_values().filter(|_| !is_root && !name.is_empty());
     let in_objects = name.rmatch_indices('.').filter_map(|(dot, _)| {
         let named = view.named(name.get(..dot)?);
@@ -92,11 +127,11 @@ fn find<'s>(view: &View<'s>, name: &str, is_root: bool, lookups: &mut usize) -> 
         Some((key, values().filter(View::has_members)?, inner))
     };
     for (key, inside, inner) in in_objects.chain(in_map()) {
-        let mut found = find(&inside, inner, false, lookups);
+        let mut found = find(&inside, inner, false, splits)?;
         if !found.is_empty() {
             found.iter_mut().for_each(|found| found.path.insert(0, key.to_owned()));
-            return found;
+            return Some(found);
         }
     }
-    values().map(|view| Found::new(name, view)).into_iter().collect()
+    Some(values().map(|view| Found::new(name, view)).into_iter().collect())
 }

@@ -7,9 +7,9 @@ use mcp_bindgen_model::nearest;
 use serde_json::{Map, Value};
 
 use super::Flags;
-use super::describe::Flag;
 use super::fault::{FlagFault, FlagFaultKind};
-use super::names::Found;
+use super::names::{Found, Meaning};
+use super::print::is_plain;
 use super::typed::{exact, expected, typed, whole_array};
 use super::view::View;
 use super::words::{Given, Word, WordKind};
@@ -72,8 +72,12 @@ impl Flags {
             once(&flag.name).chain(also)
         });
         let known: Vec<&str> = listed.chain(&own).map(String::as_str).collect();
-        let near = nearest(name, known.iter().map(|flag| bare(flag)));
-        let near = near.first().and_then(|near| known.iter().find(|flag| bare(flag) == *near));
+        // Not all properties of a large tool are listed.
+        let near = nearest(name, known.iter().map(|flag| bare(flag)).chain(self.root_view().declared()));
+        let near = near.first().and_then(|near| {
+            let known = known.iter().find(|flag| bare(flag) == *near).map(|flag| (*flag).to_owned());
+            known.or_else(|| Some(self.flag_of(&[(*near).to_owned()])?.0))
+        });
         let help = match near {
             Some(near) => Some(format!("did you mean `{near}`?")),
             None if self.takes_undeclared() && !by_arg => {
@@ -140,12 +144,17 @@ impl<'p> Parser<'p> {
             WordKind::Flag { name, by_arg, meaning } => {
                 let flag = format!("{}{name}", if *by_arg { "--arg " } else { "--" });
                 match meaning {
-                    Ok(found) => {
+                    Meaning::Property(found) => {
                         let (value, is_element) = self.value(&flag, found, word.given)?;
                         self.assign(&flag, found, value, is_element)
                     }
-                    Err(names) if names.is_empty() => Err(self.flags.unknown(name, *by_arg)),
-                    Err(names) => {
+                    Meaning::Unknown => Err(self.flags.unknown(name, *by_arg)),
+                    Meaning::TooManyDots => {
+                        let message = format!("`{}` has too many dots to find its property", shortened(&flag));
+                        let help = "use `--NAME:=JSON` for the property that contains it".to_owned();
+                        Err(FlagFault::new(FlagFaultKind::Unknown, &message, Some(help)))
+                    }
+                    Meaning::Ambiguous(names) => {
                         let names: Vec<String> = names.iter().map(|name| format!("`--{name}`")).collect();
                         let message = format!("`{flag}` could mean {}", names.join(" or "));
                         let help = "use the exact name, and `--NAME=false` for `false`".to_owned();
@@ -162,7 +171,9 @@ impl<'p> Parser<'p> {
             WordKind::Stray => {
                 let help = match before {
                     Some(Word {
-                        given: Given::Nothing, kind: WordKind::Flag { name, meaning: Ok(found), .. }, ..
+                        given: Given::Nothing,
+                        kind: WordKind::Flag { name, meaning: Meaning::Property(found), .. },
+                        ..
                     }) if found.view.is_switch() && !found.is_negated => {
                         format!("`--{name}` takes no value; its opposite is `--{name}=false`")
                     }
@@ -303,9 +314,8 @@ impl<'p> Parser<'p> {
         for name in view.required(members) {
             path.push(name.to_owned());
             if !members.contains_key(name) && !self.times.contains_key(path.as_slice()) {
-                let flag = self.flags.list().iter().find(|flag| flag.path == *path);
-                let usage = flag.map_or_else(|| format!("--{}", path.join(".")), Flag::usage);
-                faults.push(FlagFault::new(FlagFaultKind::Missing, &format!("`{usage}` is required"), None));
+                let message = format!("`{}` is required", self.usage(path));
+                faults.push(FlagFault::new(FlagFaultKind::Missing, &message, None));
             }
             path.pop();
         }
@@ -315,6 +325,19 @@ impl<'p> Parser<'p> {
                 self.missing(&view, value, path, faults);
                 path.pop();
             }
+        }
+    }
+
+    /// Returns the words that set a required property.
+    fn usage(&self, path: &[String]) -> String {
+        let name = path.join(".");
+        match (self.flags.list().iter().find(|flag| flag.path == path), path) {
+            (Some(flag), _) => flag.usage(),
+            (None, [first, inner @ ..]) if !is_plain(&name) || self.flags.is_own(&name) => {
+                let json = |json, key: &String| format!("{{{}:{json}}}", Value::from(key.as_str()));
+                format!("--arg {}:={}", Value::from(first.as_str()), inner.iter().rfold("JSON".to_owned(), json))
+            }
+            _ => format!("--{name}"),
         }
     }
 }

@@ -49,7 +49,7 @@ impl Flags {
         if let Some(view) = self.by_name(&name, path) {
             return Some((format!("--{name}"), view));
         }
-        let found = |is_quoted| self.argument(&name, is_quoted).ok().filter(|found| found.path == path);
+        let found = |is_quoted| self.argument(&name, is_quoted).property().filter(|found| found.path == path);
         match found(false).filter(|_| is_plain(&name) && !name.starts_with('"')) {
             Some(found) => Some((format!("--arg {name}"), found.view)),
             None => Some((format!("--arg {}", Value::from(name.as_str())), found(true)?.view)),
@@ -62,7 +62,7 @@ impl Flags {
         if !is_plain(name) || name.starts_with("arg ") || self.is_own(name) {
             return None;
         }
-        let found = self.meaning(name).ok().filter(|found| found.path == path && !found.is_negated)?;
+        let found = self.meaning(name).property().filter(|found| found.path == path && !found.is_negated)?;
         Some(found.view)
     }
 
@@ -99,7 +99,7 @@ impl Flags {
 }
 
 /// Returns `true` if the end of a name is visible before a value.
-fn is_plain(name: &str) -> bool {
+pub(super) fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.contains('=') && !name.ends_with(':')
 }
 

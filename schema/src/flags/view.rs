@@ -124,7 +124,7 @@ impl<'s> View<'s> {
         Self::of(self.shapes, slots, anything)
     }
 
-    fn declared(&self) -> impl Iterator<Item = &'s str> {
+    pub(super) fn declared(&self) -> impl Iterator<Item = &'s str> {
         self.objects.iter().flat_map(|object| {
             let tag = object.tag.as_ref().map(|(name, _)| *name);
             tag.into_iter().chain(object.declared.fields.iter().map(|field| field.wire.as_str()))
@@ -157,6 +157,9 @@ impl<'s> View<'s> {
     pub(super) fn named(&self, name: &str) -> Vec<&'s str> {
         if let Some(exact) = self.declared().find(|property| *property == name) {
             return vec![exact];
+        }
+        if !name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-') {
+            return Vec::new();
         }
         // Few of many properties have the letters of the name.
         fn letters(text: &str) -> impl Iterator<Item = u8> {

@@ -100,7 +100,7 @@ impl Word<'_> {
     /// Returns the property that the word sets.
     pub(super) fn path(&self) -> Option<&[String]> {
         match &self.kind {
-            WordKind::Flag { meaning: Ok(found), .. } => Some(&found.path),
+            WordKind::Flag { meaning: Meaning::Property(found), .. } => Some(&found.path),
             _ => None,
         }
     }
@@ -183,7 +183,9 @@ impl Flags {
     pub fn is_whole(&self, word: &str) -> bool {
         self.words(&[word.to_owned()]).iter().any(|word| match (&word.kind, word.given) {
             (WordKind::Flag { .. }, Given::Json(_)) => true,
-            (WordKind::Flag { meaning: Ok(found), .. }, Given::Text(text)) => whole_array(&found.view, text).is_some(),
+            (WordKind::Flag { meaning: Meaning::Property(found), .. }, Given::Text(text)) => {
+                whole_array(&found.view, text).is_some()
+            }
             _ => false,
         })
     }
@@ -205,9 +207,9 @@ impl Flags {
             (_, None) => {
                 let meaning = self.meaning(name);
                 let takes_next = match &meaning {
-                    Ok(found) => !found.view.is_switch(),
+                    Meaning::Property(found) => !found.view.is_switch(),
                     // The word after an unknown flag is its value.
-                    Err(_) => next.is_some_and(|next| !next.starts_with('-')),
+                    _ => next.is_some_and(|next| !next.starts_with('-')),
                 };
                 (Some(WordKind::Flag { name: name.into(), by_arg: false, meaning }), takes_next)
             }

@@ -248,6 +248,7 @@ fn dotted_flags_set_nested_properties_after_exact_names() {
         "env": {"type": "object", "additionalProperties": {"type": "string"}},
         "servers": {"type": "object", "additionalProperties": {"type": "object", "properties": {"port": {"type": "integer"}}}},
         "any": {"type": "object"},
+        "no-a": {"type": "object", "additionalProperties": {"type": "string"}},
         "shape": {"oneOf": [
             {"type": "object", "properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}}, "required": ["kind", "radius"]},
             {"type": "object", "properties": {"kind": {"const": "square"}, "side": {"type": "number"}}, "required": ["kind", "side"]},
@@ -255,6 +256,7 @@ fn dotted_flags_set_nested_properties_after_exact_names() {
     }));
     gives(&flags, &["--a.b.c", "text", "--a.per-page", "2"], json!({"a.b.c": "text", "a": {"perPage": 2}}));
     gives(&flags, &["--no-a.on"], json!({"a": {"on": false}}));
+    gives(&flags, &["--no-a.x", "z", "--arg", "no-a.on=z"], json!({"no-a": {"x": "z", "on": "z"}}));
     gives(&flags, &["--a:={\"b\":{\"c\":1}}"], json!({"a": {"b": {"c": 1}}}));
     gives(&flags, &["--env.A.B", "007", "--env.PATH="], json!({"env": {"A.B": "007", "PATH": ""}}));
     gives(&flags, &["--servers.x.port", "80"], json!({"servers": {"x": {"port": 80}}}));
@@ -339,6 +341,15 @@ fn own_options_win_and_arg_sets_any_property() {
     );
     let near = "the tool has no argument `formt`\n  = help: did you mean `--arg format`?";
     refuses(&flags, &["--arg", "formt=x"], FlagFaultKind::Unknown, near);
+}
+
+#[test]
+fn missing_properties_are_named_in_a_form_that_is_read() {
+    let inner = json!({"type": "object", "properties": {"c": {"type": "integer"}}, "required": ["c"]});
+    let flags = of(json!({"a=b": inner}));
+    let missing = r#"`--arg "a=b":={"c":JSON}` is required"#;
+    refuses(&flags, &["--arg", r#""a=b":={}"#], FlagFaultKind::Missing, missing);
+    gives(&flags, &["--arg", r#""a=b":={"c":1}"#], json!({"a=b": {"c": 1}}));
 }
 
 #[test]
@@ -485,6 +496,8 @@ fn flags_of_many_properties_are_parsed_in_bounded_time() {
         &["--the-property-19999", "--no-theProperty_7"],
         json!({"theProperty_19999": true, "theProperty_7": false}),
     );
+    let near = "the tool has no argument `thePropert_19999`\n  = help: did you mean `--theProperty_19999`?";
+    refuses(&flags, &["--thePropert_19999"], FlagFaultKind::Unknown, near);
 }
 
 #[test]
@@ -518,4 +531,32 @@ fn names_with_many_dots_are_looked_up_in_bounded_time() {
     let name = of_letters(40);
     let faults = parse(&flags, &[&format!("--{name}.y"), "x"]).unwrap_err();
     assert_eq!(faults[0].kind, FlagFaultKind::Unknown);
+}
+
+/// The exact name of one property hides most names of others, which are looked up in vain.
+#[test]
+fn flags_of_names_with_many_dots_are_listed_in_bounded_time() {
+    let names = (1..=75).map(|count| (vec!["a"; count].join("."), json!({"$ref": "#/$defs/node"})));
+    let node = json!({"type": "object", "properties": names.collect::<Map<_, _>>(), "additionalProperties": false});
+    let mut root = node.clone();
+    root["$defs"] = json!({"node": node});
+    let started = std::time::Instant::now();
+    let listed = flags(&root).list().len();
+    println!("{listed} flags in {:?}", started.elapsed());
+    assert!(listed > 0 && started.elapsed().as_secs() < 5, "{listed} in {:?}", started.elapsed());
+}
+
+#[test]
+fn name_that_could_be_split_in_too_many_ways_is_refused() {
+    let map = json!({"anyOf": [
+        {"type": "string"}, {"type": "object", "additionalProperties": {"$ref": "#/$defs/m"}},
+    ]});
+    let flags = flags(&json!({"type": "object", "properties": {"m": {"$ref": "#/$defs/m"}}, "$defs": {"m": map}}));
+    gives(&flags, &["--m.k.k", "x"], json!({"m": {"k": {"k": "x"}}}));
+    let name = format!("m{}", ".k".repeat(300));
+    for given in [vec![format!("--{name}=x")], vec!["--arg".to_owned(), format!("{name}=x")]] {
+        let faults = flags.parse(&given, &mut read).unwrap_err();
+        assert_eq!(faults[0].kind, FlagFaultKind::Unknown, "{faults:?}");
+        assert!(faults[0].message.ends_with("has too many dots to find its property"), "{faults:?}");
+    }
 }
