@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::definitions::{Definitions, hoist};
 use super::names::Aliases;
+use super::reading::Constraint;
 use super::subset::{GEMINI_ENUM, Size, takes};
 use super::words::{self, describe};
 use super::{Dialect, Lost, NotStrict, Renamed, Rewrite};
@@ -18,6 +19,8 @@ use crate::shape::{Shape, ShapeId, Slot, UnionShape};
 const MOST_PRINTED: usize = 20_000;
 /// The number of printed schemas up to which a schema is repeated in place of a reference, to keep its keywords.
 const MOST_REPEATED: usize = 2_000;
+/// The depth up to which it is.
+const DEEPEST_REPEATED: usize = 32;
 
 /// The keywords of a printed schema.
 pub(super) type Keywords = Map<String, Value>;
@@ -35,6 +38,8 @@ pub(super) struct Printer<'r> {
     lost: Vec<Lost>,
     pub(super) renamed: Vec<Renamed>,
     printed: usize,
+    /// The number of shapes around the one that is printed.
+    depth: usize,
     /// The first reason why a strict schema would exclude a valid value. What is printed after it is of no use.
     refused: Option<NotStrict>,
 }
@@ -59,11 +64,12 @@ impl<'r> Printer<'r> {
             lost: Vec::new(),
             renamed: Vec::new(),
             printed: 0,
+            depth: 0,
             refused: None,
         }
     }
 
-    /// Prints the whole document, or returns the reason why it cannot be strict.
+    /// Prints the whole document. With a reason why it cannot be strict, the rewrite is of no use.
     pub(super) fn print(mut self) -> (Rewrite, Option<NotStrict>) {
         let reading = self.reading;
         let mut schema = self.whole();
@@ -89,7 +95,7 @@ impl<'r> Printer<'r> {
             self.refuse_at(String::new(), why);
         }
         let (lost, renamed) = (distinct(&self.lost, |lost| lost), distinct(&self.renamed, |renamed| renamed));
-        (Rewrite { schema, is_strict: self.is_strict, lost, renamed, load: size.nested.load }, self.refused)
+        (Rewrite { schema, is_strict: self.is_strict, lost, renamed, load: size.load }, self.refused)
     }
 
     /// Refuses a schema that strict mode cannot express; a loose schema is weaker.
@@ -118,7 +124,7 @@ impl<'r> Printer<'r> {
     /// `$ref`.
     fn referred(&mut self, id: ShapeId, place: Place<'_>, is_described: bool) -> Keywords {
         let Some(reference) = self.definitions.references.get(&id).cloned() else {
-            return self.shape(id, place, is_described);
+            return self.inside(id, place, is_described);
         };
         let kinds = kinds_of(self.reading.shape(id));
         let target = self.reading.holding(self.reading.origin(id), kinds);
@@ -128,8 +134,9 @@ impl<'r> Printer<'r> {
         self.note(&mut beside, &own, kinds, place.name, false);
         let is_circular = self.definitions.circle.is_some();
         let is_anthropic = self.dialect == Dialect::Anthropic;
-        if is_anthropic && !beside.is_empty() && !is_circular && self.printed < MOST_REPEATED {
-            return self.shape(id, place, true);
+        let is_repeated = self.printed < MOST_REPEATED && self.depth < DEEPEST_REPEATED;
+        if is_anthropic && !beside.is_empty() && !is_circular && is_repeated {
+            return self.inside(id, place, true);
         }
         self.definitions.ask(id);
         let reference = keyword("$ref", reference);
@@ -137,6 +144,13 @@ impl<'r> Printer<'r> {
             return reference;
         }
         keyword("anyOf", json!([reference])).into_iter().chain(beside).collect()
+    }
+
+    fn inside(&mut self, id: ShapeId, place: Place<'_>, is_described: bool) -> Keywords {
+        self.depth += 1;
+        let schema = self.shape(id, place, is_described);
+        self.depth -= 1;
+        schema
     }
 
     pub(super) fn shape(&mut self, id: ShapeId, place: Place<'_>, is_described: bool) -> Keywords {
@@ -192,7 +206,7 @@ impl<'r> Printer<'r> {
         let holding = reading.holding(place.schemas, kinds);
         let is_listed = matches!(shape, Shape::TextEnum(_) | Shape::LiteralEnum(_));
         if is_listed {
-            self.said.extend(reading.constraints(&holding, kinds).into_iter().map(|(id, keyword, _)| (id, keyword)));
+            self.said.extend(reading.constraints(&holding, kinds).into_iter().map(|it| (it.schema, it.keyword)));
         }
         if is_described || matches!(shape, Shape::Anything | Shape::Opaque | Shape::AnyOf(_)) {
             self.note(&mut schema, &holding, if is_listed { Kinds::NULL } else { kinds }, place.name, true);
@@ -297,7 +311,7 @@ impl<'r> Printer<'r> {
     /// Adds assertions as keywords that the provider accepts, and returns the rest in words.
     fn constrain(&mut self, schema: &mut Keywords, from: &[SchemaId], kinds: Kinds, has_place: bool) -> Vec<String> {
         let mut words = Vec::new();
-        for (id, keyword, value) in self.reading.constraints(from, kinds) {
+        for Constraint { schema: id, keyword, value } in self.reading.constraints(from, kinds) {
             let (bound, limit) = self.inclusive(keyword, &value, kinds);
             let is_taken = has_place && takes(self.dialect, self.is_strict, bound, &limit);
             self.said.insert((id, keyword));
@@ -336,7 +350,7 @@ impl<'r> Printer<'r> {
     fn find_lost(&mut self) {
         let reading = self.reading;
         for id in reading.reachable() {
-            for (id, keyword, _) in reading.constraints(&[id], Kinds::ALL) {
+            for Constraint { schema: id, keyword, .. } in reading.constraints(&[id], Kinds::ALL) {
                 if self.said.insert((id, keyword)) {
                     self.lose_as(id, keyword, None);
                 }

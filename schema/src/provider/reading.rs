@@ -20,8 +20,12 @@ const MOST_HOLDING: usize = 96;
 /// Schemas that lead back to themselves are followed this far.
 const DEEPEST: usize = 8;
 
-/// An assertion of a schema that shapes do not contain: its keyword and value.
-pub(super) type Constraint = (SchemaId, &'static str, Value);
+/// An assertion of a schema that shapes do not contain.
+pub(super) struct Constraint {
+    pub(super) schema: SchemaId,
+    pub(super) keyword: &'static str,
+    pub(super) value: Value,
+}
 
 /// Reads a schema of arguments.
 pub(super) fn read(schema: &Value) -> Version<'_> {
@@ -163,9 +167,9 @@ impl<'a> Version<'a> {
     /// Returns the assertions of schemas about values of these kinds.
     pub(super) fn constraints(&self, schemas: &[SchemaId], kinds: Kinds) -> Vec<Constraint> {
         let mut found = Vec::new();
-        for id in schemas {
-            let said = self.said(*id).into_iter().filter(|(of, ..)| kinds.intersects(*of));
-            found.extend(said.filter_map(|(_, keyword, value)| Some((*id, keyword, value?))));
+        for schema in schemas.iter().copied() {
+            let said = self.said(schema).into_iter().filter(|(of, ..)| kinds.intersects(*of));
+            found.extend(said.filter_map(|(_, keyword, value)| Some(Constraint { schema, keyword, value: value? })));
         }
         found
     }

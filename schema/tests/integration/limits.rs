@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mcp_bindgen_schema::diagnostics::Reporter;
+use mcp_bindgen_schema::provider::{Dialect, strict};
 use mcp_bindgen_schema::{Document, Role, Shape};
 use serde_json::Value;
 
@@ -230,6 +231,34 @@ fn large_numbers_of_references_are_limited() {
         format!(r#""t{index}":{{"type":"array","prefixItems":[{items}],"minItems":8,"maxItems":8}}"#)
     });
     read("tuples of tuples", &with_definitions(&format!(r#""properties":{{"x":{}}}"#, to("t0")), &tuples));
+}
+
+/// Each definition is referred to twice, and so printed as one.
+fn strict_schema_of_a_chain(beside: &str, dialect: Dialect) {
+    const COUNT: usize = 5_000;
+    let next = |index: usize| format!(r##"{{"$ref":"#/$defs/d{}"{beside}}}"##, index + 1);
+    let chain = each(COUNT, |index| {
+        format!(r#""d{index}":{{"type":"object","properties":{{"a":{}}},"required":["a"]}}"#, next(index))
+    });
+    let places = each(COUNT, |index| format!(r#""p{index}":{}"#, to(format!("d{index}"))));
+    let last = format!(r#""d{COUNT}":{{"type":"string"}}"#);
+    let text = with_definitions(&format!(r#""properties":{{{places}}}"#), &format!("{chain},{last}"));
+    let schema: Value = serde_json::from_str(&text).unwrap();
+    let started = Instant::now();
+    let is_strict = strict(&schema, dialect).is_ok();
+    println!("{COUNT} definitions for {dialect:?} {:>9.1?}", started.elapsed());
+    assert_eq!(is_strict, dialect != Dialect::OpenAi);
+    assert!(started.elapsed() < LONGEST, "{dialect:?}: {:?}", started.elapsed());
+}
+
+#[test]
+fn provider_schemas_of_a_chain_of_definitions_are_printed() {
+    strict_schema_of_a_chain("", Dialect::OpenAi);
+}
+
+#[test]
+fn provider_schemas_of_a_chain_with_descriptions_are_printed() {
+    strict_schema_of_a_chain(r#","description":"x""#, Dialect::Anthropic);
 }
 
 #[test]

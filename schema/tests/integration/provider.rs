@@ -262,6 +262,26 @@ fn provider_limits_are_enforced() {
     assert!(property(&loose(&values(101), Dialect::Gemini)).get("enum").is_none());
 }
 
+/// The levels of schemas that lead back to each other are those of the longest way.
+#[test]
+fn levels_of_recursive_schemas_do_not_depend_on_the_order_of_properties() {
+    let object = |properties: Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+    let text = json!({"type": "string"});
+    let or_null = |name: &str| json!({"anyOf": [{"$ref": format!("#/$defs/{name}")}, {"type": "null"}]});
+    let chain = (0..8).fold(text.clone(), |inner, _| object(json!({"x": inner}), &["x"]));
+    let definitions = json!({
+        "a": object(json!({"b": or_null("b"), "c": chain}), &["b", "c"]),
+        "b": object(json!({"a": or_null("a"), "s": text}), &["a", "s"]),
+    });
+    let whys = [["a", "b"], ["b", "a"]].map(|[first, second]| {
+        let text = format!(r##"{{"{first}":{{"$ref":"#/$defs/{first}"}},"{second}":{{"$ref":"#/$defs/{second}"}}}}"##);
+        let mut schema = object(serde_json::from_str(&text).unwrap(), &["a", "b"]);
+        schema["$defs"] = definitions.clone();
+        reason(&schema, Dialect::OpenAi).1
+    });
+    assert_eq!(whys, ["more levels than are taken"; 2]);
+}
+
 #[test]
 fn invalid_property_names_are_aliased_and_restored() {
     let schema = json!({"type": "object", "properties": {
