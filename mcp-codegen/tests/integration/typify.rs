@@ -191,6 +191,16 @@ fn unsupported_schema_falls_back_with_the_reason() {
 }
 
 #[test]
+fn long_chain_of_definitions_falls_back() {
+    let to = |index: usize| json!({"type": "object", "properties": {"a": {"$ref": format!("#/$defs/d{index}")}}});
+    let mut schema = to(0);
+    schema["$defs"] = (0..900).map(|index| (format!("d{index}"), to(index + 1))).collect();
+    schema["$defs"]["d900"] = json!({"type": "string"});
+    let (_, said) = generate(&json!({"name": "t", "inputSchema": schema}));
+    assert_eq!(reasons(&said), [("/inputSchema", "its types would nest too deep")]);
+}
+
+#[test]
 fn server_configuration_selects_typify() {
     let snapshot = snapshot(&create_issue());
     let server = ServerConfig::stdio("demo", "x").types(Types::Typify);
