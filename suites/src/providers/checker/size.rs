@@ -13,7 +13,7 @@ pub(super) fn beyond(schema: &Value, provider: Provider) -> Vec<String> {
     }
     let mut total = Total::default();
     total.add(schema);
-    let levels = levels(schema, schema, &mut HashMap::new());
+    let (levels, _) = levels(schema, schema, &mut HashMap::new(), &mut Vec::new());
     let found = [
         (total.properties > 5_000, "more than 5,000 properties"),
         (levels > 10, "more than 10 levels"),
@@ -57,28 +57,39 @@ impl Total {
 }
 
 /// How many objects and lists stand in each other, references followed until they lead back.
-fn levels(root: &Value, schema: &Value, known: &mut HashMap<String, usize>) -> usize {
-    let Value::Object(map) = schema else { return 0 };
+/// Only those that do not lead back are kept: for the others it matters where a circle begins. Also returns the outermost
+/// open reference that the schema leads back to.
+fn levels(root: &Value, schema: &Value, known: &mut HashMap<String, usize>, open: &mut Vec<String>) -> (usize, usize) {
+    const NONE: usize = usize::MAX;
+    let Value::Object(map) = schema else { return (0, NONE) };
     if let Some(reference) = map.get("$ref").and_then(Value::as_str) {
-        let Some(target) = reference.strip_prefix('#').and_then(|place| root.pointer(place)) else { return 0 };
+        let Some(target) = reference.strip_prefix('#').and_then(|place| root.pointer(place)) else { return (0, NONE) };
         if reference == "#" {
-            return 0;
+            return (0, NONE);
         }
         if let Some(known) = known.get(reference) {
-            return *known;
+            return (*known, NONE);
         }
-        known.insert(reference.to_owned(), 0);
-        let deepest = levels(root, target, known);
-        known.insert(reference.to_owned(), deepest);
-        return deepest;
+        if let Some(position) = open.iter().position(|open| open == reference) {
+            return (0, position);
+        }
+        open.push(reference.to_owned());
+        let (deepest, back) = levels(root, target, known, open);
+        open.pop();
+        if back > open.len() {
+            known.insert(reference.to_owned(), deepest);
+        }
+        return (deepest, if back < open.len() { back } else { NONE });
     }
     let own = usize::from(map.contains_key("properties") || map.contains_key("items"));
     let definitions = |name: &str| name.starts_with("$defs/") || name.starts_with("definitions/");
     let inner = below(map)
         .into_iter()
         .filter(|(name, ..)| !definitions(name))
-        .map(|(_, schema, _)| levels(root, schema, known));
-    own + inner.max().unwrap_or_default()
+        .map(|(_, schema, _)| levels(root, schema, known, open));
+    let (deepest, back) =
+        inner.fold((0, NONE), |(deepest, back), (inner, leads)| (deepest.max(inner), back.min(leads)));
+    (own + deepest, back)
 }
 
 /// Returns `true` if a reference leads back to itself.
