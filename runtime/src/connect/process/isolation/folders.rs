@@ -24,6 +24,8 @@ const SETTINGS: &str = "\
     ld.so.cache,ld.so.conf,ld.so.conf.d,locale.alias,locale.conf,localtime,mime.types,nsswitch.conf,os-release,\
     passwd,pki/ca-trust,pki/tls/cert.pem,pki/tls/certs,pki/tls/openssl.cnf,protocols,resolv.conf,services,\
     ssl/cert.pem,ssl/certs,ssl/openssl.cnf,static,terminfo,timezone,zoneinfo";
+/// The beginnings of the names of folders in `/etc` with the settings of languages.
+const LANGUAGES: [&str; 2] = ["java", "python3"];
 /// The folders in which other programs keep sockets and temporary files.
 const PRIVATE: [&str; 4] = ["/run", "/tmp", "/var/run", "/var/tmp"];
 /// The folders that each isolated server has for itself, and that cannot be shared.
@@ -52,7 +54,9 @@ pub(super) struct Plan {
 pub(super) fn plan(isolation: &Isolation, program: &Program<'_>) -> Result<Plan, Refusal> {
     let is_restricted = isolation.read.is_some() || isolation.write.is_some();
     let view = without_folders(is_restricted);
-    let mut plan = Plan { view, env: Vec::new(), writable: Vec::new(), homes: homes(), temp_home: None };
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let homes = homes(std::env::home_dir(), rustix::process::getuid().as_raw(), &users);
+    let mut plan = Plan { view, env: Vec::new(), writable: Vec::new(), homes, temp_home: None };
     if !program.env.contains_key("TMPDIR") {
         plan.env.push(("TMPDIR", "/tmp".into()));
     }
@@ -60,7 +64,7 @@ pub(super) fn plan(isolation: &Isolation, program: &Program<'_>) -> Result<Plan,
         plan.hide_homes(program, is_restricted)?;
     }
     plan.show_folders(isolation)?;
-    plan.show_certificates(program);
+    plan.show_certificates(program, |name| std::env::var_os(name));
     Ok(plan)
 }
 
@@ -153,9 +157,9 @@ impl Plan {
 
     /// Shows the certificates that the child's variables name. Paths that the server can write to are ignored, and
     /// homes and their parents are never shown.
-    fn show_certificates(&mut self, program: &Program<'_>) {
+    fn show_certificates(&mut self, program: &Program<'_>, variable: impl Fn(&str) -> Option<OsString>) {
         for name in CERTIFICATES.iter().filter(|name| !program.env.contains_key(**name)) {
-            let Some(value) = std::env::var_os(name) else { continue };
+            let Some(value) = variable(name) else { continue };
             let paths =
                 if *name == "SSL_CERT_DIR" { std::env::split_paths(&value).collect() } else { vec![value.into()] };
             for path in paths.into_iter().filter(|path| path.is_absolute()) {
@@ -217,15 +221,15 @@ impl Plan {
     }
 }
 
-fn homes() -> Vec<(PathBuf, Way)> {
-    let user = rustix::process::getuid().as_raw().to_string();
-    let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let of_user = known.lines().find_map(|line| match *line.split(':').collect::<Vec<_>>() {
+/// Returns the homes of a user that exist: the one of this process, and the one in the lines of `/etc/passwd`.
+fn homes(own: Option<PathBuf>, user: u32, users: &str) -> Vec<(PathBuf, Way)> {
+    let user = user.to_string();
+    let of_user = users.lines().find_map(|line| match *line.split(':').collect::<Vec<_>>() {
         [_, _, id, _, _, home, ..] if id == user => Some(PathBuf::from(home)),
         _ => None,
     });
     let mut homes: Vec<(PathBuf, Way)> = Vec::new();
-    for given in std::env::home_dir().into_iter().chain(of_user).filter(|given| given.is_absolute() && given.is_dir()) {
+    for given in own.into_iter().chain(of_user).filter(|given| given.is_absolute() && given.is_dir()) {
         let Ok(way) = follow(&given) else { continue };
         if homes.iter().all(|(_, home)| home.real != way.real) {
             homes.push((given, way));
@@ -256,7 +260,7 @@ fn without_folders(is_restricted: bool) -> View {
         needed.extend(SETTINGS.split(',').map(|setting| etc.join(setting)));
         // Their settings are in separate folders, with links.
         let entries = std::fs::read_dir(etc).into_iter().flatten().flatten();
-        let is_of_language = |name: &[u8]| name.starts_with(b"java") || name.starts_with(b"python3");
+        let is_of_language = |name: &[u8]| LANGUAGES.iter().any(|language| name.starts_with(language.as_bytes()));
         let of_languages = entries.filter(|entry| is_of_language(entry.file_name().as_encoded_bytes()));
         needed.extend(of_languages.map(|entry| entry.path()));
     } else {
@@ -301,3 +305,6 @@ fn interpreters(script: &Path, search: Option<&OsStr>) -> Vec<PathBuf> {
     let all = interpreter.into_iter().chain(named.filter(|_| is_env));
     all.filter_map(|program| which::which_in(program, search, "/").ok()).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,3 +43,23 @@ pub fn bubblewrap(config: &ServerConfig) -> Result<Option<PathBuf>, String> {
 
 /// The kind of error with which a server is not started, and the message.
 pub(crate) type Refusal = (ConnectErrorKind, String);
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use mcp_bindgen_model::Isolation;
+
+    use super::*;
+
+    #[test]
+    fn programs_that_enforce_isolation_are_checked_without_a_start() {
+        let config = ServerConfig::stdio("s", "/bin/sh");
+        assert_eq!(bubblewrap(&config), Ok(None));
+        // The server could replace each program, so none is accepted, be it installed or not.
+        let any = Isolation::new().write(["/"]);
+        let message = bubblewrap(&config.clone().isolation(any.clone())).unwrap_err();
+        assert!(message.starts_with("its `isolation` "), "{message}");
+        let message = bubblewrap(&config.isolation(any.domains(["x.org"]))).unwrap_err();
+        assert!(message.starts_with("`network` of its `isolation` "), "{message}");
+    }
+}

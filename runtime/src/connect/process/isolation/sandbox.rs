@@ -138,6 +138,8 @@ mod tests {
     use std::collections::BTreeMap;
     use std::os::unix::fs::PermissionsExt;
 
+    use mcp_bindgen_model::ServerConfig;
+
     use super::*;
 
     /// Returns the options of bubblewrap for a shell in these bounds.
@@ -175,6 +177,18 @@ mod tests {
         assert!(read.contains(&format!("--ro-{}", &bind[2..])) && !read.contains("--bind / /"), "{read}");
         let write = options(&Isolation::new().write([&folder]));
         assert!(write.contains(&bind) && !read.contains(&bind) && !any.contains(&folder), "{write}");
+    }
+
+    #[test]
+    fn network_of_none_needs_no_proxy_even_with_domains() {
+        // A proxy is refused here, because the server could replace `socat`.
+        let isolation = Isolation::new().domains(["x.org"]).write(["/"]);
+        let shell = ServerConfig::stdio("shell", "/bin/sh");
+        let program = Program::of(&shell).unwrap();
+        let refusal = |isolation: &Isolation| Sandbox::with(isolation, &program, |_| Ok("/usr/bin/bwrap".into())).err();
+        let (_, message) = refusal(&isolation).expect("a proxy");
+        assert!(message.starts_with("`network` of its `isolation` "), "{message}");
+        assert_eq!(refusal(&isolation.no_network()), None);
     }
 
     #[test]

@@ -182,6 +182,20 @@ async fn connections_are_served_at_the_same_time_up_to_a_bound() {
     assert_eq!(&answer, b"HTTP/1.1 403");
 }
 
+#[test]
+fn denied_destinations_are_logged_once_and_up_to_a_bound() {
+    let proxy = proxy(&["x.org"], Arc::default());
+    let logged = || lock(&proxy.denied).len();
+    for _ in 0..2 {
+        let (status, message) = proxy.denied("evil.org:443", "is not allowed");
+        assert_eq!((status, message.as_str(), logged()), (403, "`evil.org:443` is not allowed", 1));
+    }
+    for port in 0..2 * MOST_LOGGED {
+        proxy.denied(&format!("evil.org:{port}"), "is not allowed");
+    }
+    assert_eq!(logged(), MOST_LOGGED);
+}
+
 fn parse(head: &str) -> Result<Request, &'static str> {
     Request::parse(head.replace('\n', "\r\n").as_bytes())
 }
@@ -220,4 +234,13 @@ fn ambiguous_host_is_refused() {
     ] {
         assert!(parse(head).is_err(), "{head}");
     }
+}
+
+#[test]
+fn host_is_a_domain_name_of_limited_length() {
+    let host = |name: &str| parse(&format!("CONNECT {name}:443 HTTP/1.1\n\n")).map(|request| request.host);
+    for name in ["my-api.example.com", "my_api.example.com", "4.example.com", &"a".repeat(253)] {
+        assert_eq!(host(name), Ok(name.to_owned()));
+    }
+    assert!(host(&"a".repeat(254)).is_err() && host(&"a".repeat(255)).is_err());
 }
