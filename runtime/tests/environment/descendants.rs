@@ -54,10 +54,84 @@ async fn crashed_server_leaves_no_descendants() {
     client.close().await;
 }
 
+/// The fixture server behind a shell.
+fn behind(script: &str, mark: &str) -> ServerConfig {
+    let script = script.replace("SERVER", &fixture_server().to_string_lossy());
+    ServerConfig::stdio("fixture", "sh").args(["-c", &script]).env("FIXTURE_MARK", mark)
+}
+
+#[tokio::test]
+async fn close_lets_the_server_and_its_descendants_end_by_themselves() {
+    let (mark, folder) = (Mark::new(), tempfile::tempdir().expect("a folder"));
+    let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let script = "(trap 'echo asked >>NOTES' TERM; echo >READY; while :; do sleep 0.05; done) >/dev/null 2>&1 &
+        until [ -e READY ]; do sleep 0.01; done
+        SERVER; sleep 0.1; echo ended >>NOTES";
+    let client =
+        Client::new(behind(&script.replace("NOTES", &at("notes")).replace("READY", &at("ready")), mark.value()));
+    client.connect().await.expect("a connection");
+    client.close().await;
+    assert_eq!(mark.processes(), Vec::<u32>::new());
+    let notes = fs::read_to_string(at("notes")).expect("notes");
+    // The descendant goes on, so it is asked several times before it is killed.
+    assert!(notes.starts_with("ended\n") && notes.matches("asked").count() > 2, "{notes}");
+}
+
+#[tokio::test]
+async fn server_continues_after_the_program_that_started_it_has_ended() {
+    let mark = Mark::new();
+    let client = Client::new(behind("exec 3<&0; SERVER <&3 &", mark.value()));
+    client.connect().await.expect("a connection");
+    let server = mark.counts(1).await;
+    for _ in 0..3 {
+        client.call("add", object(json!({ "a": 1, "b": 2 }))).await.expect("the call");
+    }
+    assert_eq!(mark.processes(), server);
+    client.close().await;
+    assert_eq!(mark.processes(), Vec::<u32>::new());
+}
+
+#[test]
+fn dropped_runtime_leaves_no_descendants() {
+    let mark = Mark::new();
+    let runtime = || tokio::runtime::Runtime::new().expect("a runtime");
+    let client = {
+        let dropped = runtime();
+        dropped.block_on(client(good(&mark), ClientOptions::new()))
+    };
+    runtime().block_on(mark.gone_within(Duration::from_secs(10)));
+    drop(client);
+}
+
+/// Inherits the descendants of its server, as the first process of a container does, and ends with an error if any of
+/// them was not waited for.
+async fn inherit(mark: &str) {
+    let own = rustix::process::getpid();
+    rustix::process::set_child_subreaper(Some(own)).expect("it inherits processes");
+    let client = Client::new(behind("sleep 1000 >/dev/null 2>&1 & exec SERVER", mark));
+    client.connect().await.expect("a connection");
+    println!("started");
+    client.close().await;
+    let stats = fs::read_dir("/proc").expect("/proc").flatten();
+    let stats = stats.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    let dead = format!(") Z {own} ");
+    std::process::exit(i32::from(stats.into_iter().any(|stat| stat.contains(&dead))));
+}
+
+#[tokio::test]
+async fn inherited_descendants_are_waited_for() {
+    let mark = Mark::new();
+    let mut program = started(&mark, ("INHERITS", "1"));
+    assert!(program.0.wait().expect("it ends").success());
+}
+
 #[tokio::test]
 #[ignore = "the program that the other tests run"]
 async fn program() {
     let mark = std::env::var("MARK").expect("a mark");
+    if std::env::var_os("INHERITS").is_some() {
+        inherit(&mark).await;
+    }
     let config = ServerConfig::stdio("fixture", fixture_server().to_string_lossy()).env("FIXTURE_MARK", mark);
     let _client = client(config, ClientOptions::new()).await;
     println!("started");

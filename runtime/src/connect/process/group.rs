@@ -130,9 +130,14 @@ enum Found {
 
 /// Kills the processes with any of these marks, and those that they start meanwhile.
 fn kill_marked(marks: &[Mark]) {
+    repeat_scan(|| scan(marks, Signal::KILL));
+}
+
+/// Scans until nothing is found, or as often as is allowed.
+fn repeat_scan(mut scan: impl FnMut() -> Found) {
     let (mut left, mut unclear) = (MOST_SCANS, MOST_UNCLEAR_SCANS);
     while left > 0 && unclear > 0 {
-        match scan(marks, Signal::KILL) {
+        match scan() {
             Found::Nothing => return,
             Found::Unclear => unclear -= 1,
             Found::Marked => left -= 1,
@@ -203,8 +208,11 @@ fn scan(_marks: &[Mark], _signal: Signal) -> Found {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
-    use std::os::unix::process::ExitStatusExt;
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
     use std::process::{Child, Command, Stdio};
+
+    use tokio::io::AsyncReadExt;
+    use tokio::time::timeout;
 
     use super::*;
 
@@ -230,6 +238,81 @@ mod tests {
         assert_eq!(stranger.try_wait().unwrap(), None, "it has another mark");
         kill_marked(&[other]);
         assert_eq!(stranger.wait().unwrap().signal(), Some(9));
+    }
+
+    #[test]
+    fn mark_follows_those_of_outer_starts() {
+        let mark = Mark::new();
+        let outer = env::var(VARIABLE).ok().filter(|outer| !outer.is_empty());
+        let expected = outer.map_or(mark.0.clone(), |outer| format!("{outer}:{}", mark.0));
+        assert_eq!(mark.value(), *expected);
+    }
+
+    #[test]
+    fn scans_end_when_nothing_is_found_and_after_a_bound() {
+        let count = |found: &[Found]| {
+            let mut count = 0;
+            repeat_scan(|| {
+                count += 1;
+                assert!(count < 1000, "it does not end");
+                found[count % found.len()]
+            });
+            count
+        };
+        assert_eq!(count(&[Found::Nothing]), 1);
+        assert_eq!(count(&[Found::Nothing, Found::Marked, Found::Unclear]), 3);
+        assert_eq!(count(&[Found::Marked]), MOST_SCANS as usize);
+        assert_eq!(count(&[Found::Unclear]), MOST_UNCLEAR_SCANS as usize);
+    }
+
+    /// Starts a shell as the leader of a group.
+    fn leader(script: &str) -> (tokio::process::Child, Group) {
+        let mut shell = tokio::process::Command::new("sh");
+        shell.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped());
+        Group::start(shell, Mark::new()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn signals_reach_the_group_and_the_processes_that_left_it() {
+        let (mut child, group) = leader("setsid sh -c 'trap \"\" TERM; echo; sleep 20; :' & wait");
+        child.stdout.take().unwrap().read_exact(&mut [0]).await.unwrap();
+        assert!(group.terminate_all(), "the leader, and the one that left and ignores it");
+        assert_eq!(child.wait().await.unwrap().signal(), Some(15));
+        assert!(!group.terminate(), "the group is empty");
+        assert!(group.terminate_all(), "one left it");
+        group.kill();
+        assert!(!group.terminate_all(), "nothing is left");
+        group.forget();
+    }
+
+    #[tokio::test]
+    async fn group_is_empty_once_its_last_process_is_reaped() {
+        let (mut child, group) = leader("exec sleep 1000");
+        // It is a child of this process, like a process that this process inherits in a container.
+        let leader = group.id.as_raw_nonzero().get();
+        let mut member = Command::new("sleep").arg("1000").process_group(leader).spawn().unwrap();
+        assert!(timeout(Duration::ZERO, group.emptied()).await.is_err());
+        assert!(group.terminate());
+        child.wait().await.unwrap();
+        let is_reaped = (0..1000).any(|_| {
+            sleep(Duration::from_millis(1));
+            group.reap();
+            test_kill_process_group(group.id).is_err()
+        });
+        assert!(is_reaped && member.wait().is_err(), "nothing is left to wait for");
+        timeout(Duration::from_secs(20), group.emptied()).await.expect("it is empty");
+        group.forget();
+    }
+
+    #[tokio::test]
+    async fn forgotten_group_is_not_killed_at_the_end_of_the_program() {
+        let is_known = |group: &Group| lock(&RUNNING).iter().flatten().any(|running| running.id == group.id);
+        let ((first, one), (second, other)) = (leader("exit"), leader("exit"));
+        assert!(is_known(&one) && is_known(&other));
+        one.forget();
+        assert!(!is_known(&one) && is_known(&other));
+        other.forget();
+        drop((first, second));
     }
 
     #[test]

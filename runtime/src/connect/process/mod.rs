@@ -114,6 +114,19 @@ mod tests {
         );
     }
 
+    #[test]
+    fn missing_working_directory_is_the_reason_that_a_program_did_not_start() {
+        let env = BTreeMap::new();
+        let program = Program { command: "x", args: &[], cwd: Some("/"), env: &env, inherit_env: &[], isolation: None };
+        let gone = Program { cwd: Some("/no/such/folder"), ..program };
+        let [missing, denied] = [ErrorKind::NotFound, ErrorKind::PermissionDenied].map(io::Error::from);
+        let reason = |program: Program<'_>, error: &io::Error| program.not_started(error).1;
+        let no_folder = "failed to start `x`: the folder `/no/such/folder` (cwd) does not exist";
+        assert_eq!(reason(gone, &missing), no_folder);
+        assert_eq!(reason(program, &missing), format!("failed to start `x`: {missing}"));
+        assert_eq!(reason(gone, &denied), format!("failed to start `x`: {denied}"));
+    }
+
     #[cfg(unix)]
     #[test]
     fn non_executable_file_is_not_found_as_a_program() {
