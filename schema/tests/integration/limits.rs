@@ -235,7 +235,7 @@ fn large_numbers_of_references_are_limited() {
 
 /// Each definition is referred to twice, and so printed as one.
 fn strict_schema_of_a_chain(beside: &str, dialect: Dialect) {
-    const COUNT: usize = 5_000;
+    const COUNT: usize = 1_500;
     let next = |index: usize| format!(r##"{{"$ref":"#/$defs/d{}"{beside}}}"##, index + 1);
     let chain = each(COUNT, |index| {
         format!(r#""d{index}":{{"type":"object","properties":{{"a":{}}},"required":["a"]}}"#, next(index))
