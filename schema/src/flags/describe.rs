@@ -15,7 +15,7 @@ use crate::texts::text_or_json;
 /// Flags listed of a tool, and how deep inside objects.
 const MOST_FLAGS: usize = 1000;
 const DEEPEST: usize = 4;
-/// The names of all of them are split at their dots this often.
+/// The maximum number of ways to split the names of a tool at their dots that are tried for its list.
 const MOST_SPLITS: usize = 65_536;
 
 /// A flag of a tool. Names, values and descriptions are untrusted: sanitize them before printing.
