@@ -44,12 +44,11 @@ pub(crate) fn read(explicit: Option<&Path>) -> Result<(Config, Vec<FileError>)> 
         return Ok((named.ok_or_else(missing)?, Vec::new()));
     };
     let mut config = Config::load(&path)?;
-    config.check_codes(CODES.iter().map(|code| code.id))?;
+    config.check_codes(&CODES.iter().map(|code| code.id).collect::<Vec<_>>())?;
     let Some(named) = named else { return Ok((config, Vec::new())) };
     let strangers = strangers(&config, &named, &path);
     config.warnings.extend(named.warnings);
     config.servers.extend(named.servers);
-    config.rejected.extend(named.rejected);
     Ok((config, strangers))
 }
 

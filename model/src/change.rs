@@ -23,6 +23,7 @@ pub enum Class {
 impl Class {
     /// All classes of single changes, the most serious first.
     pub const ALL: [Self; 5] = [Self::Breaking, Self::Silent, Self::Source, Self::Compatible, Self::Wording];
+    pub(crate) const NAMES: &[&str] = &["breaking", "silent", "source", "compatible", "wording"];
 
     /// Returns `true` for breaking and silent changes, which no compiler reports.
     #[must_use]
@@ -69,6 +70,7 @@ macro_rules! kinds {
         impl ChangeKind {
             /// Every kind, in the order of the ids.
             pub const ALL: &[Self] = &[$(Self::$kind),*];
+            pub(crate) const IDS: &[&str] = &[$($id),*];
 
             /// The id, which rules name: `MCPD0012`.
             #[must_use]

@@ -7,7 +7,7 @@ const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3
 /// Parses a duration: `500ms`, `30s`, `2m`, `1h`. Returns `None` unless the text is a positive whole number with a
 /// unit.
 pub fn parse_duration(text: &str) -> Option<Duration> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at_checked(digits)?;
     let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit)?;
     let milliseconds = number.parse::<u64>().ok()?.checked_mul(*factor)?;

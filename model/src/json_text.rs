@@ -1,8 +1,14 @@
 //! The parts that readers of JSON files share: errors that know their place in the text.
 
 use serde_json::error::Category;
+use serde_json::{Map, Value};
 
 use crate::{FileError, locate};
+
+/// Returns an object of the members that have a value.
+pub(crate) fn object(members: Vec<(&str, Option<Value>)>) -> Map<String, Value> {
+    members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}
 
 /// Returns the error of something at a JSON pointer of the text.
 pub(crate) fn fault(text: &str, pointer: &str, message: impl Into<String>) -> FileError {
@@ -32,9 +38,8 @@ pub(crate) fn not_json(file: &str, text: &str, error: &serde_json::Error) -> Fil
 
 /// Returns the column in characters: `serde_json` counts bytes.
 fn characters(text: &str, error: &serde_json::Error) -> usize {
-    let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
-    let before = line.char_indices().take_while(|(index, _)| index + 1 < error.column()).count();
-    before + 1
+    let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
+    line.char_indices().filter(|(index, _)| index + 1 < error.column()).count() + 1
 }
 
 /// Fails if the `format` of a file is unknown to this version.

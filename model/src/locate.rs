@@ -1,5 +1,7 @@
 //! From a JSON pointer to a place in the text.
 
+use serde_json::Value;
+
 use crate::text::line_and_column;
 
 /// Finds the line and column, from 1, of the value at a JSON pointer (RFC 6901), or of its key if it has one.
@@ -47,17 +49,17 @@ pub fn pointer_key(segment: &str) -> String {
 
 /// Moves through JSON, which may be broken.
 pub(crate) struct Scanner<'a> {
-    bytes: &'a [u8],
+    text: &'a str,
     pub(crate) position: usize,
 }
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        Self { bytes: text.as_bytes(), position: 0 }
+        Self { text, position: 0 }
     }
 
     pub(crate) fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.position).copied()
+        self.text.as_bytes().get(self.position).copied()
     }
 
     fn skip_space(&mut self) {
@@ -127,7 +129,7 @@ impl<'a> Scanner<'a> {
     fn string(&mut self) -> Option<String> {
         let start = self.position;
         self.skip_string()?;
-        serde_json::from_slice(self.bytes.get(start..self.position)?).ok()
+        self.text.get(start..self.position)?.parse::<Value>().ok()?.as_str().map(str::to_owned)
     }
 
     fn skip_string(&mut self) -> Option<()> {

@@ -1,6 +1,5 @@
 //! Matches names against patterns, and suggests similar names.
 
-use std::collections::BTreeSet;
 use std::str::Chars;
 
 const SUGGESTIONS: usize = 5;
@@ -68,10 +67,20 @@ pub fn matches_globs(globs: &[impl AsRef<str>], name: &str) -> bool {
 /// assert!(mcp_bindgen_model::nearest("zebra", ["command", "args"]).is_empty());
 /// ```
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    nearest_of(name, &mut candidates.into_iter())
+}
+
+fn nearest_of<'a>(name: &str, candidates: &mut dyn Iterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = folded(name);
-    let rank = |candidate| Some((implausibility(&wanted, &folded(candidate))?, candidate));
-    let ranked: BTreeSet<(usize, &str)> = candidates.into_iter().filter_map(rank).collect();
-    ranked.into_iter().take(SUGGESTIONS).map(|(_, candidate)| candidate).collect()
+    let mut ranked: Vec<(usize, &str)> = Vec::new();
+    for candidate in candidates {
+        let Some(rank) = implausibility(&wanted, &folded(candidate)) else { continue };
+        if let Err(at) = ranked.binary_search(&(rank, candidate)) {
+            ranked.insert(at, (rank, candidate));
+            ranked.truncate(SUGGESTIONS);
+        }
+    }
+    ranked.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
 fn folded(name: &str) -> String {

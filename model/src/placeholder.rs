@@ -103,9 +103,9 @@ fn is_entry(name: &str) -> bool {
 
 /// Returns a name as environment variables are written.
 pub(crate) fn variable_name(name: &str) -> String {
-    let start = if name.starts_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
-    let rest = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
-    start.chars().chain(rest).collect()
+    let mut variable = if name.starts_with(|c: char| c.is_ascii_digit()) { "_" } else { "" }.to_owned();
+    variable.extend(name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }));
+    variable
 }
 
 #[cfg(test)]

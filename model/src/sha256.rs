@@ -26,12 +26,12 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     while last.len() % 64 != 56 {
         last.push(0);
     }
-    last.extend((bytes.len() as u64).wrapping_mul(8).to_be_bytes());
+    last.extend_from_slice(&(bytes.len() as u64).wrapping_mul(8).to_be_bytes());
     for block in blocks.iter().chain(last.as_chunks().0) {
         compress(&mut state, block);
     }
     let mut digest = [0; 32];
-    for (bytes, word) in digest.as_chunks_mut().0.iter_mut().zip(state) {
+    for (bytes, word) in digest.as_chunks_mut().0.iter_mut().zip(&state) {
         *bytes = word.to_be_bytes();
     }
     digest
@@ -43,10 +43,10 @@ fn compress(state: &mut [u32; 8], block: &[u8; 64]) {
         *word = u32::from_be_bytes(*bytes);
     }
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
-    for constant in ROUNDS {
+    for constant in &ROUNDS {
         let sum = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);
         let choice = (e & f) ^ (!e & g);
-        let first = h.wrapping_add(sum).wrapping_add(choice).wrapping_add(constant).wrapping_add(words[0]);
+        let first = h.wrapping_add(sum).wrapping_add(choice).wrapping_add(*constant).wrapping_add(words[0]);
         let sum = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
         let majority = (a & b) ^ (a & c) ^ (b & c);
         (h, g, f, e) = (g, f, e, d.wrapping_add(first));
@@ -59,8 +59,8 @@ fn compress(state: &mut [u32; 8], block: &[u8; 64]) {
         words.copy_within(1.., 0);
         words[15] = next;
     }
-    for (total, word) in state.iter_mut().zip([a, b, c, d, e, f, g, h]) {
-        *total = total.wrapping_add(word);
+    for (total, word) in state.iter_mut().zip(&[a, b, c, d, e, f, g, h]) {
+        *total = total.wrapping_add(*word);
     }
 }
 

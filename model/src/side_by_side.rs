@@ -48,7 +48,7 @@ pub fn side_by_side<T: Sync, R: Send>(items: &[T], worth_a_thread: usize, work: 
 
 /// Sorts items by a number of each; equal ones keep their order. The compiler writes a sort for each type of items, and this
 /// one serves all.
-pub(crate) fn in_order<T>(items: Vec<T>, number: impl Fn(&T) -> usize) -> Vec<T> {
+pub(crate) fn in_order<T>(items: Vec<T>, number: fn(&T) -> usize) -> Vec<T> {
     let mut order: Vec<(usize, usize)> = items.iter().enumerate().map(|(at, item)| (number(item), at)).collect();
     order.sort_unstable();
     let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();

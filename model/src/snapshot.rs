@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::json_text::{check_format, check_not_empty, fault, not_json, placed};
+use crate::json_text::{check_format, check_not_empty, fault, not_json, object, placed};
 use crate::text::without_byte_order_mark;
 use crate::{FileError, View, canonical_json, parse_leniently, read_text};
 
@@ -144,7 +144,7 @@ impl Snapshot {
     pub fn to_text(&self) -> String {
         let text = |text: &Option<String>| text.as_deref().map(Value::from);
         let list = |list: &[Value]| (!list.is_empty()).then(|| sorted(list));
-        let members = [
+        let file = object(vec![
             ("format", Some(FORMAT.into())),
             ("server", text(&self.server)),
             ("protocolVersion", text(&self.protocol_version)),
@@ -156,9 +156,8 @@ impl Snapshot {
             ("prompts", list(&self.prompts)),
             ("resourceTemplates", list(&self.resource_templates)),
             ("skills", list(&self.skills)),
-        ];
-        let file: Value = members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
-        format!("{file:#}\n")
+        ]);
+        format!("{:#}\n", Value::Object(file))
     }
 
     /// Writes the file atomically if it changes; returns whether it did.
@@ -172,16 +171,15 @@ impl Snapshot {
 }
 
 fn sorted(list: &[Value]) -> Value {
-    fn name(item: &Value) -> Option<&str> {
-        item.get("name").or_else(|| item.get("uri")).and_then(Value::as_str)
+    // Items with the same name are ordered by content, and equal ones by their places.
+    let mut sorted = Map::new();
+    for (place, item) in list.iter().enumerate() {
+        let name = item.get("name").or_else(|| item.get("uri")).and_then(Value::as_str);
+        let name = name.map_or_else(String::new, |name| format!(" {name}"));
+        sorted.insert(format!("{name}\0{}\0{place:08}", canonical_json(item)), item.clone());
     }
-    let mut list: Vec<&Value> = list.iter().collect();
-    list.sort_by_key(|item| name(item));
-    // Items with the same name are ordered by content.
-    for same in list.chunk_by_mut(|one, other| name(one) == name(other)).filter(|same| same.len() > 1) {
-        same.sort_by_cached_key(|item| canonical_json(item));
-    }
-    list.into_iter().cloned().collect()
+    sorted.sort_keys();
+    sorted.into_iter().map(|(_, item)| item).collect()
 }
 
 /// The members of a snapshot while they are taken out of it.

@@ -52,8 +52,8 @@ pub(crate) fn offset(text: &str, part: &str) -> usize {
 }
 
 /// Returns the parts of a text between separators, each with its offset.
-pub(crate) fn parts(text: &str, is_separator: impl Fn(char) -> bool) -> impl Iterator<Item = (usize, &str)> {
-    text.split(is_separator).map(move |part| (offset(text, part), part))
+pub(crate) fn parts<'t>(text: &'t str, is_separator: &dyn Fn(char) -> bool) -> Vec<(usize, &'t str)> {
+    text.split(is_separator).map(|part| (offset(text, part), part)).collect()
 }
 
 /// Makes untrusted text safe to print on a terminal and in an error: control characters, bidirectional marks and

@@ -150,9 +150,11 @@ impl UriTemplate {
             rest = after;
         }
         let template = Self { parts, end: literal(rest)? };
-        let cut = template.specs().find(|(_, spec)| spec.prefix.is_some() && template.is_list(&spec.name));
-        if let Some((_, spec)) = cut {
-            return Err(TemplateError::new(format!("`{}` is a list, and cannot have a prefix length", spec.name)));
+        for Part { specs, .. } in &template.parts {
+            let cut = specs.iter().find(|spec| spec.prefix.is_some() && template.is_list(&spec.name));
+            if let Some(Spec { name, .. }) = cut {
+                return Err(TemplateError::new(format!("`{name}` is a list, and cannot have a prefix length")));
+            }
         }
         Ok(template)
     }
@@ -161,17 +163,19 @@ impl UriTemplate {
     #[must_use]
     pub fn variables(&self) -> Vec<TemplateVariable> {
         let mut variables: Vec<TemplateVariable> = Vec::new();
-        for (operator, Spec { name, explode, .. }) in self.specs() {
-            match variables.iter_mut().find(|known| known.name == *name) {
-                Some(known) => {
-                    known.is_list |= explode;
-                    known.is_required |= !operator.named;
+        for Part { operator, specs, .. } in &self.parts {
+            for Spec { name, explode, .. } in specs {
+                match variables.iter_mut().find(|known| known.name == *name) {
+                    Some(known) => {
+                        known.is_list |= explode;
+                        known.is_required |= !operator.named;
+                    }
+                    None => variables.push(TemplateVariable {
+                        name: name.clone(),
+                        is_list: *explode,
+                        is_required: !operator.named,
+                    }),
                 }
-                None => variables.push(TemplateVariable {
-                    name: name.clone(),
-                    is_list: *explode,
-                    is_required: !operator.named,
-                }),
             }
         }
         variables
@@ -202,12 +206,8 @@ impl UriTemplate {
         }
     }
 
-    fn specs(&self) -> impl Iterator<Item = (&Operator, &Spec)> {
-        self.parts.iter().flat_map(|part| part.specs.iter().map(|spec| (&part.operator, spec)))
-    }
-
     fn is_list(&self, name: &str) -> bool {
-        self.specs().any(|(_, spec)| spec.explode && spec.name == name)
+        self.parts.iter().any(|part| part.specs.iter().any(|spec| spec.explode && spec.name == name))
     }
 }
 
@@ -313,7 +313,7 @@ fn encode(text: &str, keeps_reserved: bool, uri: &mut String) {
 /// Returns the first segment of the path that values made `.` or `..`, and one of its variables.
 fn leading_elsewhere<'t>(uri: &str, filled: &[(Range<usize>, &'t str)]) -> Option<(&'t str, String)> {
     let path = uri.split(['?', '#']).next().unwrap_or_default();
-    for (start, segment) in parts(path, |c| c == '/') {
+    for (start, segment) in parts(path, &|c| c == '/') {
         let end = start + segment.len();
         let plain = segment.replace("%2e", ".").replace("%2E", ".");
         if plain == "." || plain == ".." {

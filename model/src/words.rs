@@ -29,10 +29,13 @@ macro_rules! words {
             use $crate::config::table::ConfigValue;
 
             impl ConfigValue for $name {
-                const FORM: Form = Form::Words(|| vec![$($word),*]);
+                const FORM: Form = Form::Words(&[$($word),*]);
 
                 fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-                    reader.word(node, what, &Self::ALL.map(|word| (word.name(), word)))
+                    Ok(match reader.word(node, what, &[$($word),*])? {
+                        $($word => Self::$variant,)*
+                        _ => Self::default(),
+                    })
                 }
 
                 fn to_json(&self) -> serde_json::Value {

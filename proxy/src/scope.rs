@@ -62,7 +62,8 @@ impl Served {
 
     /// Returns `true` if the joined tool with that name contains a tool of the server.
     fn joins(&self, public: &str, server: &str) -> bool {
-        self.joined.get(public).is_some_and(|joined| joined.of.iter().any(|(known, _)| known == server))
+        let mut of = self.joined.iter().filter(|(name, _)| name == public).flat_map(|(_, joined)| &joined.of);
+        of.any(|(known, _)| known == server)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The servers and names of a proxy. They are replaced as a whole when its configuration is read again.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::lock::lock;
 
 /// The tools of `[tools]` by name, each with the servers and tools that it joins.
-pub(super) type Wanted = Arc<BTreeMap<String, JoinedTool>>;
+pub(super) type Wanted = Arc<Vec<(String, JoinedTool)>>;
 
 #[derive(Debug)]
 pub(super) struct Setup {

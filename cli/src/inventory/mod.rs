@@ -310,7 +310,7 @@ fn overridden(binding: &OverrideBinding) -> String {
 /// Describes a view, and the server's original texts.
 fn view(Viewed { view, before, .. }: &Viewed) -> Vec<String> {
     let mut parts: Vec<String> = view.name.iter().map(|name| format!("named {name}")).collect();
-    parts.extend(view.hints.iter().map(|(hint, value)| format!("hint {} = {value}", hint.name())));
+    parts.extend(view.hints.iter().map(|hint| format!("hint {} = {}", hint.name(), hint.strict())));
     for (what, values) in [("fixed", &view.fixed), ("default", &view.default)] {
         parts.extend(values.iter().map(|(argument, value)| format!("{what} {argument} = {value}")));
     }

@@ -107,7 +107,7 @@ impl Asking {
 fn configured(config: &Config, name: &str) -> Result<ServerConfig, String> {
     let named = std::env::var(SERVERS_VARIABLE).ok().map(|text| Config::from_env_json(&text));
     let named = named.transpose().map_err(|error| error.to_string())?;
-    let has = |named: &&Config| named.servers.contains_key(name) || named.rejected.contains_key(name);
+    let has = |named: &&Config| named.has(name);
     let config = named.as_ref().filter(has).unwrap_or(config);
     config.server(name).cloned().map_err(|error| error.to_string())
 }

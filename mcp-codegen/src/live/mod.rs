@@ -108,11 +108,11 @@ impl Live {
             let ours = servers.iter().any(|server| self.wants(server));
             return ours.then(without_feature).into_iter().collect();
         }
-        let known = || config.servers.keys().chain(config.rejected.keys()).map(String::as_str);
-        let is_unknown = |name: &&String| !self.wants_all && !known().any(|known| known == name.as_str());
+        let known = config.names();
+        let is_unknown = |name: &&String| !self.wants_all && !known.contains(&name.as_str());
         let unknown = self.wanted.iter().filter(is_unknown);
         let unknown = unknown.filter(|name| self.is_first_to_say(config, name));
-        unknown.map(|name| no_such_server(config, name, known())).collect()
+        unknown.map(|name| no_such_server(config, name, known.iter().copied())).collect()
     }
 
     #[cfg(feature = "live")]

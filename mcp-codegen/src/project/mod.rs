@@ -75,7 +75,7 @@ impl Project {
         let manifest_dir = manifest_dir.into();
         let load = |path| {
             let config = Config::load(path)?;
-            config.check_codes(CODES.iter().map(|code| code.id))?;
+            config.check_codes(&CODES.iter().map(|code| code.id).collect::<Vec<_>>())?;
             Ok(config)
         };
         let config = Config::find(&manifest_dir).map(load).transpose();
@@ -247,7 +247,7 @@ impl Project {
                     .map_err(|error| self.shown(FileError { path: config.path.clone(), ..error }))?;
                 Ok(Options::for_crate(&server, &self.manifest_dir))
             }
-            Err(_) if has_path && !config.rejected.contains_key(server) => Ok(Options::new(server)),
+            Err(_) if has_path && !config.has(server) => Ok(Options::new(server)),
             Err(error) => Err(self.shown(error)),
         }
     }

@@ -38,7 +38,7 @@ pub(crate) fn check(text: &str) -> bool {
 
 fn hidden(config: &Config, document: &str) -> bool {
     unseen(&format!("{config:?} {config:#?}"), document);
-    for error in config.warnings.iter().map(|warning| &warning.error).chain(config.rejected.values()) {
+    for error in config.warnings.iter().map(|warning| &warning.error) {
         unseen(&error.to_string(), document);
     }
     for server in config.servers.values() {

@@ -35,8 +35,8 @@ type Servers = BTreeMap<String, ServerConfig>;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Access {
-    /// The entries by name.
-    pub entries: BTreeMap<String, AccessEntry>,
+    /// The entries by name, sorted.
+    pub entries: Vec<(String, AccessEntry)>,
 }
 
 table! {
@@ -61,7 +61,7 @@ impl Access {
     /// Returns the names of the entries that are for a caller.
     #[must_use]
     pub fn entries_for(&self, principal: Option<&str>, groups: &[String], scopes: &[String]) -> Vec<&str> {
-        let is_for = |(name, entry): &(&String, &AccessEntry)| {
+        let is_for = |(name, entry): &&(String, AccessEntry)| {
             let own = entry.principals.is_empty() && entry.groups.is_empty() && entry.scopes.is_empty();
             principal.is_some_and(|own| entry.principals.iter().any(|one| one == own))
                 || entry.groups.iter().any(|group| groups.contains(group))
@@ -92,7 +92,8 @@ impl Access {
     }
 
     fn of(&self, entries: &[impl AsRef<str>]) -> impl Iterator<Item = &AccessEntry> {
-        entries.iter().filter_map(|name| self.entries.get(name.as_ref()))
+        let is_one = move |name: &str| entries.iter().any(|entry| entry.as_ref() == name);
+        self.entries.iter().filter(move |(name, _)| is_one(name)).map(|(_, entry)| entry)
     }
 }
 
@@ -125,7 +126,9 @@ pub(super) fn read_access(reader: &Reader<'_>, node: &Node, servers: &Servers) -
         for tool in &entry.tools {
             tool_of_server(servers, &place, &what, tool.strip_prefix('!').unwrap_or(tool))?;
         }
-        access.entries.insert(node.key.clone(), entry);
+        access
+            .entries
+            .insert(access.entries.partition_point(|(known, _)| *known < node.key), (node.key.clone(), entry));
     }
     Ok(access)
 }
@@ -134,8 +137,8 @@ pub(super) fn read_joined(
     reader: &Reader<'_>,
     node: &Node,
     servers: &Servers,
-) -> Result<BTreeMap<String, JoinedTool>, FileError> {
-    let mut joined: BTreeMap<String, JoinedTool> = BTreeMap::new();
+) -> Result<Vec<(String, JoinedTool)>, FileError> {
+    let mut joined: Vec<(String, JoinedTool)> = Vec::new();
     for node in reader.table(node, "`tools`")? {
         let (name, at) = (&node.key, node.key_at);
         reader.check_snake_case(at, name, format!("invalid tool name `{}`", quoted(name)))?;
@@ -162,7 +165,9 @@ pub(super) fn read_joined(
             let help = "name the tools of two or more servers: `of = [\"wiki_eu/search\", \"wiki_us/search\"]`";
             return Err(reader.error(at, format!("{what} stands for fewer than two tools")).with_help(help));
         }
-        joined.insert(name.clone(), JoinedTool { of, place: reader.place(at) });
+        let place = reader.place(at);
+        let at = joined.partition_point(|(known, _)| known < name);
+        joined.insert(at, (name.clone(), JoinedTool { of, place }));
     }
     Ok(joined)
 }
@@ -170,18 +175,22 @@ pub(super) fn read_joined(
 /// Reads the rules about calls of the whole file, and adds each to the servers whose tools it names.
 pub(super) fn read_policies(reader: &Reader<'_>, node: &Node, servers: &mut Servers) -> Result<(), FileError> {
     for rule in Vec::<PolicyRule>::read(reader, node, "`policy`")? {
-        let mut by_server: BTreeMap<&str, PolicyRule> = BTreeMap::new();
+        // The servers that have a rule of it.
+        let mut begun = Vec::new();
         for written in &rule.tools {
             let (not, name) = written.strip_prefix('!').map_or(("", written.as_str()), |name| ("!", name));
             let place = rule.place(&format!("tools/{written}"));
             let (server, tool) = tool_of_server(servers, &place, "`tools` of a policy", name)?;
-            let own = by_server.entry(server).or_insert_with(|| PolicyRule { tools: Vec::new(), ..rule.clone() });
-            let glob = format!("{not}{tool}");
-            own.places.add(format!("tools/{glob}"), place);
-            own.tools.push(glob);
-        }
-        for (server, rule) in by_server {
-            servers.entry(server.to_owned()).and_modify(|server| server.policies.push(rule));
+            let Some(ServerConfig { policies, .. }) = servers.get_mut(server) else { continue };
+            if !begun.contains(&server) {
+                begun.push(server);
+                policies.push(PolicyRule { tools: Vec::new(), ..rule.clone() });
+            }
+            if let Some(own) = policies.last_mut() {
+                let glob = format!("{not}{tool}");
+                own.places.add(format!("tools/{glob}"), place);
+                own.tools.push(glob);
+            }
         }
     }
     Ok(())
@@ -207,6 +216,7 @@ fn check_server(servers: &Servers, place: &ConfigPlace, what: &str, server: &str
     if servers.contains_key(server) {
         return Ok(());
     }
-    let help = suggestion(server, servers.keys().map(String::as_str), "known servers:");
+    let known: Vec<&str> = servers.keys().map(String::as_str).collect();
+    let help = suggestion(server, &known, "known servers:");
     Err(place.error(format!("{what} names the unknown server `{}`", quoted(server))).with_help(help))
 }

@@ -162,10 +162,7 @@ impl Config {
             let name = &node.key;
             match server::read(&mut reader, node) {
                 Ok(read) => drop(self.servers.insert(name.clone(), read)),
-                Err(error) if rejects(name) => {
-                    reader.warn(name, error.clone());
-                    self.rejected.insert(name.clone(), error);
-                }
+                Err(error) if rejects(name) => reader.warn(name, error, true),
                 Err(error) => return Err(error),
             }
         }
@@ -182,11 +179,11 @@ fn codes(reader: &Reader<'_>, node: &Node, places: &mut ConfigPlaces) -> Result<
     let is_code = |code: &str| {
         code.strip_prefix("MCP").is_some_and(|digits| digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit()))
     };
-    match codes.iter().zip(node.elements()).find(|(code, _)| !is_code(code)) {
-        Some((_, node)) => {
+    for (code, node) in codes.iter().zip(node.elements()) {
+        if !is_code(code) {
             let error = reader.error(node.at, format!("{what} contains a value that is not a code"));
-            Err(error.with_help("expected a code such as `MCP0001`"))
+            return Err(error.with_help("expected a code such as `MCP0001`"));
         }
-        None => Ok(codes),
     }
+    Ok(codes)
 }

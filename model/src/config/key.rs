@@ -1,6 +1,8 @@
 //! A key of `mcp.toml`: its name, the form of its value, its default and its help.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
+
+use crate::json_text::object;
 
 /// A key of a table.
 pub(crate) struct Key {
@@ -8,8 +10,6 @@ pub(crate) struct Key {
     pub(crate) form: Form,
     /// The servers that it is for.
     pub(crate) reach: Reach,
-    /// `true` if the key restricts calls. A configuration that only changes the connection keeps such a key.
-    pub(crate) is_demand: bool,
     /// `true` if bindings embed its value, because it is used at run time.
     pub(crate) is_embedded: bool,
     /// The default as JSON, or in words; empty if the key has no default.
@@ -24,7 +24,7 @@ pub(crate) struct Key {
 pub(crate) enum Form {
     /// A value that this JSON Schema describes.
     Plain(&'static str),
-    Words(fn() -> Vec<&'static str>),
+    Words(&'static [&'static str]),
     List(&'static Self),
     /// Values by names.
     Map(&'static Self),
@@ -43,7 +43,7 @@ pub(crate) enum Reach {
 }
 
 pub(crate) const fn key(name: &'static str, form: Form, default: &'static str, help: &'static str) -> Key {
-    Key { name, form, reach: Reach::Any, is_demand: false, is_embedded: true, default, help, page: "" }
+    Key { name, form, reach: Reach::Any, is_embedded: true, default, help, page: "" }
 }
 
 /// Returns `true` if one of the keys has a name.
@@ -64,10 +64,6 @@ impl Key {
         Self { form, ..self }
     }
 
-    pub(crate) const fn demand(self) -> Self {
-        Self { is_demand: true, ..self }
-    }
-
     pub(crate) const fn not_embedded(self) -> Self {
         Self { is_embedded: false, ..self }
     }
@@ -81,7 +77,7 @@ impl Key {
         let mut schema = self.form.schema();
         if let Value::Object(members) = &mut schema {
             let mut description = self.help.to_owned();
-            match serde_json::from_str(self.default) {
+            match self.default.parse() {
                 Ok(default) => drop(members.insert("default".to_owned(), default)),
                 Err(_) if self.default.is_empty() => {}
                 Err(_) => description.push_str(&format!("; default: {}", self.default)),
@@ -102,17 +98,21 @@ impl Form {
 
     /// Returns the JSON Schema of such a value.
     pub(crate) fn schema(&self) -> Value {
-        match self {
-            Self::Plain(schema) => serde_json::from_str(schema).unwrap_or_default(),
-            Self::Words(words) => json!({ "enum": words() }),
-            Self::List(form) => json!({ "type": "array", "items": form.schema() }),
-            Self::Map(form) => json!({ "type": "object", "additionalProperties": form.schema() }),
-            Self::Either(one, other) => json!({ "anyOf": [one.schema(), other.schema()] }),
+        let of_type =
+            |name: &str, key: &'static str, value: Value| vec![("type", Some(name.into())), (key, Some(value))];
+        object(match self {
+            Self::Plain(schema) => return schema.parse().unwrap_or_default(),
+            Self::Words(words) => vec![("enum", Some(words.iter().copied().map(Value::from).collect()))],
+            Self::List(form) => of_type("array", "items", form.schema()),
+            Self::Map(form) => of_type("object", "additionalProperties", form.schema()),
+            Self::Either(one, other) => vec![("anyOf", Some(vec![one.schema(), other.schema()].into()))],
             Self::Table(keys) => {
-                let properties: Map<String, Value> =
-                    keys.iter().map(|key| (key.name.to_owned(), key.schema())).collect();
-                json!({ "type": "object", "properties": properties, "additionalProperties": false })
+                let properties = keys.iter().map(|key| (key.name, Some(key.schema()))).collect();
+                let mut members = of_type("object", "properties", object(properties).into());
+                members.push(("additionalProperties", Some(false.into())));
+                members
             }
-        }
+        })
+        .into()
     }
 }

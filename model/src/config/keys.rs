@@ -13,24 +13,7 @@ use crate::server::{
 };
 
 /// The kinds of transports, as they are written: in `transport`, or in `type` as other programs name it.
-pub(super) const WAYS: [(&str, Way); 5] = [
-    ("stdio", Way::Stdio),
-    ("http", Way::Http),
-    ("sse", Way::Sse),
-    ("streamable-http", Way::Http),
-    ("streamableHttp", Way::Http),
-];
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    Stdio,
-    Http,
-    Sse,
-}
-
-fn ways() -> Vec<&'static str> {
-    WAYS.map(|(word, _)| word).to_vec()
-}
+pub(super) const WAYS: &[&str] = &["stdio", "http", "sse", "streamable-http", "streamableHttp"];
 
 table! {
     /// The values that servers inherit.
@@ -102,7 +85,7 @@ table! {
         /// Environment variables of this process that the child process inherits.
         pub inherit_env: Vec<String> => "inherit_env".child(), "[]", "variables passed on to the child";
         => "url", "", "an HTTP endpoint instead of `command`";
-        => "transport".form(Form::Words(ways)), "by `command` or `url`",
+        => "transport".form(Form::Words(WAYS)), "by `command` or `url`",
             "`\"sse\"` is the HTTP+SSE of 2024; the others are implied";
         => "headers".form(Form::Map(&Form::TEXT)).remote(), "{}", "headers of every request to `url`";
         /// The certificate authorities to trust for a server at a URL, instead of the system's: PEM, or the path of a
@@ -121,28 +104,28 @@ table! {
             "OAuth settings, beyond those that the server announces";
         /// Globs of the tools to use; `None` for all. The runtime denies calls of other tools. Like `exclude` and
         /// `approve`, this does not affect prompts and resources.
-        pub tools: Option<Vec<String>> => "tools".demand(), "all",
+        pub tools: Option<Vec<String>> => "tools", "all",
             "globs of the tools to bind; a call of any other tool is `CallError::Denied`";
         /// Globs of the tools to exclude, applied after `tools`.
-        pub exclude: Vec<String> => "exclude".demand(), "[]",
+        pub exclude: Vec<String> => "exclude", "[]",
             "globs of tools to leave out, applied after `tools`; they can be neither bound nor called";
         /// Globs of the tools whose calls need approval, for which the runtime asks the program.
-        pub approve: Vec<String> => "approve".demand().page("governance.md#approvals"), "[]",
+        pub approve: Vec<String> => "approve".page("governance.md#approvals"), "[]",
             "globs of tools that need an approval; on the command line a confirmation or `--yes`";
         /// Globs of the URIs of the resources to use; `None` for all. The runtime denies other reads.
-        pub resources: Option<Vec<String>> => "resources".demand(), "all",
+        pub resources: Option<Vec<String>> => "resources", "all",
             "globs of the URIs of resources to read and list";
         /// Globs of the prompts to use; `None` for all. The runtime denies others.
-        pub prompts: Option<Vec<String>> => "prompts".demand(), "all", "globs of the prompts to get and list";
+        pub prompts: Option<Vec<String>> => "prompts", "all", "globs of the prompts to get and list";
         /// The rules about calls. The strictest rule that applies to a call decides.
-        pub policies: Vec<PolicyRule> => "policy".demand().page("governance.md#policies-in-mcptoml"), "[]",
+        pub policies: Vec<PolicyRule> => "policy".page("governance.md#policies-in-mcptoml"), "[]",
             "rules about calls of this server";
         /// `true` if sessions of a proxy share one connection, because the server keeps no state for them.
         pub shared: bool => "shared".page("proxy.md#shared-servers"), "false",
             "`true`: sessions of a proxy share one connection, because the server keeps nothing";
         /// Globs of the tools that templates may call that are not local files, within `tools` and `exclude`; none by
         /// default.
-        pub remote_use: Vec<String> => "remote_use".demand().page("templates.md"), "[]",
+        pub remote_use: Vec<String> => "remote_use".page("templates.md"), "[]",
             "globs of tools that non-local templates may call";
         /// The prefix of names in bindings.
         pub prefix: Prefix => "prefix", "the name", "prefix of functions, types and prefixed names; `false` for none";
@@ -152,7 +135,7 @@ table! {
         pub unknown: UnknownKeys => "unknown".not_embedded(), "\"ignore\"",
             "`\"keep\"` keeps undeclared keys in a field `extra`";
         /// The views of tools, by their names on the server.
-        pub views: BTreeMap<String, View> => "view".demand().page("#views"), "",
+        pub views: BTreeMap<String, View> => "view".page("#views"), "",
             "what programs and models see of a tool, by its name on the server";
         /// Further options of the generated code.
         pub rust: RustConfig => "rust".not_embedded().page("generated-code.md#change-the-generated-code"), "",
@@ -160,7 +143,7 @@ table! {
         /// The purpose of the server.
         pub description: Option<String> => "description", "", "purpose of the server: `client.config().description`";
         /// The number of calls in a time; further calls wait.
-        pub limit: Option<Rate> => "limit".demand().page("#limits"), "",
+        pub limit: Option<Rate> => "limit".page("#limits"), "",
             "calls in a time; further calls wait: `\"10/s\"`, `\"100/m\"`, `\"1000/h\"`";
         /// The timeout of calls.
         pub timeout: Option<Duration> => "timeout", "of `[defaults]`",
@@ -171,7 +154,7 @@ table! {
         => "drift".form(Form::Either(&Drift::FORM, &Form::Table(DRIFT))).page("drift.md#at-run-time"), "of `[defaults]`",
             "reaction to a live server that differs: `\"ignore\"`, `\"warn\"` or `\"deny\"`, or a table";
         /// The parts of a bound tool that may not change.
-        pub pin: Option<Pin> => "pin".demand(), "of `[defaults]`",
+        pub pin: Option<Pin> => "pin", "of `[defaults]`",
             "`\"schema\"`, or `\"all\"`: descriptions and annotations may not change either";
         /// The isolation of the child process; `None` for none.
         pub isolation: Option<Isolation> => "isolation".child().page("#isolation"), "", "what the child can access";
@@ -182,7 +165,7 @@ table! {
         /// then sent to the provider. Only `HostedServers` of `mcp_bindgen::agents` uses this.
         pub hosted: bool => "hosted".remote().page("agents.md#hosted-servers"), "false",
             "`true` allows `HostedServers` to hand the server to the model's provider";
-        => "type".form(Form::Words(ways)), "", "another name of `transport`";
+        => "type".form(Form::Words(WAYS)), "", "another name of `transport`";
     }
     with {
         /// The name.

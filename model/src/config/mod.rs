@@ -9,7 +9,6 @@ mod server;
 pub(crate) mod table;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use toml::de::DeTable;
 
 pub use self::across::{Access, AccessEntry, JoinedTool};
 pub use self::file::config_schema;
-pub(crate) use self::key::{Key, Reach};
+pub(crate) use self::key::Reach;
 pub use self::keys::{Defaults, ServerConfig};
 pub use self::read::ConfigWarning;
 use self::read::{Node, Reader, suggestion};
@@ -45,7 +44,7 @@ use crate::{FileError, nearest};
 /// assert_eq!(config.snapshot_path("github"), std::path::Path::new("mcp/github.json"));
 /// # Ok::<(), mcp_bindgen_model::FileError>(())
 /// ```
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// The file that it was read from.
     pub path: Option<PathBuf>,
@@ -53,32 +52,14 @@ pub struct Config {
     pub defaults: Defaults,
     /// The servers by name.
     pub servers: BTreeMap<String, ServerConfig>,
-    /// The tools that replace similar tools of several servers, by name.
-    pub joined: BTreeMap<String, JoinedTool>,
+    /// The tools that replace similar tools of several servers, by name, sorted.
+    pub joined: Vec<(String, JoinedTool)>,
     /// The servers and tools that callers see through a proxy; `None` if all see everything.
     pub access: Option<Access>,
-    /// Invalid entries of another program's file, by name, with the reason.
-    pub rejected: BTreeMap<String, FileError>,
-    /// Problems that do not prevent reading.
+    /// Problems that do not prevent reading; invalid entries of another program's file are left out.
     pub warnings: Vec<ConfigWarning>,
     /// The levels of the generator's diagnostics.
     pub diagnostics: DiagnosticLevels,
-}
-
-/// Omits the names of rejected entries, because such a name may be a secret.
-impl fmt::Debug for Config {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Config")
-            .field("path", &self.path)
-            .field("defaults", &self.defaults)
-            .field("servers", &self.servers)
-            .field("joined", &self.joined)
-            .field("access", &self.access)
-            .field("rejected", &self.rejected.values().collect::<Vec<_>>())
-            .field("warnings", &self.warnings)
-            .field("diagnostics", &self.diagnostics)
-            .finish()
-    }
 }
 
 /// The codes of the generator's diagnostics that are errors, and those that are hidden.
@@ -98,18 +79,33 @@ impl Config {
     /// # Errors
     /// Fails if there is no such server, with the nearest names and all available ones.
     pub fn server(&self, name: &str) -> Result<&ServerConfig, FileError> {
-        let unknown = || {
-            let names = || self.servers.keys().map(String::as_str);
-            let all = suggestion("", names(), "known servers:");
-            let help = match nearest(name, names()).first() {
-                _ if self.servers.is_empty() => "no servers are configured".to_owned(),
-                Some(near) => format!("did you mean `{near}`? {all}"),
-                None => all,
-            };
-            let error = FileError::new(format!("unknown server `{}`", quoted(name))).with_help(help);
-            FileError { path: self.path.clone(), ..error }
+        if let Some(server) = self.servers.get(name) {
+            return Ok(server);
+        }
+        if let Some(warning) = self.warnings.iter().rfind(|warning| warning.rejects(name)) {
+            return Err(warning.error.clone());
+        }
+        let known: Vec<&str> = self.servers.keys().map(String::as_str).collect();
+        let all = suggestion("", &known, "known servers:");
+        let help = match nearest(name, known.iter().copied()).first() {
+            _ if self.servers.is_empty() => "no servers are configured".to_owned(),
+            Some(near) => format!("did you mean `{near}`? {all}"),
+            None => all,
         };
-        self.servers.get(name).ok_or_else(|| self.rejected.get(name).cloned().unwrap_or_else(unknown))
+        let error = FileError::new(format!("unknown server `{}`", quoted(name))).with_help(help);
+        Err(FileError { path: self.path.clone(), ..error })
+    }
+
+    /// Returns `true` if there is an entry of this name, even an invalid one.
+    pub fn has(&self, name: &str) -> bool {
+        self.servers.contains_key(name) || self.warnings.iter().any(|warning| warning.rejects(name))
+    }
+
+    /// Returns the names of all entries, with those of invalid ones.
+    pub fn names(&self) -> Vec<&str> {
+        let rejections = self.warnings.iter().filter(|warning| warning.is_rejection);
+        let rejected = rejections.filter_map(|warning| warning.server.as_ref());
+        self.servers.keys().chain(rejected).map(String::as_str).collect()
     }
 
     /// Returns the server with this name, with the defaults for everything that it does not set; bindings embed this.
@@ -142,11 +138,10 @@ impl Config {
     ///
     /// # Errors
     /// Names the first that is not among `known`, its place and the nearest one.
-    pub fn check_codes<'a>(&self, known: impl Iterator<Item = &'a str> + Clone) -> Result<(), FileError> {
+    pub fn check_codes(&self, known: &[&str]) -> Result<(), FileError> {
         let DiagnosticLevels { deny, allow, places } = &self.diagnostics;
-        let codes = deny.iter().map(|code| ("deny", code)).chain(allow.iter().map(|code| ("allow", code)));
-        for (key, code) in codes {
-            if !known.clone().any(|known| known == code) {
+        for (key, codes) in [("deny", deny), ("allow", allow)] {
+            if let Some(code) = codes.iter().find(|code| !known.contains(&code.as_str())) {
                 let place = places.of(&format!("{key}/{code}"));
                 let error = place.error(format!("`{key}` contains the unknown code `{code}`"));
                 return Err(error.with_help(suggestion(code, known, "known codes:")));
@@ -166,7 +161,8 @@ impl Config {
     pub fn find(manifest_dir: impl AsRef<Path>) -> Option<PathBuf> {
         let manifest_dir = manifest_dir.as_ref();
         let found = |folder: &Path| {
-            ["mcp.toml", ".mcp.json"].map(|name| folder.join(name)).into_iter().find(|path| path.is_file())
+            let (own, other) = (folder.join("mcp.toml"), folder.join(".mcp.json"));
+            if own.is_file() { Some(own) } else { Some(other).filter(|other| other.is_file()) }
         };
         let is_root = |folder: &&Path| {
             let manifest = std::fs::read_to_string(folder.join("Cargo.toml"));
@@ -189,15 +185,25 @@ pub fn is_packaged(folder: &Path) -> bool {
     in_package_folder || ["Cargo.toml.orig", ".cargo-checksum.json"].iter().any(|mark| folder.join(mark).is_file())
 }
 
-/// Parses the configuration of one server, outside any file.
-pub(crate) fn server_from_json(name: &str, json: &Value) -> Result<ServerConfig, FileError> {
-    let mut reader = Reader::new(None, None, false);
-    let node = Node { key: name.to_owned(), ..reader.json(&json.to_string())? };
-    server::read(&mut reader, &node)
+impl ServerConfig {
+    /// Parses the result of [`to_json`](Self::to_json), or an entry of a `.mcp.json`.
+    ///
+    /// # Errors
+    /// Fails if the name, a type or the transport is invalid.
+    pub fn from_json(name: &str, json: &Value) -> Result<Self, FileError> {
+        let mut reader = Reader::new(None, None, false);
+        let node = Node { key: name.to_owned(), ..reader.json(&json.to_string())? };
+        server::read(&mut reader, &node)
+    }
 }
 
-/// Parses one view, outside any file.
-pub(crate) fn view_from_json(json: &Value) -> Result<View, FileError> {
-    let reader = Reader::new(None, None, false);
-    View::read(&reader, &reader.json(&json.to_string())?, "the view")
+impl View {
+    /// Parses the result of [`to_json`](Self::to_json).
+    ///
+    /// # Errors
+    /// Fails if a key or a type is invalid.
+    pub fn from_json(json: &Value) -> Result<Self, FileError> {
+        let reader = Reader::new(None, None, false);
+        Self::read(&reader, &reader.json(&json.to_string())?, "the view")
+    }
 }

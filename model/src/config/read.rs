@@ -18,7 +18,6 @@ use crate::text::line_and_column;
 use crate::{ConfigPlace, ConfigPlaces, FileError, nearest};
 
 /// A value with its key, and the positions of both.
-#[derive(Debug)]
 pub(crate) struct Node {
     /// The key; empty for the whole file and for elements of a list.
     pub(crate) key: String,
@@ -27,7 +26,6 @@ pub(crate) struct Node {
     pub(crate) kind: Kind,
 }
 
-#[derive(Debug)]
 pub(crate) enum Kind {
     Null,
     Bool(bool),
@@ -82,7 +80,7 @@ fn toml_node(key: &str, key_at: usize, value: &Spanned<DeValue<'_>>) -> Node {
         DeValue::Array(elements) => Kind::List(elements.iter().map(|element| toml_node("", 0, element)).collect()),
         DeValue::Table(table) => {
             let members = table.iter().map(|(key, value)| toml_node(key.get_ref(), key.span().start, value)).collect();
-            Kind::Table(in_order(members, |member: &Node| member.key_at))
+            Kind::Table(in_order(members, |member| member.key_at))
         }
     };
     Node { key: key.to_owned(), key_at, at: value.span().start, kind }
@@ -129,6 +127,15 @@ pub struct ConfigWarning {
     pub server: Option<String>,
     /// The problem, with its position and the next step.
     pub error: FileError,
+    /// `true` if it is the reason why the server was left out.
+    pub is_rejection: bool,
+}
+
+impl ConfigWarning {
+    /// Returns `true` if it is the reason why the server of this name was left out.
+    pub(crate) fn rejects(&self, name: &str) -> bool {
+        self.is_rejection && self.server.as_deref() == Some(name)
+    }
 }
 
 /// Prints only the error, because a misplaced secret may be used as a name.
@@ -197,7 +204,7 @@ impl<'a> Reader<'a> {
     /// Returns the positions of a table, of its keys, and of their members and texts.
     pub(crate) fn places(&self, node: &Node) -> ConfigPlaces {
         let mut places = ConfigPlaces::default();
-        places.add("", self.place(node.at));
+        places.add(String::new(), self.place(node.at));
         if let Kind::Table(members) = &node.kind {
             members.iter().for_each(|member| self.add_places(member, &mut places));
         }
@@ -207,7 +214,7 @@ impl<'a> Reader<'a> {
     /// Adds the positions of a key, and of its members and texts.
     pub(crate) fn add_places(&self, node: &Node, places: &mut ConfigPlaces) {
         let key = &node.key;
-        places.add(key, self.place(node.key_at));
+        places.add(key.clone(), self.place(node.key_at));
         // `null` is included, which is a value of an argument.
         if let Kind::Table(members) = &node.kind {
             members.iter().for_each(|member| places.add(format!("{key}/{}", member.key), self.place(member.key_at)));
@@ -228,8 +235,8 @@ impl<'a> Reader<'a> {
         Err(self.error(at, message).with_help("use 1 to 64 of a-z, 0-9 and `_`, and begin with a letter"))
     }
 
-    pub(crate) fn warn(&mut self, server: &str, error: FileError) {
-        self.warnings.push(ConfigWarning { server: Some(server.to_owned()), error });
+    pub(crate) fn warn(&mut self, server: &str, error: FileError, is_rejection: bool) {
+        self.warnings.push(ConfigWarning { server: Some(server.to_owned()), error, is_rejection });
     }
 
     pub(crate) fn wrong_type(&self, node: &Node, what: &str, expected: &str) -> FileError {
@@ -257,7 +264,8 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn unknown_key(&self, node: &Node, what: &str, keys: &[Key]) -> FileError {
-        let help = suggestion(&node.key, keys.iter().map(|key| key.name), "known keys:");
+        let keys: Vec<&str> = keys.iter().map(|key| key.name).collect();
+        let help = suggestion(&node.key, &keys, "known keys:");
         self.error(node.key_at, format!("unknown key `{}` in {what}", quoted(&node.key))).with_help(help)
     }
 
@@ -287,25 +295,17 @@ impl<'a> Reader<'a> {
         Err(error.with_help(help))
     }
 
-    /// Reads one of the words that mean these values.
-    pub(crate) fn word<T: Copy>(&self, node: &Node, what: &str, words: &[(&str, T)]) -> Result<T, FileError> {
+    /// Reads one of these words.
+    pub(crate) fn word<'w>(&self, node: &Node, what: &str, words: &[&'w str]) -> Result<&'w str, FileError> {
         let text = self.text(node, what)?;
-        let found = words.iter().find(|(word, _)| *word == text);
-        found
-            .map(|(_, value)| *value)
-            .ok_or_else(|| self.unknown_word(node, what, text, words.iter().map(|(word, _)| *word)))
+        let found = words.iter().copied().find(|word| *word == text);
+        found.ok_or_else(|| self.unknown_word(node, what, text, words))
     }
 
-    pub(crate) fn unknown_word<'w>(
-        &self,
-        node: &Node,
-        what: &str,
-        text: &str,
-        words: impl Iterator<Item = &'w str> + Clone,
-    ) -> FileError {
+    pub(crate) fn unknown_word(&self, node: &Node, what: &str, text: &str, words: &[&str]) -> FileError {
         // Another word may be anything, a secret in the wrong line included.
         let is_short = text.len() <= 5 && text.bytes().all(|b| b.is_ascii_lowercase());
-        let message = if is_short || !nearest(text, words.clone()).is_empty() {
+        let message = if is_short || !nearest(text, words.iter().copied()).is_empty() {
             format!("invalid value `{}` for {what}", quoted(text))
         } else {
             format!("{what} has an invalid value")
@@ -315,9 +315,9 @@ impl<'a> Reader<'a> {
 }
 
 /// Returns the nearest of the known words, or all of them.
-pub(crate) fn suggestion<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone, all: &str) -> String {
-    match nearest(word, known.clone()).first() {
+pub(crate) fn suggestion(word: &str, known: &[&str], all: &str) -> String {
+    match nearest(word, known.iter().copied()).first() {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("{all} {}", known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        None => format!("{all} {}", known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
     }
 }

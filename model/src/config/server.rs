@@ -1,17 +1,17 @@
 //! One server's table.
 
 use super::key::{Form, Key, Reach, has};
-use super::keys::{ServerConfig, WAYS, Way};
+use super::keys::{ServerConfig, WAYS};
 use super::read::{Kind, Node, Reader};
 use super::table::{ConfigValue, Table};
 use crate::placeholder::variable_name;
 use crate::secrets::{ConfigField, quoted};
-use crate::server::{DriftRules, RUST, Transport, is_server_name, may_be_url};
+use crate::server::{ConfigPlaces, DriftRules, RUST, Transport, is_server_name, may_be_url};
 use crate::side_by_side::in_order;
 use crate::{FileError, nearest};
 
 /// The keys that say how a server is reached: one of them, and only one.
-const REACHED_BY: [&str; 4] = ["command", "npm", "uvx", "url"];
+const REACHED_BY: &[&str] = &["command", "npm", "uvx", "url"];
 const OF_A_CHILD: &str = "`command`, `npm` or `uvx`";
 /// The keys that restrict a server. They are not ignored in files of other programs, which cannot express them.
 const DEMANDS: [&str; 4] = ["isolation", "hosted", "ca", "client_cert"];
@@ -34,20 +34,24 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Result<ServerConfig,
     let transport = transport(reader, node)?;
     let useless = if matches!(transport, Transport::Stdio { .. }) { Reach::Remote } else { Reach::Child };
     let mut server = ServerConfig { name: name.to_owned(), transport, ..ServerConfig::empty() };
+    let mut places = ConfigPlaces::default();
+    let mut fields = server.fields_mut();
     for key in ServerConfig::KEYS.iter().filter(|key| key.reach != useless) {
+        let Some((_, field)) = fields.iter_mut().find(|(name, _)| *name == key.name) else { continue };
         let Some(value) = node.get(key.name).filter(|value| reader.strict || !is_foreign(key, value)) else {
             continue;
         };
-        server.set(reader, value, &format!("`{}` of {shown}", key.name)).map_err(|error| match &value.kind {
+        field.fill(reader, value, &format!("`{}` of {shown}", key.name)).map_err(|error| match &value.kind {
             Kind::Table(_) if key.name == "shared" => {
                 error.with_help(format!("shared types belong in `[servers.{name}.rust]`"))
             }
             _ => error,
         })?;
         if key.reach == Reach::Any && matches!(key.form, Form::List(Form::Plain(_))) {
-            reader.add_places(value, &mut server.places);
+            reader.add_places(value, &mut places);
         }
     }
+    server.places = places;
     if let Some(value) = node.get("drift") {
         (server.drift, server.drift_rules) = DriftRules::read(reader, value, &format!("`drift` of {shown}"))?;
     }
@@ -97,7 +101,7 @@ fn transport(reader: &Reader<'_>, node: &Node) -> Result<Transport, FileError> {
     let is_remote = source.key == "url";
     // Other keys may be for the other kind of servers.
     let (useless, needed) = if is_remote { (Reach::Child, OF_A_CHILD) } else { (Reach::Remote, "`url`") };
-    if let Some((other, _)) = way.filter(|(_, way)| is_remote == (*way == Way::Stdio)) {
+    if let Some((other, _)) = way.filter(|(_, way)| is_remote == (*way == "stdio")) {
         let message = format!("server `{name}` has `{}`, which cannot be combined with `{}`", source.key, other.key);
         return Err(reader.error(other.key_at, message).with_help(format!("`{}` requires {needed}", other.key)));
     }
@@ -122,7 +126,7 @@ fn transport(reader: &Reader<'_>, node: &Node) -> Result<Transport, FileError> {
         }
         let (url, headers) = (text, member(reader, node, "headers")?.unwrap_or_default());
         return Ok(match way {
-            Some((_, Way::Sse)) => Transport::Sse { url, headers },
+            Some((_, "sse")) => Transport::Sse { url, headers },
             _ => Transport::Http { url, headers },
         });
     }
@@ -141,11 +145,11 @@ fn member<T: ConfigValue>(reader: &Reader<'_>, node: &Node, key: &str) -> Result
 }
 
 /// Reads the transport from `transport`, or from `type` as other programs name it.
-fn way<'n>(reader: &Reader<'_>, node: &'n Node) -> Result<Option<(&'n Node, Way)>, FileError> {
+fn way<'n>(reader: &Reader<'_>, node: &'n Node) -> Result<Option<(&'n Node, &'static str)>, FileError> {
     let read = |key: &str| match node.get(key) {
         Some(value) => {
-            let way = reader.word(value, &format!("`{key}` of server `{}`", node.key), &WAYS)?;
-            Ok(Some((value, way)))
+            let way = reader.word(value, &format!("`{key}` of server `{}`", node.key), WAYS)?;
+            Ok(Some((value, if way.starts_with("streamable") { "http" } else { way })))
         }
         None => Ok(None),
     };
@@ -158,14 +162,14 @@ fn way<'n>(reader: &Reader<'_>, node: &'n Node) -> Result<Option<(&'n Node, Way)
     }
 }
 
-fn no_source(reader: &Reader<'_>, node: &Node, way: Option<(&Node, Way)>) -> FileError {
+fn no_source(reader: &Reader<'_>, node: &Node, way: Option<(&Node, &str)>) -> FileError {
     let missing = match way {
-        Some((_, Way::Stdio)) => OF_A_CHILD,
+        Some((_, "stdio")) => OF_A_CHILD,
         Some(_) => "`url`",
         None => "`command`, `npm`, `uvx` or `url`",
     };
     let mut unknown = node.members().filter(|member| !has(ServerConfig::KEYS, &member.key));
-    let near = unknown.find_map(|member| Some((member, *nearest(&member.key, REACHED_BY).first()?)));
+    let near = unknown.find_map(|member| Some((member, *nearest(&member.key, REACHED_BY.iter().copied()).first()?)));
     let (at, help) = match near {
         Some((member, near)) => (member.key_at, format!("did you mean `{near}` instead of `{}`?", quoted(&member.key))),
         None => (node.key_at, format!("add {missing}")),
@@ -192,7 +196,7 @@ fn warn_of_secrets(reader: &mut Reader<'_>, node: &Node, server: &ServerConfig) 
         found.push((at, reader.error(at, message).with_help(help)));
     });
     for (_, warning) in in_order(found, |(at, _)| *at) {
-        reader.warn(name, warning);
+        reader.warn(name, warning, false);
     }
 }
 

@@ -2,7 +2,7 @@
 //! value.
 
 use std::collections::BTreeMap;
-use std::fmt::DebugStruct;
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use serde_json::{Map, Number, Value};
 
 use super::key::{Form, Key};
 use super::read::{Kind, Node, Reader, TextForm};
+use crate::json_text::object;
 use crate::secrets::{ConfigField, quoted, without_secrets};
 use crate::{FileError, duration};
 
@@ -31,36 +32,69 @@ pub(crate) trait ConfigValue: Sized {
     fn change_texts(&mut self, _: ConfigField<'static>, _: &mut Change<'_>) {}
 }
 
+/// A field of a table, whatever the type of its value.
+pub(crate) trait Field: fmt::Debug {
+    /// Reads its value from a file.
+    fn fill(&mut self, reader: &Reader<'_>, node: &Node, what: &str) -> Result<(), FileError>;
+
+    /// Returns its value as JSON, or `None` for the default.
+    fn member(&self) -> Option<Value>;
+
+    /// Replaces the texts in its value that may contain placeholders or secrets.
+    fn change(&mut self, field: ConfigField<'static>, change: &mut Change<'_>);
+}
+
+impl<T: ConfigValue + Default + PartialEq + fmt::Debug> Field for T {
+    fn fill(&mut self, reader: &Reader<'_>, node: &Node, what: &str) -> Result<(), FileError> {
+        *self = T::read(reader, node, what)?;
+        Ok(())
+    }
+
+    fn member(&self) -> Option<Value> {
+        if *self == T::default() { None } else { Some(self.to_json()) }
+    }
+
+    fn change(&mut self, field: ConfigField<'static>, change: &mut Change<'_>) {
+        self.change_texts(field, change);
+    }
+}
+
+/// The fields of a table by key, in its order.
+pub(crate) type Fields<'t> = Vec<(&'static str, &'t mut dyn Field)>;
+
 /// A struct with a field for each key of a table.
-pub(crate) trait Table: Sized {
+pub(crate) trait Table: Clone {
     /// The keys, in the order of the reference.
     const KEYS: &'static [Key];
 
     /// Creates a table that sets no key.
     fn empty() -> Self;
 
-    /// Reads the value of a key, if a field has it.
-    fn set(&mut self, reader: &Reader<'_>, node: &Node, what: &str) -> Result<(), FileError>;
+    fn fields_mut(&mut self) -> Fields<'_>;
 
     /// Returns the values of the fields by key, without defaults.
-    fn members(&self) -> Map<String, Value>;
-
-    /// Copies the fields of `other` that restrict calls, if they have their default here.
-    fn inherit_demands(&mut self, other: &Self);
-
-    /// Replaces the texts of the fields; `field` returns the place of a key.
-    fn change_each_text(&mut self, field: fn(&'static Key) -> ConfigField<'static>, change: &mut Change<'_>);
-
-    /// Formats the fields.
-    fn show(&self, shown: &mut DebugStruct<'_, '_>);
+    fn members(&self) -> Map<String, Value> {
+        members(self.clone().fields_mut())
+    }
 
     /// Fills in the fields from a table of the file; an unknown key is an error.
     fn filled(mut self, reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        for member in reader.known(node, what, Self::KEYS)? {
-            self.set(reader, member, &format!("`{}` in {what}", member.key))?;
-        }
+        fill(self.fields_mut(), Self::KEYS, reader, node, what)?;
         Ok(self)
     }
+}
+
+fn members(fields: Fields<'_>) -> Map<String, Value> {
+    object(fields.into_iter().map(|(key, field)| (key, field.member())).collect())
+}
+
+fn fill(mut fields: Fields<'_>, keys: &[Key], reader: &Reader<'_>, node: &Node, what: &str) -> Result<(), FileError> {
+    for member in reader.known(node, what, keys)? {
+        if let Some((_, field)) = fields.iter_mut().find(|(key, _)| *key == member.key) {
+            field.fill(reader, member, &format!("`{}` in {what}", member.key))?;
+        }
+    }
+    Ok(())
 }
 
 /// Declares a struct and its table. A row is `FIELD: TYPE => KEY, DEFAULT, HELP;`, with methods of `Key` after the
@@ -83,12 +117,8 @@ macro_rules! table {
         }
 
         const _: () = {
-            use serde_json::{Map, Value};
-            use $crate::FileError;
             use $crate::config::key::{Form, Key, key};
-            use $crate::config::read::{Node, Reader};
-            use $crate::config::table::{Change, ConfigValue, Table};
-            use $crate::secrets::ConfigField;
+            use $crate::config::table::{ConfigValue, Field, Fields, Table};
 
             impl Table for $name {
                 const KEYS: &'static [Key] = &[$(
@@ -101,45 +131,8 @@ macro_rules! table {
                     Self { $($($more: $value,)*)? $($($field: <$type>::default(),)?)* }
                 }
 
-                #[allow(unused_variables)]
-                fn set(&mut self, reader: &Reader<'_>, node: &Node, what: &str) -> Result<(), FileError> {
-                    match node.key.as_str() {
-                        $($($key => self.$field = ConfigValue::read(reader, node, what)?,)?)*
-                        _ => {}
-                    }
-                    Ok(())
-                }
-
-                fn members(&self) -> Map<String, Value> {
-                    let mut members = Map::new();
-                    $($(
-                        if self.$field != <$type>::default() {
-                            members.insert($key.to_owned(), self.$field.to_json());
-                        }
-                    )?)*
-                    members
-                }
-
-                fn inherit_demands(&mut self, other: &Self) {
-                    for key in Self::KEYS.iter().filter(|key| key.is_demand) {
-                        match key.name {
-                            $($($key if self.$field == <$type>::default() => self.$field.clone_from(&other.$field),)?)*
-                            _ => {}
-                        }
-                    }
-                }
-
-                fn change_each_text(&mut self, field: fn(&'static Key) -> ConfigField<'static>, change: &mut Change<'_>) {
-                    for key in Self::KEYS {
-                        match key.name {
-                            $($($key => self.$field.change_texts(field(key), change),)?)*
-                            _ => {}
-                        }
-                    }
-                }
-
-                fn show(&self, shown: &mut std::fmt::DebugStruct<'_, '_>) {
-                    $($(shown.field(stringify!($field), &self.$field);)?)*
+                fn fields_mut(&mut self) -> Fields<'_> {
+                    vec![$($(($key, &mut self.$field as &mut dyn Field),)?)*]
                 }
             }
         };
@@ -171,8 +164,11 @@ impl<T: ConfigValue> ConfigValue for Vec<T> {
             Form::Table(_) => ("an array of tables", "an"),
             _ => ("an array of strings", "every"),
         };
-        let element = |node| T::read(reader, node, &format!("{each} element of {what}"));
-        reader.list(node, what, expected)?.iter().map(element).collect()
+        let mut elements = Self::new();
+        for node in reader.list(node, what, expected)? {
+            elements.push(T::read(reader, node, &format!("{each} element of {what}"))?);
+        }
+        Ok(elements)
     }
 
     fn to_json(&self) -> Value {
@@ -188,27 +184,24 @@ impl<T: ConfigValue> ConfigValue for BTreeMap<String, T> {
     const FORM: Form = Form::Map(&T::FORM);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        match (&node.kind, T::FORM) {
-            (Kind::Table(_), _) | (_, Form::Table(_)) => by_name(reader, node, what),
-            _ => Err(reader.wrong_type(node, what, "a table of strings")),
+        if !matches!((&node.kind, T::FORM), (Kind::Table(_), _) | (_, Form::Table(_))) {
+            return Err(reader.wrong_type(node, what, "a table of strings"));
         }
+        let mut values = Self::new();
+        for member in reader.table(node, what)? {
+            values.insert(member.key.clone(), T::read(reader, member, &member_of(member, what))?);
+        }
+        Ok(values)
     }
 
     fn to_json(&self) -> Value {
-        self.iter().map(|(name, value)| (name.clone(), value.to_json())).collect()
+        self.iter().map(|(name, value)| (name.as_str(), value.to_json())).collect()
     }
 }
 
-fn by_name<T: ConfigValue, M: FromIterator<(String, T)>>(
-    reader: &Reader<'_>,
-    node: &Node,
-    what: &str,
-) -> Result<M, FileError> {
-    let member = |member: &Node| {
-        let value = T::read(reader, member, &format!("`{}` in {what}", quoted(&member.key)))?;
-        Ok((member.key.clone(), value))
-    };
-    reader.table(node, what)?.iter().map(member).collect()
+/// Returns the name of a member for errors.
+fn member_of(member: &Node, what: &str) -> String {
+    format!("`{}` in {what}", quoted(&member.key))
 }
 
 impl ConfigValue for bool {
@@ -318,7 +311,8 @@ impl ConfigValue for Map<String, Value> {
     const FORM: Form = Form::Plain(r#"{"type":"object"}"#);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        by_name(reader, node, what)
+        let value = |member: &Node| Ok((member.key.clone(), Value::read(reader, member, &member_of(member, what))?));
+        reader.table(node, what)?.iter().map(value).collect()
     }
 
     fn to_json(&self) -> Value {

@@ -42,9 +42,9 @@ impl Target<'_> {
     }
 
     /// Returns the place of the tool among those of the snapshot.
-    fn find(&self, tools: &[Value]) -> Result<usize, FileError> {
-        let names = || (0..).zip(tools).filter_map(|(place, tool)| Some((place, tool.get("name")?.as_str()?)));
-        let mut found = names().filter(|(_, name)| *name == self.name);
+    fn find<'t>(&self, tools: &'t [Value]) -> Result<usize, FileError> {
+        let name = |tool: &'t Value| tool.get("name").and_then(Value::as_str);
+        let mut found = tools.iter().enumerate().filter(|(_, tool)| name(tool) == Some(self.name));
         let shown = printable(self.name);
         match (found.next(), found.next()) {
             (Some((place, _)), None) => Ok(place),
@@ -53,11 +53,10 @@ impl Target<'_> {
                 Err(self.error("", message).with_help("remove it"))
             }
             (None, _) => {
-                let near = nearest(self.name, names().map(|(_, name)| name));
-                let near: Vec<String> = near.into_iter().map(printable).collect();
+                let near = nearest(self.name, tools.iter().filter_map(name));
                 let help = match near.as_slice() {
                     [] => "remove it; `mcp-bindgen list` shows the tools of a snapshot".to_owned(),
-                    near => format!("did you mean `{}`?", near.join("`, `")),
+                    near => format!("did you mean `{}`?", printable(&near.join("`, `"))),
                 };
                 Err(self.error("", format!("unknown tool `{shown}` in the overrides")).with_help(help))
             }
@@ -70,8 +69,10 @@ impl Target<'_> {
         declared: &Map<String, Value>,
         said: &ToolOverride,
     ) -> Vec<FileError> {
-        let patches = said.patch.iter();
-        let mut misfits: Vec<FileError> = patches.flat_map(|(key, patch)| self.patch(tool, key, patch)).collect();
+        let mut misfits = Vec::new();
+        for (key, patch) in &said.patch {
+            misfits.extend(self.patch(tool, key, patch));
+        }
         if let Some(schema) = &said.output_schema {
             tool.insert("outputSchema".to_owned(), schema.clone());
         }
@@ -104,13 +105,12 @@ impl Target<'_> {
         let tool = printable(self.name);
         let below = format!("/patch/{key}{pointer}");
         match misfit {
-            Misfit::Gone { name, known } => {
+            Misfit::Gone { name, near } => {
                 let message =
                     format!("the patch of tool `{tool}` changes `{}`, which does not exist", printable(&name));
                 let mut help = "a patch changes declared parts; add new constraints in `allOf`".to_owned();
-                let near = nearest(&name, known.iter().map(String::as_str));
-                if let Some(near) = near.first() {
-                    help = format!("did you mean `{}`? {help}", printable(near));
+                if let Some(near) = near {
+                    help = format!("did you mean `{}`? {help}", printable(&near));
                 }
                 self.error(&below, message).with_help(help)
             }

@@ -3,13 +3,13 @@
 
 use serde_json::{Map, Value};
 
-use crate::pointer_segment;
+use crate::{nearest, pointer_segment};
 
 /// Why a patch does not fit.
 #[derive(Debug, PartialEq)]
 pub(super) enum Misfit {
-    /// It speaks of a name, as of a property, that is not there; these are.
-    Gone { name: String, known: Vec<String> },
+    /// It speaks of a name, as of a property, that is not there; this one is the nearest.
+    Gone { name: String, near: Option<String> },
     /// It removes a value that does not exist.
     NothingToRemove,
 }
@@ -52,7 +52,8 @@ fn merge_object(
         let is_there = target.contains_key(key);
         match value {
             _ if !is_there && matches!(members, Members::Names) => {
-                misfits.push((pointer, Misfit::Gone { name: key.clone(), known: target.keys().cloned().collect() }));
+                let near = nearest(key, target.keys().map(String::as_str)).first().map(ToString::to_string);
+                misfits.push((pointer, Misfit::Gone { name: key.clone(), near }));
             }
             // The order of the others stays.
             Value::Null if is_there => drop(target.shift_remove(key)),
@@ -115,14 +116,12 @@ mod tests {
             "yes": {"type": "string"},
         }});
         assert!(merged(schema.clone(), &mended).is_ok());
-        let gone = |name: &str, known: &[&str]| Misfit::Gone {
-            name: name.to_owned(),
-            known: known.iter().map(ToString::to_string).collect(),
-        };
+        let gone =
+            |name: &str, near: Option<&str>| Misfit::Gone { name: name.to_owned(), near: near.map(str::to_owned) };
         for (patch, pointer, misfit) in [
-            (json!({"properties": {"lst": {"items": {}}}}), "/properties/lst", gone("lst", &["list", "any", "yes"])),
-            (json!({"properties": {"lst": true}}), "/properties/lst", gone("lst", &["list", "any", "yes"])),
-            (json!({"properties": {"a/b": null}}), "/properties/a~1b", gone("a/b", &["list", "any", "yes"])),
+            (json!({"properties": {"lst": {"items": {}}}}), "/properties/lst", gone("lst", Some("list"))),
+            (json!({"properties": {"lst": true}}), "/properties/lst", gone("lst", Some("list"))),
+            (json!({"properties": {"a/b": null}}), "/properties/a~1b", gone("a/b", None)),
             (json!({"properties": {"list": {"title": null}}}), "/properties/list/title", Misfit::NothingToRemove),
             (
                 json!({"properties": {"list": {"items": {"title": null}}}}),

@@ -8,8 +8,9 @@ mod put;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use crate::json_text::object;
 use crate::{FileError, Snapshot, locate, pointer_segment, printable, read_text};
 
 const FORMAT: u32 = 1;
@@ -114,9 +115,9 @@ impl Overrides {
     /// Formats the file: tools sorted by name, two spaces, line feeds.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let tools: Map<String, Value> =
-            self.tools.iter().map(|(name, tool)| (name.clone(), Value::Object(tool.to_json()))).collect();
-        format!("{:#}\n", json!({ "format": FORMAT, "tools": tools }))
+        let tools = self.tools.iter().map(|(name, tool)| (name.as_str(), Some(tool.to_json().into()))).collect();
+        let file = object(vec![("format", Some(FORMAT.into())), ("tools", Some(object(tools).into()))]);
+        format!("{:#}\n", Value::Object(file))
     }
 
     /// Writes the file atomically if it changes; returns whether it did.
@@ -149,8 +150,7 @@ impl ToolOverride {
     fn to_json(&self) -> Map<String, Value> {
         let patch = (!self.patch.is_empty()).then(|| self.patch.clone().into());
         let learned_from = self.learned_from.map(Value::from);
-        let members = [("patch", patch), ("outputSchema", self.output_schema.clone()), ("learnedFrom", learned_from)];
-        members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+        object(vec![("patch", patch), ("outputSchema", self.output_schema.clone()), ("learnedFrom", learned_from)])
     }
 }
 

@@ -22,7 +22,7 @@ impl Overrides {
     pub fn parse(text: &str) -> Result<Self, FileError> {
         let text = without_byte_order_mark(text);
         check_not_empty(WHAT, text)?;
-        let value: Value = serde_json::from_str(text).map_err(|error| not_json(WHAT, text, &error))?;
+        let value = text.parse::<Value>().map_err(|error| not_json(WHAT, text, &error))?;
         let file = Part { text, pointer: String::new(), shown: WHAT.to_owned(), value: &value };
         if let Some(format) = value.get("format") {
             check_format(WHAT, format.as_u64(), FORMAT).map_err(|error| placed(error, text, "/format"))?;
@@ -74,7 +74,7 @@ impl<'a> Part<'a> {
             Some((key, value)) => {
                 let message = format!("unknown key `{}` in {}", printable(key), self.shown);
                 let error = self.child(key, value, String::new()).error(message);
-                Err(error.with_help(suggestion(key, keys.iter().copied(), "known keys:")))
+                Err(error.with_help(suggestion(key, keys, "known keys:")))
             }
             None => Ok(members),
         }
@@ -145,7 +145,8 @@ fn repeated(node: &Node) -> Option<(&Node, String)> {
     let is_list = matches!(node.kind, Kind::List(_));
     let (Kind::List(children) | Kind::Table(children)) = &node.kind else { return None };
     children.iter().enumerate().find_map(|(place, child)| {
-        let (twice, below) = if is_list || seen.insert(&child.key) { repeated(child)? } else { (child, String::new()) };
+        let is_new = is_list || seen.insert(child.key.as_str());
+        let (twice, below) = if is_new { repeated(child)? } else { (child, String::new()) };
         let segment = if is_list { place.to_string() } else { pointer_segment(&child.key) };
         Some((twice, format!("/{segment}{below}")))
     })

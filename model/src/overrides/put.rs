@@ -1,8 +1,9 @@
 //! One tool's override into a file that people write, too.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{FORMAT, Overrides, ToolOverride};
+use crate::json_text::object;
 
 impl Overrides {
     /// Sets the override of a tool. In the text ([`source`](Self::source)) everything else keeps its form and order;
@@ -20,25 +21,21 @@ impl Overrides {
     /// # Ok::<(), mcp_bindgen_model::FileError>(())
     /// ```
     pub fn put(&mut self, tool: &str, said: ToolOverride) {
-        let mut file = match serde_json::from_str(&self.text) {
+        let mut file = match self.text.parse() {
             Ok(Value::Object(file)) => file,
-            _ => Map::from_iter([("format".to_owned(), json!(FORMAT))]),
+            _ => object(vec![("format", Some(FORMAT.into()))]),
         };
-        let tools = file.entry("tools").or_insert_with(|| json!({}));
+        let tools = file.entry("tools").or_insert(Map::new().into());
         if let Value::Object(tools) = tools {
-            let entry = tools.entry(tool).or_insert_with(|| json!({}));
-            *entry = in_the_order_of(entry, said.to_json());
+            let entry = tools.entry(tool).or_insert(Value::Null);
+            // Members that are there already keep their order; new ones follow.
+            let (mut members, mut new) = (entry.as_object().cloned().unwrap_or_default(), said.to_json());
+            members.retain(|key, _| new.contains_key(key));
+            members.append(&mut new);
+            *entry = members.into();
         }
         let text = format!("{:#}\n", Value::Object(file));
         self.text = if self.text.contains("\r\n") { text.replace('\n', "\r\n") } else { text };
         self.tools.insert(tool.to_owned(), said);
     }
-}
-
-/// Sorts members in the order of `known`; new ones follow.
-fn in_the_order_of(known: &Value, mut said: Map<String, Value>) -> Value {
-    let kept = known.as_object().into_iter().flat_map(Map::keys);
-    let mut ordered: Map<String, Value> = kept.filter_map(|key| Some((key.clone(), said.shift_remove(key)?))).collect();
-    ordered.extend(said);
-    Value::Object(ordered)
 }

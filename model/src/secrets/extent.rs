@@ -55,8 +55,8 @@ pub(super) fn of(text: &str, is_script: bool) -> Range<usize> {
 
 /// Returns `true` if the next word is an option, or a key with its value.
 fn begins_another(text: &str) -> bool {
-    let word = shape::run(text.trim_start(), |c| !c.is_whitespace());
-    let key = shape::run(word, |c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+    let word = shape::run(text.trim_start(), &|c| !c.is_whitespace());
+    let key = shape::run(word, &|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
     is_flag(word.split('=').next().unwrap_or_default())
         || (!key.is_empty() && word.get(key.len()..).is_some_and(|rest| rest.starts_with('=')))
 }

@@ -129,13 +129,13 @@ pub(crate) fn find(place: ConfigField<'_>, text: &str) -> Vec<Secret> {
 pub(crate) fn replace_exactly(
     place: ConfigField<'_>,
     text: &str,
-    mut instead: impl FnMut(&Secret) -> String,
+    instead: &mut dyn FnMut(&Secret) -> String,
 ) -> String {
     let exact = find_within(place, text, Reach::Exact);
-    let without = replace(text, &exact, |secret| if secret.is_default { String::new() } else { "${A}".to_owned() });
+    let without = replace(text, &exact, &mut |secret| if secret.is_default { "" } else { "${A}" }.to_owned());
     // If a part still looks like a secret, the wider range is used.
     let secrets = if find(place, &without).is_empty() { exact } else { find(place, text) };
-    replace(text, &secrets, &mut instead)
+    replace(text, &secrets, instead)
 }
 
 fn find_within(place: ConfigField<'_>, text: &str, reach: Reach) -> Vec<Secret> {
@@ -155,7 +155,7 @@ pub(crate) fn find_literals(key: &str, text: &str) -> Vec<Secret> {
 }
 
 /// Returns the text with something else in the places of its secrets.
-pub(crate) fn replace(text: &str, secrets: &[Secret], mut replacement: impl FnMut(&Secret) -> String) -> String {
+pub(crate) fn replace(text: &str, secrets: &[Secret], replacement: &mut dyn FnMut(&Secret) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut from = 0;
     for secret in secrets {
@@ -202,21 +202,20 @@ pub fn without_secrets<'t>(key: &str, text: &'t str, instead: &str) -> Cow<'t, s
 pub fn replace_secrets<'t>(
     field: ConfigField<'_>,
     text: &'t str,
-    instead: impl FnMut(&Secret) -> String,
+    mut instead: impl FnMut(&Secret) -> String,
 ) -> Cow<'t, str> {
     let secrets = find(field, text);
-    if secrets.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(replace(text, &secrets, instead)) }
+    if secrets.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(replace(text, &secrets, &mut instead)) }
 }
 
 /// Returns a text for messages: printable, with `<hidden>` in place of secrets.
 pub(crate) fn quoted(text: &str) -> String {
-    printable(&replace(text, &find(ConfigField::Command, text), hidden))
+    printable(&hide(text, &find(ConfigField::Command, text)))
 }
 
-/// Returns the text in the place of a secret.
-pub(crate) fn hidden(secret: &Secret) -> String {
-    let before = if secret.is_default { ":-" } else { "" };
-    format!("{before}<hidden>")
+/// Returns a text with `<hidden>` in place of secrets.
+pub(crate) fn hide(text: &str, secrets: &[Secret]) -> String {
+    replace(text, secrets, &mut |secret| if secret.is_default { ":-<hidden>" } else { "<hidden>" }.to_owned())
 }
 
 fn mask(text: &str, placeholders: &[Placeholder<'_>]) -> String {
@@ -250,8 +249,9 @@ fn secrets_of(
 ) -> Vec<Secret> {
     let mut secrets = Vec::new();
     for candidate in candidates {
-        let ranges = literals(masked, candidate).into_iter();
-        secrets.extend(ranges.map(|range| Secret { range, ..candidate.clone() }));
+        for range in literals(masked, candidate) {
+            secrets.push(Secret { range, ..candidate.clone() });
+        }
     }
     for Placeholder { range, source, default } in placeholders {
         let Some(default) = default else { continue };
@@ -273,13 +273,14 @@ fn literals(masked: &str, candidate: &Secret) -> Vec<Range<usize>> {
     let mixed = text.contains(MASK);
     let between = |c: char| c.is_whitespace() || ":/@,;.-_?&|=\"'()[]{}".contains(c);
     let is_label = |run: &str| key::has_scheme(&candidate.key) && run.trim_end_matches('"').ends_with('=');
-    let is_secret = |run: &&str| !run.is_empty() && !(mixed && (run.chars().all(between) || is_label(run)));
-    let runs = text.split(MASK).map(str::trim).filter(is_secret);
-    let range = |run| {
-        let start = candidate.range.start + offset(text, run);
-        start..start + run.len()
-    };
-    runs.map(range).collect()
+    let mut literals = Vec::new();
+    for run in text.split(MASK).map(str::trim) {
+        if !run.is_empty() && !(mixed && (run.chars().all(between) || is_label(run))) {
+            let start = candidate.range.start + offset(text, run);
+            literals.push(start..start + run.len());
+        }
+    }
+    literals
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ fn value_after(text: &str, separator: usize, found: &Found<'_>) -> Option<Range<
             None => of_length(value.len()),
         };
     }
-    let slashes = shape::run(value, |c| c == '\\');
+    let slashes = shape::run(value, &|c| c == '\\');
     let opening = value.get(slashes.len()..).and_then(|rest| rest.chars().next());
     match opening {
         Some(quote) if QUOTES.contains(&quote) => {
@@ -152,7 +152,7 @@ fn end_in_list(value: &str) -> usize {
     let comma = value.match_indices(',').map(|(at, _)| at).find(|at| {
         let rest = value.get(at + 1..).unwrap_or_default().trim_start();
         let rest = rest.trim_start_matches(QUOTES);
-        let key = shape::run(rest, |c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+        let key = shape::run(rest, &|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
         let after = rest.get(key.len()..).unwrap_or_default().trim_start_matches(QUOTES).trim_start();
         !key.is_empty() && after.starts_with([':', '='])
     });

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::key::{self, Key};
 use super::shape::{self, is_flag};
 use super::{ConfigField, MASK, Reach, Secret, extent};
-use crate::text::parts;
+use crate::text::offset;
 
 /// Programs that start others: what comes before the name of the other is for them, and means other things.
 const STARTERS: [&str; 13] =
@@ -59,9 +59,9 @@ pub(super) fn candidates(place: ConfigField<'_>, text: &str, reach: Reach) -> Ve
     scan.flags();
     scan.schemes(key);
     scan.bare_login();
-    let shapes = shape::tokens(text, reach).into_iter().chain(shape::private_keys(text));
     let logins = if scan.is_prose { Vec::new() } else { shape::encoded_logins(text) };
-    shapes.chain(logins).for_each(|range| scan.push(range, key));
+    let shapes = [shape::tokens(text, reach), shape::private_keys(text), logins].concat();
+    shapes.into_iter().for_each(|range| scan.push(range, key));
     scan.found
 }
 
@@ -169,7 +169,7 @@ impl Scan<'_> {
             }
             let rest = text.get(range.end..).unwrap_or_default();
             let start = range.end + (rest.len() - rest.trim_start().len());
-            let word = shape::run(rest.trim_start(), |c| !c.is_whitespace() && !"\"'`,;".contains(c));
+            let word = shape::run(rest.trim_start(), &|c| !c.is_whitespace() && !"\"'`,;".contains(c));
             // At the beginning, the scheme applies to the whole text.
             let value = if range.start == 0 && !self.is_prose { rest.trim() } else { word };
             let is_all = range.start == 0 && value == word;
@@ -185,7 +185,7 @@ impl Scan<'_> {
 /// Returns the offset of the credentials after `Bearer `.
 pub(super) fn after_scheme(value: &str) -> usize {
     let trimmed = value.trim_start();
-    let scheme = shape::run(trimmed, |c| c.is_ascii_alphanumeric() || c == '-');
+    let scheme = shape::run(trimmed, &|c| c.is_ascii_alphanumeric() || c == '-');
     let rest = trimmed.get(scheme.len()..).unwrap_or_default();
     let credentials = rest.trim_start();
     let is_scheme = SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known));
@@ -208,6 +208,5 @@ fn is_port(text: &str) -> bool {
 }
 
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let words = parts(text, char::is_whitespace).filter(|(_, word)| !word.is_empty());
-    words.map(|(start, word)| start..start + word.len())
+    text.split_whitespace().map(|word| offset(text, word)..offset(text, word) + word.len())
 }

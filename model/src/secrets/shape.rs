@@ -22,8 +22,8 @@ const LONGEST_BASE64: usize = 1024;
 /// Tokens of known services.
 pub(super) fn tokens(text: &str, reach: Reach) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
-    let [sure_starts, other_starts] =
-        [TOKEN_STARTS, PERHAPS_TOKEN_STARTS].map(|starts| starts.split(' ').collect::<Vec<_>>());
+    let sure_starts: Vec<&str> = TOKEN_STARTS.split(' ').collect();
+    let other_starts: Vec<&str> = PERHAPS_TOKEN_STARTS.split(' ').collect();
     for (start, _) in text.char_indices() {
         // Most characters are inside words, and this check is the cheapest.
         if !is_at_boundary(text, start) {
@@ -36,7 +36,7 @@ pub(super) fn tokens(text: &str, reach: Reach) -> Vec<Range<usize>> {
         {
             continue;
         }
-        let token = run(rest, |c| c.is_ascii_alphanumeric() || "_-.~+=".contains(c));
+        let token = run(rest, &|c| c.is_ascii_alphanumeric() || "_-.~+=".contains(c));
         if token.len() >= SHORTEST_TOKEN && (sure || has_random_part(token)) {
             // An uncertain prefix of a token may also begin a name: `api_key=..`.
             let name = if sure || reach == Reach::Widest { 0 } else { name_of_value(token) };
@@ -70,13 +70,13 @@ pub(super) fn private_keys(text: &str) -> Vec<Range<usize>> {
 pub(super) fn encoded_logins(text: &str) -> Vec<Range<usize>> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "+/-_".contains(c);
     let mut found = Vec::new();
-    for (start, word) in parts(text, |c| !is_part(c)) {
+    for (start, word) in parts(text, &|c| !is_part(c)) {
         if is_login(word) {
-            let padding = run(text.get(start + word.len()..).unwrap_or_default(), |c| c == '=');
+            let padding = run(text.get(start + word.len()..).unwrap_or_default(), &|c| c == '=');
             found.push(start..start + word.len() + padding.len());
         } else {
             // A slash may be a part of it, or of a path.
-            let logins = parts(word, |c| c == '/').filter(|(_, segment)| is_login(segment));
+            let logins = parts(word, &|c| c == '/').into_iter().filter(|(_, segment)| is_login(segment));
             found.extend(logins.map(|(at, segment)| start + at..start + at + segment.len()));
         }
     }
@@ -111,7 +111,7 @@ fn has_random_part(token: &str) -> bool {
 }
 
 /// Returns the longest beginning of `text` that consists of such characters.
-pub(super) fn run(text: &str, of: impl Fn(char) -> bool) -> &str {
+pub(super) fn run<'t>(text: &'t str, of: &dyn Fn(char) -> bool) -> &'t str {
     text.get(..text.find(|c: char| !of(c)).unwrap_or(text.len())).unwrap_or_default()
 }
 

@@ -8,7 +8,8 @@ fn argument(arguments: &[&str]) -> String {
 }
 
 fn shown(place: ConfigField<'_>, text: &str) -> String {
-    replace(text, &find(place, text), |secret| format!("{}<{}>", if secret.is_default { ":-" } else { "" }, secret.key))
+    let mut instead = |secret: &Secret| format!("{}<{}>", if secret.is_default { ":-" } else { "" }, secret.key);
+    replace(text, &find(place, text), &mut instead)
 }
 
 #[test]
@@ -58,7 +59,7 @@ fn only_the_secret_part_is_hidden() {
 
 /// Replaces secrets in a text that has to keep its meaning.
 fn exact(place: ConfigField<'_>, text: &str) -> String {
-    replace_exactly(place, text, |secret| format!("${{{}}}", secret.key))
+    replace_exactly(place, text, &mut |secret| format!("${{{}}}", secret.key))
 }
 
 #[test]
@@ -87,7 +88,7 @@ fn exact_replacement_preserves_all_but_the_secret() {
         assert_eq!(exact(place, text), expected, "{text}");
         assert!(find(place, &exact(place, text)).is_empty(), "{text}");
         // The hidden part is never smaller.
-        let hidden = replace(text, &find(place, text), |_| "..".to_owned());
+        let hidden = replace(text, &find(place, text), &mut |_| "..".to_owned());
         assert!(hidden.len() <= exact(place, text).len(), "{text}");
     }
     for (words, expected) in [

@@ -12,7 +12,7 @@ impl Scan<'_> {
         for (at, _) in text.match_indices("://") {
             let start = at + 3;
             let rest = text.get(start..).unwrap_or_default();
-            let url = shape::run(rest, |c| !c.is_whitespace() && !"\"'`<>".contains(c));
+            let url = shape::run(rest, &|c| !c.is_whitespace() && !"\"'`<>".contains(c));
             let scheme = text.get(..at).unwrap_or_default();
             let is_web = scheme.ends_with("http") || scheme.ends_with("https");
             let host = start + self.user(start, rest, url, is_web);
@@ -27,7 +27,7 @@ impl Scan<'_> {
         // A password may hold what should have been encoded, and ends at the last `@` then.
         let badly_encoded = || {
             let (_, port) = authority.split_once(':').filter(|_| !authority.starts_with('['))?;
-            (!is_port(port)).then(|| shape::run(rest, |c| !c.is_whitespace()).rfind('@')).flatten()
+            (!is_port(port)).then(|| shape::run(rest, &|c| !c.is_whitespace()).rfind('@')).flatten()
         };
         let Some(end) = authority.rfind('@').or_else(badly_encoded) else { return 0 };
         let user = rest.get(..end).unwrap_or_default();
@@ -48,12 +48,12 @@ impl Scan<'_> {
     /// Paths that are as good as a password: webhooks, and endpoints for one user.
     fn path(&mut self, start: usize, is_endpoint: bool) {
         let rest = self.text.get(start..).unwrap_or_default();
-        let url = shape::run(rest, |c| !c.is_whitespace() && !"\"'`<>?#".contains(c));
+        let url = shape::run(rest, &|c| !c.is_whitespace() && !"\"'`<>?#".contains(c));
         let Some((host, path)) = url.split_once('/') else { return };
         let is_hook = |name: &str| ["hook", "hooks", "webhook", "webhooks", "webhookb2"].contains(&name);
         let end = start + url.len();
         let mut before = "";
-        for (index, (offset, segment)) in parts(path, |c| c == '/').enumerate() {
+        for (index, (offset, segment)) in parts(path, &|c| c == '/').into_iter().enumerate() {
             let at = start + host.len() + 1 + offset;
             let has_digit = |text: &str| text.len() >= 8 && text.bytes().any(|b| b.is_ascii_digit());
             let is_hooks = host.starts_with("hooks.") && index == 1;

@@ -9,7 +9,7 @@ use crate::FileError;
 use crate::config::key::Form;
 use crate::config::read::{Node, Reader};
 use crate::config::table::{Change, ConfigValue, Table, table};
-use crate::secrets::{ConfigField, find_literals, hidden, replace};
+use crate::secrets::{ConfigField, find_literals, hide};
 use crate::setters::setters;
 use crate::words::words;
 
@@ -109,7 +109,7 @@ impl ConfigValue for AuthConfig {
     }
 
     fn change_texts(&mut self, _: ConfigField<'static>, change: &mut Change<'_>) {
-        self.change_each_text(|key| ConfigField::Auth(key.name), change);
+        self.fields_mut().into_iter().for_each(|(key, field)| field.change(ConfigField::Auth(key), change));
     }
 }
 
@@ -131,9 +131,9 @@ impl fmt::Debug for AuthConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = self.clone();
         let secret = shown.client_secret.iter_mut();
-        secret.for_each(|text| *text = replace(text, &find_literals("client_secret", text), hidden));
+        secret.for_each(|text| *text = hide(text, &find_literals("client_secret", text)));
         let mut fields = f.debug_struct("AuthConfig");
-        shown.show(&mut fields);
+        shown.fields_mut().iter().for_each(|(key, field)| _ = fields.field(key, field));
         fields.finish()
     }
 }

@@ -7,27 +7,23 @@ use serde_json::Value;
 use super::ConfigPlace;
 use crate::config::key::{Form, Key, key};
 use crate::config::read::{Kind, Node, Reader, suggestion};
-use crate::config::table::ConfigValue;
+use crate::config::table::{Change, ConfigValue, Field};
+use crate::json_text::object;
 use crate::matching::matches_glob;
-use crate::secrets::quoted;
+use crate::secrets::{ConfigField, quoted};
 use crate::setters::setters;
 use crate::words::words;
 use crate::{ChangeKind, Class, Date, FileError, printable};
 
 pub(crate) const DRIFT: &[Key] = &[
     key("mode", Drift::FORM, "of `[defaults]`", "as `drift` without a table"),
-    key(
-        "class",
-        Form::Map(&Form::Words(|| Class::ALL.map(Class::name).to_vec())),
-        "{}",
-        "the class of a rule, by its id",
-    ),
+    key("class", Form::Map(&Form::Words(Class::NAMES)), "{}", "the class of a rule, by its id"),
     key("accept", <Vec<Acceptance>>::FORM, "[]", "accepted changes; `rule` and `reason` are required")
         .page("drift.md#accept-a-change"),
 ];
 
 const ACCEPTANCE: &[Key] = &[
-    key("rule", Form::Words(|| ChangeKind::ALL.iter().map(|kind| kind.id()).collect()), "", "the id of the rule"),
+    key("rule", Form::Words(ChangeKind::IDS), "", "the id of the rule"),
     key("tool", Form::TEXT, "all", "a glob of tools; without it, changes of the server itself are covered too"),
     key("at", Form::TEXT, "all", "a JSON pointer into the tool: covers that place and every place below it"),
     key("until", DATE, "", "the last day, in UTC"),
@@ -183,11 +179,9 @@ impl DriftRules {
         if self.is_empty() {
             return mode;
         }
-        let classes = self.class.iter().map(|(rule, class)| (rule.id(), Value::from(class.name())));
-        let accept = (!self.accept.is_empty()).then(|| self.accept.to_json());
-        let class = (!self.class.is_empty()).then(|| classes.collect());
-        let members = [("mode", mode), ("accept", accept), ("class", class)];
-        Some(members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect())
+        let classes = self.class.iter().map(|(rule, class)| (rule.id(), Some(class.name().into())));
+        let class = (!self.class.is_empty()).then(|| object(classes.collect()).into());
+        Some(object(vec![("mode", mode), ("accept", self.accept.member()), ("class", class)]).into())
     }
 
     /// Reads the value of `drift`: a word, or a table.
@@ -204,21 +198,15 @@ impl DriftRules {
                 _ => {
                     for node in reader.table(node, &what)? {
                         let rule = kind(reader, node.key_at, &node.key)?;
-                        let classes = Class::ALL.map(|class| (class.name(), class));
-                        let class = reader.word(node, &format!("`{}` in {what}", rule.id()), &classes)?;
-                        rules = rules.class(rule, class);
+                        let word = reader.word(node, &format!("`{}` in {what}", rule.id()), Class::NAMES)?;
+                        for class in Class::ALL.iter().filter(|class| class.name() == word) {
+                            rules = rules.class(rule, *class);
+                        }
                     }
                 }
             }
         }
         Ok((mode, rules))
-    }
-
-    pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        self.accept.iter_mut().flat_map(|accepted| {
-            let Acceptance { tool, at, reason, .. } = accepted;
-            tool.iter_mut().chain(at.iter_mut()).chain([reason])
-        })
     }
 }
 
@@ -256,20 +244,27 @@ impl ConfigValue for Acceptance {
     }
 
     fn to_json(&self) -> Value {
-        let texts = [
-            ("rule", Some(self.rule.id().to_owned())),
-            ("tool", self.tool.clone()),
-            ("at", self.at.clone()),
-            ("until", self.until.map(|day| day.to_string())),
-            ("reason", Some(self.reason.clone())),
-        ];
-        texts.into_iter().filter_map(|(key, text)| Some((key, text?))).collect()
+        let text = |text: &Option<String>| text.as_ref().map(String::to_json);
+        object(vec![
+            ("rule", Some(self.rule.id().into())),
+            ("tool", text(&self.tool)),
+            ("at", text(&self.at)),
+            ("until", self.until.map(|day| day.to_string().into())),
+            ("reason", Some(self.reason.to_json())),
+        ])
+        .into()
+    }
+
+    fn change_texts(&mut self, field: ConfigField<'static>, change: &mut Change<'_>) {
+        self.tool.change_texts(field, change);
+        self.at.change_texts(field, change);
+        self.reason.change_texts(field, change);
     }
 }
 
 fn kind(reader: &Reader<'_>, at: usize, id: &str) -> Result<ChangeKind, FileError> {
     ChangeKind::by_id(id).ok_or_else(|| {
-        let help = match suggestion(id, ChangeKind::ALL.iter().map(|kind| kind.id()), "") {
+        let help = match suggestion(id, ChangeKind::IDS, "") {
             near if near.starts_with("did") => near,
             _ => "expected an id such as `MCPD0012`; `check` prints them, and the book lists them".to_owned(),
         };

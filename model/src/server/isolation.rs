@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::FileError;
 use crate::config::key::{Form, Key, key};
 use crate::config::read::{Kind, Node, Reader};
-use crate::config::table::{Change, ConfigValue};
+use crate::config::table::{Change, ConfigValue, Field};
+use crate::json_text::object;
 use crate::secrets::{ConfigField, quoted};
 use crate::setters::{adders, setters};
 
@@ -57,8 +58,8 @@ impl Isolation {
         self.no_network || !self.domains.is_empty()
     }
 
-    pub(crate) fn folders_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        self.read.iter_mut().chain(&mut self.write).flatten()
+    pub(crate) fn folders_mut(&mut self) -> Vec<&mut String> {
+        self.read.iter_mut().chain(&mut self.write).flatten().collect()
     }
 }
 
@@ -86,10 +87,10 @@ setters! {
 }
 
 const KEYS: &[Key] = &[
-    key("home", Form::Words(|| vec!["temp"]), "", "an empty home in memory, deleted when the server ends"),
+    key("home", Form::Words(&["temp"]), "", "an empty home in memory, deleted when the server ends"),
     key(
         "network",
-        Form::Either(&Form::Words(|| vec!["none"]), &Form::TEXTS),
+        Form::Either(&Form::Words(&["none"]), &Form::TEXTS),
         "",
         "no network, and no connections to this machine; or the domains that it may reach, and nothing else",
     )
@@ -107,9 +108,9 @@ impl ConfigValue for Isolation {
         for node in reader.known(node, what, KEYS)? {
             let what = format!("`{}` in {what}", node.key);
             match (node.key.as_str(), &node.kind) {
-                ("home", _) => isolation.temp_home = reader.word(node, &what, &[("temp", true)])?,
+                ("home", _) => isolation.temp_home = reader.word(node, &what, &["temp"])? == "temp",
                 ("network", Kind::List(_)) => isolation.domains = domains(reader, node, &what)?,
-                ("network", _) => isolation.no_network = reader.word(node, &what, &[("none", true)])?,
+                ("network", _) => isolation.no_network = reader.word(node, &what, &["none"])? == "none",
                 ("read", _) => isolation.read = Option::read(reader, node, &what)?,
                 _ => isolation.write = Option::read(reader, node, &what)?,
             }
@@ -118,20 +119,18 @@ impl ConfigValue for Isolation {
     }
 
     fn to_json(&self) -> Value {
-        let network = match self.domains.as_slice() {
-            _ if self.no_network => Some("none".into()),
-            [] => None,
-            domains => Some(domains.into()),
-        };
-        let home = self.temp_home.then(|| "temp".into());
-        let folders = |folders: &Option<Vec<String>>| folders.as_ref().map(Vec::to_json);
-        let members =
-            [("home", home), ("network", network), ("read", folders(&self.read)), ("write", folders(&self.write))];
-        members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+        let network = if self.no_network { Some("none".into()) } else { self.domains.member() };
+        object(vec![
+            ("home", self.temp_home.then(|| "temp".into())),
+            ("network", network),
+            ("read", self.read.member()),
+            ("write", self.write.member()),
+        ])
+        .into()
     }
 
     fn change_texts(&mut self, _: ConfigField<'static>, change: &mut Change<'_>) {
-        self.folders_mut().for_each(|folder| *folder = change(ConfigField::Shown, folder));
+        self.folders_mut().into_iter().for_each(|folder| *folder = change(ConfigField::Shown, folder));
     }
 }
 
@@ -141,10 +140,10 @@ fn domains(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Vec<String>, 
         return Err(reader.error(node.at, format!("{what} is empty")).with_help("write `\"none\"` for no network"));
     }
     for (domain, node) in domains.iter().zip(node.elements()) {
-        Domain::parse(domain).map_err(|why| {
+        if let Err(why) = Domain::parse(domain) {
             let message = format!("{what} contains `{}`, which is not a domain", quoted(domain));
-            reader.error(node.at, message).with_help(why)
-        })?;
+            return Err(reader.error(node.at, message).with_help(why));
+        }
     }
     Ok(domains)
 }

@@ -2,14 +2,16 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::values::LEFT_OUT;
 use super::{Transport, View};
+use crate::config::table::{ConfigValue, Field};
 use crate::config::{ServerConfig, Table};
+use crate::json_text::object;
 use crate::placeholder::variable_name;
-use crate::secrets::{ConfigField, find, find_literals, hidden, quoted, replace};
-use crate::{FileError, config, printable};
+use crate::printable;
+use crate::secrets::{ConfigField, find, find_literals, hide, quoted};
 
 impl ServerConfig {
     /// Returns the configuration as a JSON object for [`from_json`](Self::from_json). Placeholders are kept. Secrets
@@ -37,30 +39,23 @@ impl ServerConfig {
             if earlier == 0 { format!("${{{variable}}}") } else { format!("${{{variable}_{}}}", earlier + 1) }
         });
         let mut members = shown.members();
-        members.extend(shown.transport_members());
+        members.append(&mut shown.transport_members());
         members.extend(shown.drift_rules.to_json(shown.drift).map(|drift| ("drift".to_owned(), drift)));
         let embedded = Self::KEYS.iter().filter(|key| key.is_embedded);
-        Value::Object(embedded.filter_map(|key| members.remove_entry(key.name)).collect())
+        object(embedded.map(|key| (key.name, members.remove(key.name))).collect()).into()
     }
 
     /// Returns the keys of the transport, with their values.
     fn transport_members(&self) -> Map<String, Value> {
-        let members = match &self.transport {
-            Transport::Stdio { command, args, cwd } => json!({ "command": command, "args": args, "cwd": cwd }),
-            Transport::Http { url, headers } => json!({ "url": url, "headers": headers }),
-            Transport::Sse { url, headers } => json!({ "url": url, "headers": headers, "transport": "sse" }),
-        };
-        let Value::Object(mut members) = members else { return Map::new() };
-        members.retain(|_, value| ![Value::Null, json!([]), json!({})].contains(value));
-        members
-    }
-
-    /// Parses the result of [`to_json`](Self::to_json), or an entry of a `.mcp.json`.
-    ///
-    /// # Errors
-    /// Fails if the name, a type or the transport is invalid.
-    pub fn from_json(name: &str, json: &Value) -> Result<Self, FileError> {
-        config::server_from_json(name, json)
+        object(match &self.transport {
+            Transport::Stdio { command, args, cwd } => {
+                vec![("command", Some(command.to_json())), ("args", args.member()), ("cwd", cwd.member())]
+            }
+            Transport::Http { url, headers } => vec![("url", Some(url.to_json())), ("headers", headers.member())],
+            Transport::Sse { url, headers } => {
+                vec![("url", Some(url.to_json())), ("headers", headers.member()), ("transport", Some("sse".into()))]
+            }
+        })
     }
 }
 
@@ -70,29 +65,21 @@ impl View {
     pub fn to_json(&self) -> Value {
         self.members().into()
     }
-
-    /// Parses the result of [`to_json`](Self::to_json).
-    ///
-    /// # Errors
-    /// Fails if a key or a type is invalid.
-    pub fn from_json(json: &Value) -> Result<Self, FileError> {
-        config::view_from_json(json)
-    }
 }
 
 impl fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.written().map_texts(&mut |place, text| match place {
+        let mut shown = self.written().map_texts(&mut |place, text| match place {
             // They hold most secrets, so only their placeholders are shown.
-            ConfigField::Env(key) | ConfigField::Header(key) => replace(text, &find_literals(key, text), hidden),
+            ConfigField::Env(key) | ConfigField::Header(key) => hide(text, &find_literals(key, text)),
             ConfigField::Name(_) => quoted(text),
-            ConfigField::Url => without_query_values(&replace(text, &find(place, text), hidden)),
-            _ => replace(text, &find(place, text), hidden),
+            ConfigField::Url => without_query_values(&hide(text, &find(place, text))),
+            _ => hide(text, &find(place, text)),
         });
         let transport = Value::Object(shown.transport_members());
         let mut fields = f.debug_struct("ServerConfig");
         fields.field("name", &shown.name).field("transport", &format_args!("{}", printable(&transport.to_string())));
-        shown.show(&mut fields);
+        shown.fields_mut().iter().for_each(|(key, field)| _ = fields.field(key, field));
         fields.field("drift", &shown.drift).field("drift_rules", &shown.drift_rules).finish()
     }
 }
@@ -114,7 +101,7 @@ fn without_query_values(url: &str) -> String {
     let parts = url.split_inclusive(['?', '#', '&']).enumerate().map(|(index, part)| match part.split_once('=') {
         Some((key, value)) if index > 0 => {
             let (value, end) = value.split_at(value.trim_end_matches(['?', '#', '&']).len());
-            format!("{key}={}{end}", replace(value, &find_literals(key, value), hidden))
+            format!("{key}={}{end}", hide(value, &find_literals(key, value)))
         }
         _ => part.to_owned(),
     });

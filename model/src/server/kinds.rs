@@ -145,7 +145,7 @@ impl Rate {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (calls, unit) = text.split_once('/')?;
-        let unit = [("s", 1), ("m", 60), ("h", 3600)].into_iter().find(|(name, _)| *name == unit)?;
+        let unit = *[("s", 1), ("m", 60), ("h", 3600)].iter().find(|(name, _)| *name == unit)?;
         let is_number = calls.bytes().all(|byte| byte.is_ascii_digit());
         let calls = calls.parse().ok().filter(|calls| is_number && *calls > 0)?;
         Some(Self { calls, unit })
@@ -208,7 +208,7 @@ pub enum SecretStore {
 
 impl SecretStore {
     /// The words that a store can begin with.
-    pub(crate) const WORDS: [&str; 3] = ["env", "keyring", "dotenv:.env"];
+    pub(crate) const WORDS: &[&str] = &["env", "keyring", "dotenv:.env"];
 
     /// Parses a store as it is written in a configuration.
     #[must_use]
@@ -238,16 +238,15 @@ impl ConfigValue for Vec<SecretStore> {
     );
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        let words = SecretStore::WORDS.into_iter();
         let nodes = reader.list(node, what, "an array of strings")?;
         if nodes.is_empty() {
-            let help = suggestion("", words, "expected some of");
+            let help = suggestion("", SecretStore::WORDS, "expected some of");
             return Err(reader.error(node.at, format!("{what} is empty")).with_help(help));
         }
         let store = |node: &Node| {
             let what = format!("every element of {what}");
             let text = reader.text(node, &what)?;
-            SecretStore::parse(text).ok_or_else(|| reader.unknown_word(node, &what, text, words.clone()))
+            SecretStore::parse(text).ok_or_else(|| reader.unknown_word(node, &what, text, SecretStore::WORDS))
         };
         nodes.iter().map(store).collect()
     }

@@ -26,7 +26,8 @@ pub use self::policy::{PolicyEffect, PolicyRule};
 pub(crate) use self::rust::RUST;
 pub use self::rust::{RustConfig, RustRule, UnknownKeys};
 pub use self::view::{Hint, View, ViewRefusal};
-use crate::config::{ServerConfig, Table};
+use crate::config::ServerConfig;
+use crate::config::table::Field;
 use crate::matching::matches_globs;
 
 impl ServerConfig {
@@ -99,7 +100,10 @@ impl ServerConfig {
     /// ```
     #[must_use]
     pub fn with_demands_of(mut self, other: &Self) -> Self {
-        self.inherit_demands(other);
+        macro_rules! inherit {
+            ($($field:ident)*) => { $(if self.$field.member().is_none() { self.$field.clone_from(&other.$field); })* };
+        }
+        inherit!(tools exclude approve resources prompts policies remote_use views limit pin);
         self.places.extend(&other.places);
         if self.drift.is_none() && self.drift_rules.is_empty() {
             self.drift_rules = other.drift_rules.clone();

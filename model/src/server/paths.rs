@@ -45,14 +45,16 @@ impl ServerConfig {
     /// Returns the relative paths that a server of this kind uses.
     fn relative_paths(&mut self) -> Vec<&mut String> {
         let Transport::Stdio { command, cwd, .. } = &mut self.transport else {
-            let files = self.ca.iter_mut().chain(&mut self.client_cert);
-            return files.filter(|file| !is_pem(file) && is_relative_folder(file)).collect();
+            let mut files: Vec<&mut String> = self.ca.iter_mut().chain(&mut self.client_cert).collect();
+            files.retain(|file| !is_pem(file) && is_relative_folder(file));
+            return files;
         };
+        let mut paths = self.isolation.as_mut().map(Isolation::folders_mut).unwrap_or_default();
+        paths.retain(|folder| is_relative_folder(folder));
+        paths.extend(cwd.as_mut().filter(|cwd| is_relative(cwd)));
         // A name without a separator is searched on `PATH`.
-        let command = Some(command).filter(|command| command.contains(['/', '\\']) && is_relative(command));
-        let folders = self.isolation.iter_mut().flat_map(Isolation::folders_mut);
-        let folders = folders.filter(|folder| is_relative_folder(folder));
-        command.into_iter().chain(cwd.as_mut().filter(|cwd| is_relative(cwd))).chain(folders).collect()
+        paths.extend(Some(command).filter(|command| command.contains(['/', '\\']) && is_relative(command)));
+        paths
     }
 
     /// Returns the problem of one of `ca`, `client_cert`, `proxy` and `auth`, as the rest of a sentence that begins
@@ -89,7 +91,8 @@ impl Isolation {
     /// Resolves relative folders against another base folder.
     pub(super) fn led_from(mut self, folder: Option<&Path>) -> Self {
         if let Some(base) = folder {
-            let shown = self.folders_mut().filter(|shown| !shown.starts_with("${") && is_relative_folder(shown));
+            let shown = self.folders_mut().into_iter();
+            let shown = shown.filter(|shown| !shown.starts_with("${") && is_relative_folder(shown));
             shown.for_each(|shown| *shown = joined(base, shown));
         }
         self

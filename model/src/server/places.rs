@@ -1,6 +1,5 @@
 //! Positions in a configuration.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -26,29 +25,30 @@ impl ConfigPlace {
 /// The positions of the keys of a table, and of their members and texts: `exclude/delete_*`, `fixed/owner`. They do not
 /// affect equality.
 #[derive(Clone, Default)]
-pub struct ConfigPlaces(BTreeMap<String, ConfigPlace>);
+pub struct ConfigPlaces(Vec<(String, ConfigPlace)>);
 
 impl ConfigPlaces {
     /// Returns the position of a key, or else that of the table; empty if they are in no file.
     #[must_use]
     pub fn of(&self, key: &str) -> ConfigPlace {
-        self.0.get(key).or_else(|| self.0.get("")).cloned().unwrap_or_default()
+        let place_of = |key: &str| self.0.iter().find(|(known, _)| known == key);
+        place_of(key).or_else(|| place_of("")).map(|(_, place)| place.clone()).unwrap_or_default()
     }
 
     /// Adds the position of a key, or of the table itself, whose key is empty. The first of a key counts.
-    pub(crate) fn add(&mut self, key: impl Into<String>, place: ConfigPlace) {
-        self.0.entry(key.into()).or_insert(place);
+    pub(crate) fn add(&mut self, key: String, place: ConfigPlace) {
+        self.0.push((key, place));
     }
 
     pub(super) fn extend(&mut self, other: &Self) {
-        other.0.iter().for_each(|(key, place)| self.add(key, place.clone()));
+        self.0.extend_from_slice(&other.0);
     }
 }
 
 /// Omits the keys, because a misplaced secret may be used as one.
 impl fmt::Debug for ConfigPlaces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.values()).finish()
+        f.debug_list().entries(self.0.iter().map(|(_, place)| place)).finish()
     }
 }
 

@@ -72,24 +72,25 @@ impl ConfigValue for RustConfig {
     const FORM: Form = Form::Table(RUST);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        let rule = |key: &str, value: String, at| RustRule { key: key.to_owned(), value, place: reader.place(at) };
+        let rule = |key: &str, value: &str, at| RustRule { place: reader.place(at), ..RustRule::new(key, value) };
         let mut rust = Self::default();
         for node in reader.known(node, what, RUST)? {
             let what = format!("`{}` in {what}", node.key);
             let text = |member: &Node| {
                 let text = reader.text(member, &format!("`{}` in {what}", quoted(&member.key)))?;
-                Ok(rule(&member.key, text.to_owned(), member.key_at))
+                Ok(rule(&member.key, text, member.key_at))
             };
             let texts = || reader.table(node, &what)?.iter().map(text).collect::<Result<_, FileError>>();
             match node.key.as_str() {
                 "derive" => {
-                    let texts = Vec::read(reader, node, &what)?.into_iter().zip(node.elements());
-                    rust.derive = texts.map(|(text, node)| rule("", text, node.at)).collect();
+                    let texts = Vec::<String>::read(reader, node, &what)?;
+                    rust.derive =
+                        texts.iter().zip(node.elements()).map(|(text, node)| rule("", text, node.at)).collect();
                 }
                 "rename" => rust.rename = texts()?,
                 "extern" => rust.extern_types = texts()?,
                 "shared" => rust.shared = texts()?,
-                key => rust.switches.push(rule(key, bool::read(reader, node, &what)?.to_string(), node.key_at)),
+                key => rust.switches.push(rule(key, &bool::read(reader, node, &what)?.to_string(), node.key_at)),
             }
         }
         Ok(rust)
@@ -101,8 +102,10 @@ impl ConfigValue for RustConfig {
     }
 
     fn change_texts(&mut self, field: ConfigField<'static>, change: &mut Change<'_>) {
-        let lists = [&mut self.derive, &mut self.rename, &mut self.extern_types, &mut self.shared];
-        let texts = lists.into_iter().flatten().flat_map(|rule| [&mut rule.key, &mut rule.value]);
-        texts.for_each(|text| text.change_texts(field, change));
+        for rule in [&mut self.derive, &mut self.rename, &mut self.extern_types, &mut self.shared].into_iter().flatten()
+        {
+            rule.key.change_texts(field, change);
+            rule.value.change_texts(field, change);
+        }
     }
 }

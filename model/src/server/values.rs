@@ -1,11 +1,12 @@
 //! The texts of a configuration with placeholders and secrets.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::Transport;
 use crate::FileError;
-use crate::config::{Change, Key, Reach, ServerConfig, Table};
-use crate::placeholder::{self, SecretRef};
+use crate::config::table::ConfigValue;
+use crate::config::{Change, Reach, ServerConfig, Table};
+use crate::placeholder::{self, Placeholder, SecretRef};
 use crate::secrets::{self, ConfigField, Secret, is_secret_key};
 
 /// The prefix of variables for secrets in bindings. No other variable has this prefix, so no unrelated variable is sent
@@ -51,14 +52,16 @@ impl ServerConfig {
 
     /// Returns the sources of all placeholders, without duplicates, sorted by name.
     pub fn placeholders(&self) -> Vec<SecretRef> {
-        let mut found = BTreeSet::new();
+        let mut found: Vec<SecretRef> = Vec::new();
         self.map_texts(&mut |place, text| {
-            if place.is_expanded() {
-                found.extend(placeholder::find(text).into_iter().map(|placeholder| placeholder.source));
+            for Placeholder { source, .. } in placeholder::find(text) {
+                if let (true, Err(at)) = (place.is_expanded(), found.binary_search(&source)) {
+                    found.insert(at, source);
+                }
             }
             String::new()
         });
-        found.into_iter().collect()
+        found
     }
 
     /// Returns the original configuration, before placeholders were replaced.
@@ -124,7 +127,7 @@ impl ServerConfig {
     #[must_use]
     pub fn replace_secrets(&self, mut instead: impl FnMut(ConfigField<'_>, &str, &Secret) -> String) -> Self {
         self.written().map_texts(&mut |place, text| {
-            secrets::replace(text, &secrets::find(place, text), |secret| instead(place, text, secret))
+            secrets::replace(text, &secrets::find(place, text), &mut |secret| instead(place, text, secret))
         })
     }
 
@@ -140,8 +143,9 @@ impl ServerConfig {
     /// ```
     #[must_use]
     pub fn replace_secrets_exactly(&self, mut instead: impl FnMut(ConfigField<'_>, &str, &Secret) -> String) -> Self {
-        self.written()
-            .map_texts(&mut |place, text| secrets::replace_exactly(place, text, |secret| instead(place, text, secret)))
+        self.written().map_texts(&mut |place, text| {
+            secrets::replace_exactly(place, text, &mut |secret| instead(place, text, secret))
+        })
     }
 
     pub(crate) fn each_secret(&self, see: &mut dyn FnMut(ConfigField<'_>, &str, &Secret)) {
@@ -163,29 +167,26 @@ impl ServerConfig {
             }
             (_, Transport::Http { url, headers } | Transport::Sse { url, headers }) => {
                 *url = change(ConfigField::Url, url);
-                change_entries(headers, "headers", |name| ConfigField::Header(name), change);
+                change_entries(headers, |name| ConfigField::Header(name), change);
             }
             _ => {}
         }
-        change_entries(&mut copy.env, "env", |name| ConfigField::Env(name), change);
-        let field = |key: &'static Key| match key.reach {
-            Reach::Remote => ConfigField::Network(key.name),
-            _ => ConfigField::Note(key.name),
-        };
-        copy.change_each_text(field, change);
-        copy.drift_rules.texts_mut().for_each(|text| *text = change(ConfigField::Note("drift"), text));
+        change_entries(&mut copy.env, |name| ConfigField::Env(name), change);
+        for (key, field) in copy.fields_mut() {
+            let is_remote = Self::KEYS.iter().any(|known| known.name == key && known.reach == Reach::Remote);
+            field.change(if is_remote { ConfigField::Network(key) } else { ConfigField::Note(key) }, change);
+        }
+        copy.drift_rules.accept.change_texts(ConfigField::Note("drift"), change);
         copy
     }
 }
 
 /// Replaces the names and the values of variables or headers.
-fn change_entries(
-    entries: &mut BTreeMap<String, String>,
-    key: &'static str,
-    field: fn(&str) -> ConfigField<'_>,
-    change: &mut Change<'_>,
-) {
-    for (name, value) in std::mem::take(entries) {
-        entries.insert(change(ConfigField::Name(key), &name), change(field(&name), &value));
+fn change_entries(entries: &mut BTreeMap<String, String>, field: fn(&str) -> ConfigField<'_>, change: &mut Change<'_>) {
+    let (key, _) = field("").key();
+    let mut changed = BTreeMap::new();
+    for (name, value) in &*entries {
+        changed.insert(change(ConfigField::Name(key), name), change(field(name), value));
     }
+    *entries = changed;
 }

@@ -1,6 +1,5 @@
 //! Views of tools: `[servers.x.view.TOOL]`.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -10,6 +9,7 @@ use crate::FileError;
 use crate::config::key::{Form, Key, key};
 use crate::config::read::{Node, Reader};
 use crate::config::table::{ConfigValue, Table, table};
+use crate::json_text::object;
 use crate::secrets::quoted;
 
 table! {
@@ -28,7 +28,7 @@ table! {
     /// server.views["create_issue"].complete(&mut arguments).expect("nothing speaks against it");
     /// assert_eq!(arguments["owner"], "rust-lang");
     /// ```
-    #[derive(Clone, Default, PartialEq)]
+    #[derive(Clone, Default, PartialEq, Eq)]
     #[non_exhaustive]
     pub struct View {
         /// The name instead of the tool's own, in snake case.
@@ -37,8 +37,8 @@ table! {
         pub title: Option<String> => "title", "", "the title instead of the server's";
         /// The description instead of the server's.
         pub description: Option<String> => "description", "", "the description instead of the server's";
-        /// The hints (`readOnlyHint` and the like) that are stricter than the server's.
-        pub hints: BTreeMap<Hint, bool> => "hints", "", "hints that are stricter than the server's";
+        /// The hints (`readOnlyHint` and the like) that are stricter than the server's: each has its strict value.
+        pub hints: Vec<Hint> => "hints", "", "hints that are stricter than the server's";
         /// Arguments that every call has, with these values. They cannot be seen.
         pub fixed: Map<String, Value> => "fixed", "{}",
             "arguments that every call has, with their values; nobody sees or changes them";
@@ -184,8 +184,6 @@ impl fmt::Debug for View {
     }
 }
 
-impl Eq for View {}
-
 /// The table is this project's in every kind of file, so an unknown key in it is always an error.
 impl ConfigValue for View {
     const FORM: Form = Form::Table(Self::KEYS);
@@ -225,7 +223,7 @@ const HINTS: &[Key] = &[
     key("open_world", Form::BOOLEAN, "", "`true`: it may reach systems beyond the server"),
 ];
 
-impl ConfigValue for BTreeMap<Hint, bool> {
+impl ConfigValue for Vec<Hint> {
     const FORM: Form = Form::Table(HINTS);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
@@ -233,18 +231,18 @@ impl ConfigValue for BTreeMap<Hint, bool> {
         for node in reader.known(node, what, HINTS)? {
             let what = format!("`{}` in {what}", node.key);
             let value = bool::read(reader, node, &what)?;
-            let Some(hint) = Hint::ALL.into_iter().find(|hint| hint.name() == node.key) else { continue };
+            let Some(hint) = Hint::ALL.iter().copied().find(|hint| hint.name() == node.key) else { continue };
             if value != hint.strict() {
                 let message = format!("{what} cannot be `{value}`: retries and caches rely on it");
                 let help = format!("a view only makes hints stricter: remove it, or write `{}`", hint.strict());
                 return Err(reader.error(node.at, message).with_help(help));
             }
-            hints.insert(hint, value);
+            hints.insert(hints.partition_point(|known| *known < hint), hint);
         }
         Ok(hints)
     }
 
     fn to_json(&self) -> Value {
-        self.iter().map(|(hint, value)| (hint.name(), *value)).collect()
+        object(self.iter().map(|hint| (hint.name(), Some(hint.strict().into()))).collect()).into()
     }
 }

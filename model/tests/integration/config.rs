@@ -585,7 +585,8 @@ fn isolation_is_parsed_and_invalid_isolation_is_an_error() {
     let text = r#"{ "mcpServers": { "a": { "url": "https://x", "args": [], "isolation": {} },
         "b": { "command": "x", "isolation": { "home": "temp", "read": ["d"] } } } }"#;
     let config = Config::parse_mcp_json(text, Path::new(".mcp.json")).unwrap();
-    assert!(config.rejected["a"].message.contains("has `isolation`, which has no effect beside `url`"));
+    let rejected = config.server("a").unwrap_err();
+    assert!(rejected.message.contains("has `isolation`, which has no effect beside `url`"));
     assert_eq!(config.servers["b"].isolation, Some(Isolation::new().temp_home().read(["d"])));
 }
 
@@ -607,7 +608,7 @@ fn defaults_apply_where_a_server_has_no_value() {
 #[test]
 fn unknown_codes_are_errors() {
     let config = toml("deny = [\"MCP0001\"]\nallow = [\"MCP0002\", \"MCP0302\"]\n");
-    let check = |known: &[&str]| config.check_codes(known.iter().copied()).map_err(|error| error.to_string());
+    let check = |known: &[&str]| config.check_codes(known).map_err(|error| error.to_string());
     assert_eq!(check(&["MCP0001", "MCP0002", "MCP0302"]), Ok(()));
     assert_eq!(
         check(&["MCP0001", "MCP0002"]).unwrap_err(),

@@ -28,7 +28,7 @@ fn view_is_parsed_completely_and_round_trips() {
     .unwrap();
     let view = &server.views["create_issue"];
     assert_eq!(view.name.as_deref(), Some("open_issue"));
-    assert_eq!(view.hints.keys().copied().collect::<Vec<_>>(), [Hint::ReadOnly, Hint::Destructive]);
+    assert_eq!(view.hints, [Hint::ReadOnly, Hint::Destructive]);
     let fixed =
         json!({ "owner": "rust-lang", "count": 3, "ratio": 0.5, "on": true, "labels": ["a", 1], "of": { "x": -1 } });
     assert_eq!(Value::Object(view.fixed.clone()), fixed);

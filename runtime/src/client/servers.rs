@@ -223,7 +223,7 @@ fn configured(spec: &ServerSpec, options: &ClientOptions) -> Result<ServerConfig
     let carried = carried(spec)?;
     if let Ok(text) = std::env::var(SERVERS_VARIABLE) {
         let config = Config::from_env_json(&text)?;
-        if config.servers.contains_key(spec.name) || config.rejected.contains_key(spec.name) {
+        if config.has(spec.name) {
             let server = config.server(spec.name)?.clone();
             warn_of(&config, Some(spec.name));
             return Ok(carried.iter().fold(server, ServerConfig::with_demands_of));
@@ -248,7 +248,7 @@ fn carried(spec: &ServerSpec) -> Result<Option<ServerConfig>, Box<dyn Error>> {
 /// Warns that the variable does not name the server of the bindings, because a misspelt name would otherwise be ignored
 /// silently.
 fn warn_of_strangers(bound: &str, config: &Config) {
-    let names: Vec<&str> = config.servers.keys().chain(config.rejected.keys()).map(String::as_str).collect();
+    let names = config.names();
     if names.is_empty() {
         return;
     }

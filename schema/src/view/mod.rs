@@ -81,7 +81,9 @@ pub fn viewed_tool(tool: &Value, view: &View) -> Result<Value, Vec<FileError>> {
     if !view.hints.is_empty()
         && let Value::Object(hints) = members.entry("annotations").or_insert_with(|| Map::new().into())
     {
-        hints.extend(view.hints.iter().map(|(hint, value)| (hint.wire().to_owned(), Value::Bool(*value))));
+        for hint in &view.hints {
+            hints.insert(hint.wire().to_owned(), hint.strict().into());
+        }
     }
     if let Some(Value::Object(schema)) = members.get_mut("inputSchema") {
         arguments(&name, schema, view, &mut faults);
