@@ -12,14 +12,12 @@
 //! assert_eq!(object.fields[0].wire, "owner");
 //! ```
 
-#[cfg(feature = "bindings")]
 mod alike;
 mod boxed;
 mod bundle;
 mod checks;
 pub mod diagnostics;
 mod document;
-#[cfg(feature = "drift")]
 pub mod drift;
 #[cfg(feature = "flags")]
 pub mod flags;
@@ -38,7 +36,6 @@ mod texts;
 mod view;
 mod wrapper;
 
-#[cfg(feature = "bindings")]
 pub use alike::{Alike, Class};
 pub use bundle::{Bundle, Draft, NAMED_SCHEMAS, SCHEMA, SCHEMA_LIST, Target, below, lookup, subschemas};
 pub use checks::Checks;

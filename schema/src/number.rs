@@ -210,7 +210,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "drift")]
     #[test]
     fn floor_is_exact() {
         for (value, floor) in [
@@ -228,7 +227,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "drift")]
     #[test]
     fn multiple_of_is_exact() {
         for (value, step, multiple) in [

@@ -20,7 +20,6 @@ pub enum Role {
 pub struct ShapeId(usize);
 
 impl ShapeId {
-    #[cfg(any(feature = "bindings", feature = "drift"))]
     pub(crate) fn index(self) -> usize {
         self.0
     }
@@ -179,7 +178,6 @@ pub struct TagKey {
     pub is_text: bool,
 }
 
-#[cfg(any(feature = "drift", feature = "flags"))]
 impl TagKey {
     /// Returns the value that a branch with this tag has.
     pub(crate) fn value(&self, tag: &str) -> Value {
@@ -360,7 +358,6 @@ impl Shape {
     }
 
     /// Returns the ids of all these, to be changed.
-    #[cfg(any(feature = "bindings", feature = "provider"))]
     pub(crate) fn children_mut(&mut self) -> Vec<&mut ShapeId> {
         match self {
             Self::List(item) | Self::Map(item) | Self::Named(item) => vec![&mut item.shape],

@@ -1,19 +1,16 @@
 //! Values held against checks.
 
 use std::cmp::Ordering;
-#[cfg(feature = "drift")]
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Number, Value};
 
 use crate::bundle::Draft;
-#[cfg(feature = "drift")]
 use crate::drift::pattern::{Automaton, compile};
 use crate::normalize::Scalars;
 use crate::number::is_multiple;
 
 /// How much of a pattern a message shows.
-#[cfg(feature = "drift")]
 const LONGEST_PATTERN: usize = 120;
 
 /// Compiled assertions about a string, a number or a list, from the schemas of
@@ -27,7 +24,6 @@ struct Checked {
     said: Scalars,
     min_items: Option<u64>,
     max_items: Option<u64>,
-    #[cfg(feature = "drift")]
     automaton: Option<Mutex<Automaton>>,
 }
 
@@ -56,7 +52,6 @@ impl Checks {
         let length = text.chars().count() as u64;
         for checked in &self.0 {
             within(length, checked.said.min_length, checked.said.max_length, "character")?;
-            #[cfg(feature = "drift")]
             if let (Some(pattern), Some(automaton)) = (&checked.said.pattern, &checked.automaton)
                 && !automaton.lock().unwrap_or_else(PoisonError::into_inner).is_match(text)
             {
@@ -117,16 +112,9 @@ fn counted(count: u64, noun: &str) -> String {
 impl Checked {
     fn new(schema: &Map<String, Value>) -> Self {
         let said = Scalars::of(schema, Draft::Unsaid);
-        #[cfg(feature = "drift")]
         let automaton = said.pattern.as_deref().and_then(compile).map(Mutex::new);
         let count = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
-        Self {
-            said,
-            min_items: count("minItems"),
-            max_items: count("maxItems"),
-            #[cfg(feature = "drift")]
-            automaton,
-        }
+        Self { said, min_items: count("minItems"), max_items: count("maxItems"), automaton }
     }
 }
 

@@ -218,7 +218,6 @@ mod tests {
         assert!(!is_plain("((a{100}){100}){100}"));
     }
 
-    #[cfg(feature = "drift")]
     #[test]
     fn every_plain_pattern_compiles() {
         use proptest::prelude::*;

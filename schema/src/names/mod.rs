@@ -5,7 +5,6 @@
 //! identifier keeps it; each other name gets a suffix made of its own wire name.
 
 mod members;
-#[cfg(feature = "bindings")]
 mod prefixed;
 #[cfg(test)]
 #[allow(clippy::indexing_slicing)]
@@ -15,7 +14,6 @@ mod tools;
 mod words;
 
 pub use members::{Enumeration, branch_labels, branches, extra, fields, fields_or, setters, variants};
-#[cfg(feature = "bindings")]
 pub use prefixed::{Given, PROGRAM, PrefixedNames, SECTIONS, SET_CALLS, is_accepted, told_apart};
 pub use scope::{Identity, Wanted, first_free, given_or_made, identifiers, renamed_types};
 pub use tools::{METHODS, ToolNames, offers, tools};

@@ -46,25 +46,21 @@ impl Kinds {
     }
 
     /// Returns each kind separately.
-    #[cfg(feature = "drift")]
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         (0..7).map(|bit| Self(1 << bit)).filter(move |kind| self.has(*kind))
     }
 
     /// Returns `true` if both have a kind in common.
-    #[cfg(any(feature = "drift", feature = "flags"))]
     pub(crate) fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
     /// Returns the kinds that are in both sets.
-    #[cfg(feature = "drift")]
     pub(crate) fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
     /// Returns the kinds of this set that are not in the other.
-    #[cfg(feature = "drift")]
     pub(crate) fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }

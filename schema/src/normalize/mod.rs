@@ -1,7 +1,6 @@
 //! Stage 2: every dialect becomes one. Keywords of draft 4 to 2020-12 and of OpenAPI are read into [`Node`], which has
 //! the fields of 2020-12 alone.
 
-#[cfg(feature = "drift")]
 mod assertions;
 mod keywords;
 mod kinds;
@@ -14,12 +13,10 @@ use serde_json::{Map, Value};
 
 use crate::bundle::{Bundle, LONGEST, lookup};
 use crate::diagnostics::{LIMIT, MALFORMED_KEYWORD, Reporter};
-#[cfg(feature = "drift")]
 pub(crate) use assertions::{Assertions, Condition};
 use keywords::Reading;
 pub(crate) use keywords::WORDING;
 pub use kinds::Kinds;
-#[cfg(feature = "drift")]
 pub(crate) use scalars::Limit;
 pub(crate) use scalars::Scalars;
 
@@ -27,7 +24,6 @@ pub(crate) use scalars::Scalars;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SchemaId(usize);
 
-#[cfg(feature = "drift")]
 impl SchemaId {
     /// The schema of the whole document.
     pub(crate) const ROOT: Self = Self(0);
@@ -149,7 +145,6 @@ impl<'a> Schemas<'a> {
     }
 
     /// Returns `true` if the document has more schemas than are read.
-    #[cfg(feature = "drift")]
     pub(crate) fn is_cut(&self) -> bool {
         self.is_cut
     }
@@ -256,7 +251,6 @@ impl Node {
     }
 
     /// Returns `true` if nothing but the schema's own keywords says which properties there are.
-    #[cfg(feature = "drift")]
     pub(crate) fn stands_alone(&self) -> bool {
         self.reference.is_none()
             && self.all_of.is_empty()
@@ -267,14 +261,12 @@ impl Node {
     }
 
     /// Returns the required properties of a schema that asks for nothing else.
-    #[cfg(feature = "drift")]
     pub(crate) fn required_alone(&self) -> Option<&[String]> {
         let only = Self { pointer: String::new(), required: Vec::new(), narrows: false, ..self.clone() };
         (only == Self::default()).then_some(self.required.as_slice())
     }
 
     /// Returns the kinds of values of a schema that asks for nothing else.
-    #[cfg(feature = "drift")]
     pub(crate) fn kinds_alone(&self, asserted: &Assertions) -> Option<Kinds> {
         let kinds =
             self.kinds.filter(|_| asserted.is_empty() && self.properties.is_empty() && self.allowed.is_none())?;

@@ -41,8 +41,7 @@ const DEEPEST: usize = 100;
 /// Checks a value of an argument against a schema that declares it.
 ///
 /// # Errors
-/// Fails with the expected value. Assertions that types do not have are checked if they are bounds or lengths, and
-/// patterns with feature `drift`.
+/// Fails with the expected value. Assertions that types do not have are checked if they are bounds, lengths or patterns.
 pub(super) fn check(schema: &Value, argument: &str, value: &Value) -> Result<(), String> {
     let mut reporter = Reporter::new("", 0, "");
     let document = Document::read(schema, Role::Input, &mut reporter);
