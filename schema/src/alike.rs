@@ -1,11 +1,13 @@
 //! Finds equal shapes of several documents.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use serde_json::Value;
 
 use crate::Role;
 use crate::document::Document;
+use crate::keys::sorted;
 use crate::shape::{Shape, ShapeId, Unknown};
 
 /// Compares shapes by what affects their types: fields, variants and branches. The order of properties or values,
@@ -29,54 +31,50 @@ use crate::shape::{Shape, ShapeId, Unknown};
 /// ```
 #[derive(Debug)]
 pub struct Alike {
-    /// The class of each shape, by the place of its document.
-    classes: HashMap<(usize, ShapeId), Class>,
+    /// The classes of the shapes of all documents.
+    classes: Vec<usize>,
+    /// Those of each document.
+    documents: Vec<Range<usize>>,
 }
 
 /// A class of equal shapes: they have the same type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Class(usize);
 
-/// A shape without the shapes that it holds.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Label<'d> {
-    /// The document of the arguments of a tool: they are a type of their own, whatever they look like.
-    arguments: Option<usize>,
-    /// The pointer of a definition that is not looked into.
-    definition: &'d str,
-    shape: Shape,
-}
-
 impl Alike {
     /// Compares the shapes of these documents.
     #[must_use]
     pub fn new(documents: &[&Document<'_>]) -> Self {
-        let mut labels: HashMap<Label<'_>, usize> = HashMap::new();
-        let mut classes = Vec::new();
-        let mut children: Vec<Vec<usize>> = Vec::new();
-        let mut shapes = Vec::new();
+        let mut labels: HashMap<String, usize> = HashMap::new();
+        let (mut classes, mut children, mut ranges) = (Vec::new(), Vec::new(), Vec::new());
         for (place, document) in documents.iter().enumerate() {
             let start = classes.len();
             for id in document.shapes.ids() {
                 let (shape, held) = label(document.shapes.get(id));
+                // The arguments of a tool are a type of their own, whatever they look like.
                 let is_arguments = document.role == Role::Input && id == document.root;
+                // A definition that is not looked into is known by its pointer.
                 let definition = document.shapes.origin(id).first().filter(|_| matches!(shape, Shape::Opaque));
-                let definition = definition.map_or("", |definition| document.schemas.pointer(*definition));
-                let label = Label { arguments: is_arguments.then_some(place), definition, shape };
+                let definition = definition.map(|definition| document.schemas.pointer(*definition));
+                let label = format!("{:?}", (is_arguments.then_some(place), definition, shape));
                 let next = labels.len();
-                shapes.push((place, id));
                 classes.push(*labels.entry(label).or_insert(next));
-                children.push(held.into_iter().map(|id| start + id.index()).collect());
+                let mut places = Vec::new();
+                for id in held {
+                    places.push(start + id.index());
+                }
+                children.push(places);
             }
+            ranges.push(start..classes.len());
         }
-        let classes = refined(classes, &children).into_iter().map(Class);
-        Self { classes: shapes.into_iter().zip(classes).collect() }
+        Self { classes: refined(classes, &children), documents: ranges }
     }
 
     /// Returns the class of a shape of the document at this place of the list.
     #[must_use]
     pub fn class(&self, document: usize, shape: ShapeId) -> Option<Class> {
-        self.classes.get(&(document, shape)).copied()
+        let classes = self.classes.get(self.documents.get(document)?.clone())?;
+        classes.get(shape.index()).copied().map(Class)
     }
 }
 
@@ -84,30 +82,37 @@ impl Alike {
 fn label(shape: &Shape) -> (Shape, Vec<ShapeId>) {
     let mut shape = shape.clone();
     match &mut shape {
-        Shape::TextEnum(values) => values.sort_unstable(),
+        Shape::TextEnum(values) => *values = in_order(values),
         Shape::LiteralEnum(values) => {
-            let mut texts: Vec<String> = values.iter().map(ToString::to_string).collect();
-            texts.sort_unstable();
-            *values = texts.into_iter().map(Value::from).collect();
+            let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+            *values = in_order(&texts).into_iter().map(Value::from).collect();
         }
         Shape::Struct(object) => {
-            object.fields.sort_unstable_by(|left, right| left.wire.cmp(&right.wire));
+            object.fields = object.fields_by_name().into_iter().cloned().collect();
             object.fields.iter_mut().for_each(|field| field.schemas.clear());
             object.required.clear();
             object.unknown = object.unknown.kept().map_or(Unknown::Ignore, Unknown::Keep);
-            for sets in &mut object.require_any {
-                sets.iter_mut().for_each(|set| set.sort_unstable());
-                sets.sort_unstable();
+            let mut demands = Vec::new();
+            for sets in &object.require_any {
+                let sets: Vec<String> = sets.iter().map(|set| format!("{:?}", in_order(set))).collect();
+                demands.push(format!("{:?}", in_order(&sets)));
             }
-            object.require_any.sort_unstable();
+            object.require_any = vec![vec![in_order(&demands)]];
         }
         // Without a tag the order of branches matters: the first matching branch is chosen.
-        Shape::Union(union) if union.tag.is_some() => union.branches.sort_by(|left, right| left.tag.cmp(&right.tag)),
+        Shape::Union(union) if union.tag.is_some() => {
+            let branches = sorted(&union.branches, |branch| branch.tag.as_deref().unwrap_or_default());
+            union.branches = branches.into_iter().cloned().collect();
+        }
         _ => {}
     }
     let held = shape.children();
-    shape.children_mut().into_iter().for_each(|child| *child = ShapeId::default());
+    shape.change_children(&mut |child| *child = ShapeId::default());
     (shape, held)
+}
+
+fn in_order(texts: &[String]) -> Vec<String> {
+    sorted(texts, |text| text).into_iter().cloned().collect()
 }
 
 /// Splits classes until the members of each class have children of equal classes at each position. Types that stay in
@@ -117,13 +122,13 @@ fn refined(mut classes: Vec<usize>, children: &[Vec<usize>]) -> Vec<usize> {
     const MOST_ROUNDS: usize = 200;
     let mut count = 0;
     for _ in 0..MOST_ROUNDS {
-        let mut split: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
-        let of_children = |held: &Vec<usize>| held.iter().filter_map(|child| classes.get(*child).copied()).collect();
-        let next = classes.iter().zip(children).map(|(class, held)| {
-            let next = split.len();
-            *split.entry((*class, of_children(held))).or_insert(next)
-        });
-        let next = next.collect();
+        let (mut split, mut next) = (HashMap::new(), Vec::new());
+        for (class, held) in classes.iter().zip(children) {
+            let mut key = vec![*class];
+            held.iter().for_each(|child| key.extend(classes.get(*child)));
+            let class = split.len();
+            next.push(*split.entry(key).or_insert(class));
+        }
         if split.len() == count {
             return classes;
         }

@@ -1,7 +1,6 @@
 //! Finds the values to box in recursive types.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::shape::{Shape, ShapeId, Shapes};
 
@@ -9,31 +8,47 @@ impl Shapes {
     /// Returns the pairs of shapes on a cycle of directly nested values; the first must box the second.
     #[must_use]
     pub fn boxed(&self) -> HashSet<(ShapeId, ShapeId)> {
-        let held = |id: ShapeId| self.get(id).inline().into_iter();
-        let pairs: Vec<(ShapeId, ShapeId)> = self.ids().flat_map(|id| held(id).map(move |held| (id, held))).collect();
-        let mut holders: HashMap<ShapeId, Vec<ShapeId>> = HashMap::new();
-        pairs.iter().for_each(|(id, held)| holders.entry(*held).or_default().push(*id));
+        let mut holders = vec![Vec::new(); self.ids().count()];
         // Shapes that reach each other are a group, by Kosaraju's algorithm.
-        let (mut order, mut seen) = (Vec::new(), HashSet::new());
-        let mut stack: Vec<(ShapeId, bool)> = self.ids().map(|id| (id, false)).collect();
+        let (mut order, mut seen, mut stack) = (Vec::new(), HashSet::new(), Vec::new());
+        for id in self.ids() {
+            stack.push((id, false));
+            for held in self.get(id).inline() {
+                if let Some(holders) = holders.get_mut(held.index()) {
+                    holders.push(id);
+                }
+            }
+        }
         while let Some((id, done)) = stack.pop() {
             if done {
                 // The second id is the group: a shape that is not in one yet begins its own.
                 order.push((id, id));
             } else if seen.insert(id) {
                 stack.push((id, true));
-                stack.extend(held(id).map(|held| (held, false)));
+                for held in self.get(id).inline() {
+                    stack.push((held, false));
+                }
             }
         }
-        let mut groups: HashMap<ShapeId, ShapeId> = HashMap::new();
+        let mut groups = vec![None; holders.len()];
         while let Some((id, group)) = order.pop() {
-            if let Entry::Vacant(vacant) = groups.entry(id) {
-                vacant.insert(group);
-                order.extend(holders.get(&id).into_iter().flatten().map(|holder| (*holder, group)));
+            if let (Some(own @ None), Some(holders)) = (groups.get_mut(id.index()), holders.get(id.index())) {
+                *own = Some(group);
+                for holder in holders {
+                    order.push((*holder, group));
+                }
             }
         }
-        // A union boxes the contents of its branches, if they refer to it.
-        let is_branch = |id, held| matches!((self.get(id), self.get(held)), (Shape::Union(_), Shape::Struct(_)));
-        pairs.into_iter().filter(|(id, held)| groups.get(id) == groups.get(held) && !is_branch(*id, *held)).collect()
+        let mut boxed = HashSet::new();
+        for id in self.ids() {
+            for held in self.get(id).inline() {
+                // A union boxes the contents of its branches, if they refer to it.
+                let is_branch = matches!((self.get(id), self.get(held)), (Shape::Union(_), Shape::Struct(_)));
+                if !is_branch && groups.get(id.index()) == groups.get(held.index()) {
+                    boxed.insert((id, held));
+                }
+            }
+        }
+        boxed
     }
 }

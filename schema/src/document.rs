@@ -2,9 +2,7 @@ use serde_json::Value;
 
 use crate::diagnostics::Reporter;
 use crate::lower::lower;
-#[cfg(feature = "provider")]
-use crate::normalize::SchemaId;
-use crate::normalize::Schemas;
+use crate::normalize::{SchemaId, Schemas};
 use crate::shape::{Role, Shape, ShapeId, Shapes, Slot, Unknown};
 use crate::siblings::losing_structs;
 
@@ -35,7 +33,7 @@ impl<'a> Document<'a> {
     #[must_use]
     pub fn read_around(schema: &'a Value, role: Role, definitions: &[&str], reporter: &mut Reporter) -> Self {
         let (mut schemas, root) = Schemas::new(schema, reporter);
-        let opaque = definitions.iter().filter_map(|pointer| schemas.referred(pointer)).collect();
+        let opaque: Vec<SchemaId> = definitions.iter().filter_map(|pointer| schemas.referred(pointer)).collect();
         let (shapes, root) = lower(&mut schemas, root, role, opaque, reporter);
         Self { schemas, shapes, root, role }
     }
@@ -44,8 +42,7 @@ impl<'a> Document<'a> {
     #[cfg(feature = "provider")]
     pub(crate) fn add_shapes(&mut self, schema: SchemaId) -> ShapeId {
         let mut unheard = Reporter::new("", 0, "");
-        let none = std::collections::HashSet::new();
-        let (shapes, root) = lower(&mut self.schemas, schema, Role::Output, none, &mut unheard);
+        let (shapes, root) = lower(&mut self.schemas, schema, Role::Output, Vec::new(), &mut unheard);
         self.shapes.append(shapes, root)
     }
 
@@ -67,8 +64,8 @@ impl<'a> Document<'a> {
     /// assert!(!document.shapes.ids().any(|id| loses(document.shapes.get(id))));
     /// ```
     pub fn keep_declared(&mut self) {
-        let losing = losing_structs(&self.shapes);
-        self.keep(losing);
+        let losing: Vec<ShapeId> = losing_structs(&self.shapes).into_iter().collect();
+        self.keep(&losing);
     }
 
     /// Keeps properties in structs that would otherwise be ignored: undeclared ones and, unless the struct is strict,
@@ -90,17 +87,17 @@ impl<'a> Document<'a> {
                 if object.unknown == Unknown::Ignore || (object.unknown == Unknown::Deny && !is_strict(*id)))
         };
         let ignoring: Vec<ShapeId> = self.shapes.ids().filter(ignores).collect();
-        self.keep(ignoring);
+        self.keep(&ignoring);
     }
 
     /// Makes structs keep properties of any value.
-    fn keep(&mut self, structs: impl IntoIterator<Item = ShapeId>) {
+    fn keep(&mut self, structs: &[ShapeId]) {
         let mut anything = None;
         for id in structs {
-            let Shape::Struct(mut object) = self.shapes.get(id).clone() else { continue };
+            let Shape::Struct(mut object) = self.shapes.get(*id).clone() else { continue };
             let shape = *anything.get_or_insert_with(|| self.shapes.add(Shape::Anything, Vec::new()));
             object.unknown = Unknown::Keep(Slot { shape, nullable: false });
-            self.shapes.set(id, Shape::Struct(object));
+            self.shapes.set(*id, Shape::Struct(object));
         }
     }
 }

@@ -24,6 +24,7 @@ pub mod flags;
 #[cfg(feature = "infer")]
 pub mod infer;
 mod joined;
+mod keys;
 mod lower;
 pub mod names;
 mod normalize;

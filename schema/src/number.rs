@@ -94,8 +94,14 @@ pub(crate) fn is_multiple(number: &Number, step: &Number) -> Option<bool> {
     }
     let tens = number.scale().saturating_sub(step.scale());
     let step: u128 = step.digits.parse().ok()?;
-    let of_digits = number.digits.bytes().fold(0, |rest, digit| (rest * 10 + u128::from(digit - b'0')) % step);
-    Some(tens >= 0 && (0..tens.min(MOST_TENS)).fold(of_digits, |rest, _| rest * 10 % step) == 0)
+    let mut rest = 0;
+    for digit in number.digits.bytes() {
+        rest = (rest * 10 + u128::from(digit - b'0')) % step;
+    }
+    for _ in 0..tens.min(MOST_TENS) {
+        rest = rest * 10 % step;
+    }
+    Some(tens >= 0 && rest == 0)
 }
 
 /// Returns `true` if two JSON values are equal: numbers by value at any size, objects in any order of keys.
@@ -145,8 +151,11 @@ impl Hash for ByValue<'_> {
                 items.iter().for_each(|item| ByValue(item).hash(state));
             }
             Value::Object(members) => {
-                let hashes = members.iter().map(|(key, value)| hashed(&(key, ByValue(value))));
-                hashes.fold(0, u64::wrapping_add).hash(state);
+                let mut sum = 0_u64;
+                for (key, value) in members {
+                    sum = sum.wrapping_add(hashed(&(key, ByValue(value))));
+                }
+                sum.hash(state);
             }
         }
     }
@@ -161,8 +170,30 @@ pub(crate) fn hashed(value: &impl Hash) -> u64 {
 
 /// Returns the first value for each key.
 pub(crate) fn distinct<'v, T: Clone, K: Eq + Hash>(values: &'v [T], key: impl Fn(&'v T) -> K) -> Vec<T> {
-    let mut seen = HashSet::new();
-    values.iter().filter(|value| seen.insert(key(value))).cloned().collect()
+    let (mut seen, mut distinct) = (HashSet::new(), Vec::new());
+    for value in values {
+        if seen.insert(key(value)) {
+            distinct.push(value.clone());
+        }
+    }
+    distinct
+}
+
+/// Returns the set of some values.
+pub(crate) fn by_value(values: &[Value]) -> HashSet<ByValue<'_>> {
+    let mut set = HashSet::new();
+    for value in values {
+        set.insert(ByValue(value));
+    }
+    set
+}
+
+/// Returns the smaller of two values that there may be.
+pub(crate) fn smaller<T: Copy + Ord>(left: Option<T>, right: Option<T>) -> Option<T> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(left.min(right)),
+        _ => left.or(right),
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use crate::keys::sorted;
 use crate::normalize::{Kinds, SchemaId};
 
 /// Which of a tool's two schemas a document is.
@@ -110,9 +111,7 @@ impl StructShape {
 
     /// Returns the fields sorted by property, for results that must not depend on the order of the schema.
     pub fn fields_by_name(&self) -> Vec<&Field> {
-        let mut fields: Vec<&Field> = self.fields.iter().collect();
-        fields.sort_unstable_by(|left, right| left.wire.cmp(&right.wire));
-        fields
+        sorted(&self.fields, |field| &field.wire)
     }
 }
 
@@ -221,7 +220,7 @@ impl Shapes {
     #[cfg(feature = "provider")]
     pub(crate) fn append(&mut self, mut other: Self, id: ShapeId) -> ShapeId {
         let offset = self.shapes.len();
-        other.shapes.iter_mut().flat_map(Shape::children_mut).for_each(|id| id.0 += offset);
+        other.shapes.iter_mut().for_each(|shape| shape.change_children(&mut |id| id.0 += offset));
         self.shapes.append(&mut other.shapes);
         self.origins.append(&mut other.origins);
         ShapeId(id.0 + offset)
@@ -240,35 +239,38 @@ impl Shapes {
     }
 
     /// Returns shapes and all that `next` leads to from there, each once.
-    pub(crate) fn reached(
-        &self,
-        shapes: impl IntoIterator<Item = ShapeId>,
-        next: fn(&Shape) -> Vec<ShapeId>,
-    ) -> impl Iterator<Item = ShapeId> {
-        let mut pending: Vec<ShapeId> = shapes.into_iter().collect();
+    pub(crate) fn reached(&self, shapes: &[ShapeId], next: fn(&Shape) -> Vec<ShapeId>) -> Vec<ShapeId> {
+        let (mut reached, mut seen) = (Vec::new(), HashSet::new());
+        let mut pending = shapes.to_vec();
         pending.reverse();
-        let mut seen = HashSet::new();
-        std::iter::from_fn(move || {
-            let id = std::iter::from_fn(|| pending.pop()).find(|id| seen.insert(*id))?;
-            pending.extend(next(self.get(id)).into_iter().rev());
-            Some(id)
-        })
+        while let Some(id) = pending.pop() {
+            if seen.insert(id) {
+                reached.push(id);
+                let mut below = next(self.get(id));
+                below.reverse();
+                pending.append(&mut below);
+            }
+        }
+        reached
     }
 
     /// Returns the shapes of possible values: names are resolved, unions are split, and each shape occurs once.
-    pub fn leaves(&self, shapes: impl IntoIterator<Item = ShapeId>) -> impl Iterator<Item = ShapeId> {
-        self.reached(shapes, Shape::parts).filter(|id| !matches!(self.get(*id), Shape::Union(_) | Shape::Named(_)))
+    #[must_use]
+    pub fn leaves(&self, shapes: &[ShapeId]) -> Vec<ShapeId> {
+        let mut leaves = self.reached(shapes, Shape::parts);
+        leaves.retain(|id| !matches!(self.get(*id), Shape::Union(_) | Shape::Named(_)));
+        leaves
     }
 
     /// Returns `true` if a value in this place may be `null`.
     #[must_use]
     pub fn takes_null(&self, slot: Slot) -> bool {
-        let takes_null = |id: ShapeId| match self.get(id) {
+        let takes_null = |id: &ShapeId| match self.get(*id) {
             Shape::Named(inner) => inner.nullable,
             Shape::Union(_) => false,
             shape => shape.kinds().has(Kinds::NULL),
         };
-        slot.nullable || self.reached([slot.shape], Shape::parts).any(takes_null)
+        slot.nullable || self.reached(&[slot.shape], Shape::parts).iter().any(takes_null)
     }
 
     /// Returns all shapes.
@@ -295,7 +297,7 @@ impl Shape {
             Self::I64 | Self::U64 => Kinds::INTEGER,
             Self::Number => Kinds::NUMBER,
             Self::Text | Self::TextEnum(_) => Kinds::STRING,
-            Self::LiteralEnum(values) => values.iter().map(Kinds::of).fold(Kinds::NONE, |all, kind| all | kind),
+            Self::LiteralEnum(values) => Kinds::of_all(values),
             Self::List(_) | Self::Tuple(_) | Self::Prefixed(..) => Kinds::ARRAY,
             Self::Map(_) | Self::FreeMap | Self::Struct(_) => Kinds::OBJECT,
         }
@@ -331,13 +333,15 @@ impl Shape {
     /// Returns the shapes that a value holds directly; a cycle through these needs a `Box`.
     #[must_use]
     pub fn inline(&self) -> Vec<ShapeId> {
+        let mut inline = Vec::new();
         match self {
-            Self::Tuple(items) | Self::Prefixed(items, _) => items.iter().map(|slot| slot.shape).collect(),
-            Self::Struct(object) => object.fields.iter().map(|field| field.slot.shape).collect(),
-            Self::Union(union) => union.branches.iter().map(|branch| branch.shape).collect(),
-            Self::Named(inner) => vec![inner.shape],
-            _ => Vec::new(),
+            Self::Tuple(items) | Self::Prefixed(items, _) => items.iter().for_each(|slot| inline.push(slot.shape)),
+            Self::Struct(object) => object.fields.iter().for_each(|field| inline.push(field.slot.shape)),
+            Self::Union(union) => union.branches.iter().for_each(|branch| inline.push(branch.shape)),
+            Self::Named(inner) => inline.push(inner.shape),
+            _ => {}
         }
+        inline
     }
 
     /// Returns the shapes whose values are those of a name or a choice.
@@ -351,24 +355,29 @@ impl Shape {
         let mut children = self.inline();
         match self {
             Self::List(item) | Self::Map(item) | Self::Prefixed(_, Some(item)) => children.push(item.shape),
-            Self::Struct(object) => children.extend(object.unknown.kept().map(|slot| slot.shape)),
+            Self::Struct(StructShape { unknown: Unknown::Keep(kept), .. }) => children.push(kept.shape),
             _ => {}
         }
         children
     }
 
-    /// Returns the ids of all these, to be changed.
-    pub(crate) fn children_mut(&mut self) -> Vec<&mut ShapeId> {
+    /// Changes the ids of all these.
+    pub(crate) fn change_children(&mut self, change: &mut dyn FnMut(&mut ShapeId)) {
         match self {
-            Self::List(item) | Self::Map(item) | Self::Named(item) => vec![&mut item.shape],
-            Self::Tuple(items) => items.iter_mut().map(|item| &mut item.shape).collect(),
-            Self::Prefixed(items, rest) => items.iter_mut().chain(rest).map(|item| &mut item.shape).collect(),
-            Self::Struct(object) => {
-                let kept = if let Unknown::Keep(slot) = &mut object.unknown { Some(&mut slot.shape) } else { None };
-                object.fields.iter_mut().map(|field| &mut field.slot.shape).chain(kept).collect()
+            Self::List(item) | Self::Map(item) | Self::Named(item) => change(&mut item.shape),
+            Self::Tuple(items) => items.iter_mut().for_each(|item| change(&mut item.shape)),
+            Self::Prefixed(items, rest) => {
+                items.iter_mut().for_each(|item| change(&mut item.shape));
+                rest.iter_mut().for_each(|item| change(&mut item.shape));
             }
-            Self::Union(union) => union.branches.iter_mut().map(|branch| &mut branch.shape).collect(),
-            _ => Vec::new(),
+            Self::Struct(object) => {
+                object.fields.iter_mut().for_each(|field| change(&mut field.slot.shape));
+                if let Unknown::Keep(slot) = &mut object.unknown {
+                    change(&mut slot.shape);
+                }
+            }
+            Self::Union(union) => union.branches.iter_mut().for_each(|branch| change(&mut branch.shape)),
+            _ => {}
         }
     }
 }

@@ -36,8 +36,8 @@ pub fn wrapped_field<'d>(output_schema: &Value, document: &'d Document) -> Optio
     let Shape::Struct(object) = document.shapes.get(document.root) else { return None };
     let [field] = object.fields.as_slice() else { return None };
     let is_wrapper = field.wire == WRAPPER_FIELD && field.presence == Presence::Required && says_so(output_schema);
-    let mut below = document.shapes.reached([field.slot.shape], Shape::inline);
-    (is_wrapper && !below.any(|shape| shape == document.root)).then_some(field)
+    let below = document.shapes.reached(&[field.slot.shape], Shape::inline);
+    (is_wrapper && !below.contains(&document.root)).then_some(field)
 }
 
 /// Returns `true` if an outputSchema says that it is of a wrapper.

@@ -166,7 +166,7 @@ impl Names {
     fn in_schema(schema: &Value) -> Self {
         let Document { shapes, root, .. } = Document::read(schema, Role::Output, &mut Reporter::new("", 0, ""));
         let mut names = BTreeSet::new();
-        for shape in shapes.leaves([root]) {
+        for shape in shapes.leaves(&[root]) {
             match shapes.get(shape) {
                 Shape::Null => {}
                 Shape::Struct(object) if !matches!(object.unknown, Unknown::Keep(_)) => {

@@ -211,7 +211,7 @@ impl Places {
 
     /// Returns the shapes of the place at a JSON pointer.
     fn at(&self, pointer: &str) -> Vec<ShapeId> {
-        let mut found: Vec<ShapeId> = self.shapes.leaves([self.root]).collect();
+        let mut found = self.shapes.leaves(&[self.root]);
         for segment in pointer.split('/').skip(1).map(pointer_key) {
             let slots = found.into_iter().filter_map(|shape| match self.shapes.get(shape) {
                 Shape::Struct(object) if has_tag(object, &segment) => None,
@@ -219,7 +219,7 @@ impl Places {
                 Shape::Map(value) => Some(*value),
                 list => list.item(segment.parse().ok()?),
             });
-            found = self.shapes.leaves(slots.map(|slot| slot.shape)).collect();
+            found = self.shapes.leaves(&slots.map(|slot| slot.shape).collect::<Vec<_>>());
         }
         found
     }

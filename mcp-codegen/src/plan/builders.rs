@@ -24,7 +24,7 @@ pub(super) fn name(tools: &mut [ToolPlan<'_>], own: &[&str]) {
     let taken: HashSet<&str> = types.filter(|name| name.contains(BUILDER)).collect();
     let taken: Vec<&str> = taken.into_iter().collect();
     let identity = |place: usize| built.get(place).map(|at| at.identity(tools)).unwrap_or_default();
-    for (place, renamed) in renamed_types(&wanted, &taken, identity) {
+    for (place, renamed) in renamed_types(&wanted, &taken, &identity) {
         if let Some(name) = names.get_mut(place) {
             *name = renamed;
         }

@@ -171,7 +171,7 @@ fn name_types(tools: &mut [ToolPlan<'_>], own: [&str; 2], sharing: &Sharing, dia
         types.iter().map(|at| Wanted { name: at.name(tools), is_root: at.is_root(tools) }).collect();
     let identity = |place: usize| types.get(place).map(|at| at.identity(tools)).unwrap_or_default();
     let reserved: Vec<&str> = reserved().chain(own).chain(names.iter().map(String::as_str)).collect();
-    let mut renamed = renamed_types(&wanted, &reserved, identity);
+    let mut renamed = renamed_types(&wanted, &reserved, &identity);
     renamed.sort();
     for (place, name) in renamed {
         let Some(at) = types.get(place) else { continue };

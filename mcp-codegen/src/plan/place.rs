@@ -136,7 +136,8 @@ impl Place {
     pub(crate) fn find(&self, document: &Document<'_>) -> Result<Vec<Found>, Lost> {
         let mut here = vec![Found { field: None, slot: Slot { shape: document.root, nullable: false } }];
         for (followed, step) in self.steps.iter().enumerate() {
-            let holders: Vec<ShapeId> = document.shapes.leaves(here.iter().map(|found| found.slot.shape)).collect();
+            let shapes: Vec<ShapeId> = here.iter().map(|found| found.slot.shape).collect();
+            let holders = document.shapes.leaves(&shapes);
             let mut next = Vec::new();
             for found in holders.iter().flat_map(|holder| below(document, *holder, step)) {
                 if !next.contains(&found) {

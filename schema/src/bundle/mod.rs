@@ -40,7 +40,7 @@ pub struct Bundle<'a> {
     root: &'a Value,
     /// The base URIs of the schemas that have their own, by their pointers.
     bases: HashMap<String, Arc<str>>,
-    resources: HashMap<Arc<str>, String>,
+    /// The pointers of anchors by base URI and name, and of resources without a name.
     anchors: HashMap<(Arc<str>, String), String>,
     dynamic_anchors: HashMap<String, Vec<String>>,
     /// The dialect of the document.
@@ -120,13 +120,14 @@ impl<'a> Bundle<'a> {
         let mut bundle = Self {
             root,
             bases: HashMap::new(),
-            resources: HashMap::from([(Arc::from(""), String::new())]),
             anchors: HashMap::new(),
             dynamic_anchors: HashMap::new(),
             draft: Draft::of(root),
             has_references: false,
         };
-        bundle.index(root, &mut String::new(), &Arc::from(""), 0);
+        let base = Arc::from("");
+        bundle.anchors.insert((Arc::clone(&base), String::new()), String::new());
+        bundle.index(root, &mut String::new(), &base, 0);
         bundle
     }
 
@@ -140,14 +141,14 @@ impl<'a> Bundle<'a> {
     #[must_use]
     pub fn resolve(&self, from: &str, reference: &str) -> Target {
         let (document, fragment) = uri::split(reference);
-        let document = uri::resolve(self.base_of(from), document);
-        let Some((document, resource)) = self.resources.get_key_value(document.as_str()) else {
+        let document: Arc<str> = uri::resolve(self.base_of(from), document).into();
+        let Some(resource) = self.anchors.get(&(Arc::clone(&document), String::new())) else {
             return Target::Elsewhere;
         };
         let pointer = uri::decode(fragment).and_then(|fragment| match fragment.as_str() {
             "" => Some(resource.clone()),
             place if place.starts_with('/') => Some(format!("{resource}{place}")),
-            _ => self.anchors.get(&(Arc::clone(document), fragment)).cloned(),
+            _ => self.anchors.get(&(document, fragment)).cloned(),
         });
         pointer.filter(|pointer| self.at(pointer).is_some()).map_or(Target::Nowhere, Target::Here)
     }
@@ -179,8 +180,14 @@ impl<'a> Bundle<'a> {
     /// Returns the base URI of the schema at a pointer.
     #[must_use]
     pub fn base_of(&self, pointer: &str) -> &str {
-        let parents = std::iter::successors(Some(pointer), |place| Some(place.rsplit_once('/')?.0));
-        parents.filter_map(|place| self.bases.get(place)).next().map_or("", |base| base)
+        let mut place = pointer;
+        loop {
+            match (self.bases.get(place), place.rsplit_once('/')) {
+                (Some(base), _) => return base,
+                (None, Some((parent, _))) => place = parent,
+                (None, None) => return "",
+            }
+        }
     }
 
     fn index(&mut self, schema: &'a Value, pointer: &mut String, base: &Arc<str>, depth: usize) {
@@ -207,14 +214,16 @@ impl<'a> Bundle<'a> {
             if !document.is_empty() && base.len() + document.len() <= LONGEST_URI {
                 base = Arc::from(uri::resolve(&base, document));
                 self.bases.insert(pointer.to_owned(), Arc::clone(&base));
-                self.resources.insert(Arc::clone(&base), pointer.to_owned());
+                self.anchors.insert((Arc::clone(&base), String::new()), pointer.to_owned());
             }
             if self.draft.ref_stands_alone() && !fragment.is_empty() {
                 self.anchors.insert((Arc::clone(&base), fragment.to_owned()), pointer.to_owned());
             }
         }
-        for anchor in [text("$anchor"), text("$dynamicAnchor")].into_iter().flatten() {
-            self.anchors.insert((Arc::clone(&base), anchor.to_owned()), pointer.to_owned());
+        for keyword in ["$anchor", "$dynamicAnchor"] {
+            if let Some(anchor) = text(keyword).filter(|anchor| !anchor.is_empty()) {
+                self.anchors.insert((Arc::clone(&base), anchor.to_owned()), pointer.to_owned());
+            }
         }
         if let Some(anchor) = text("$dynamicAnchor").filter(|_| self.draft.refers_by("$dynamicRef")) {
             self.dynamic_anchors.entry(anchor.to_owned()).or_default().push(pointer.to_owned());

@@ -203,7 +203,7 @@ impl Sent {
         let Self::Shapes { shapes: ids, .. } = self else { return Some(Self::Anything) };
         let mut found = Vec::new();
         let mut null = false;
-        for below in shapes.leaves(ids.iter().copied()).filter_map(|id| step(shapes.get(id))) {
+        for below in shapes.leaves(ids).into_iter().filter_map(|id| step(shapes.get(id))) {
             let Below::Slot(slot) = below else { return Some(Self::Anything) };
             found.push(slot.shape);
             null |= slot.nullable;

@@ -1,14 +1,16 @@
 //! The values that a schema allows, kind by kind: a set that can be united and intersected.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
+use std::rc::Rc;
 
 use serde_json::Value;
 
 use super::arrays::ArrayAlternative;
 use super::numbers::Numbers;
 use super::objects::ObjectAlternative;
+use crate::keys;
 use crate::normalize::Kinds;
-use crate::number::{ByValue, distinct};
+use crate::number::{ByValue, by_value, distinct};
 use crate::shape::Shape;
 
 /// From this many kinds on, those that allow everything are one branch.
@@ -19,7 +21,8 @@ pub(super) const MOST_ALTERNATIVES: usize = 300;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Alternatives {
     pub(super) null: bool,
-    pub(super) booleans: BTreeSet<bool>,
+    /// Whether `false` and `true` are allowed.
+    pub(super) booleans: (bool, bool),
     pub(super) numbers: Numbers,
     /// The strings; any, if they are not listed.
     pub(super) strings: Option<Vec<String>>,
@@ -41,17 +44,18 @@ impl Alternatives {
     }
 
     pub(super) fn of_kinds(kinds: Kinds) -> Self {
+        let boolean = kinds.has(Kinds::BOOLEAN);
         Self {
             null: kinds.has(Kinds::NULL),
-            booleans: [false, true].into_iter().filter(|_| kinds.has(Kinds::BOOLEAN)).collect(),
+            booleans: (boolean, boolean),
             numbers: match kinds {
                 kinds if kinds.has(Kinds::NUMBER) => Numbers::ANY,
                 kinds if kinds.has(Kinds::INTEGER) => Numbers::INTEGERS,
                 _ => Numbers::NONE,
             },
             strings: (!kinds.has(Kinds::STRING)).then(Vec::new),
-            arrays: kinds.has(Kinds::ARRAY).then(ArrayAlternative::default).into_iter().collect(),
-            objects: kinds.has(Kinds::OBJECT).then(ObjectAlternative::default).into_iter().collect(),
+            arrays: if kinds.has(Kinds::ARRAY) { vec![ArrayAlternative::default()] } else { Vec::new() },
+            objects: if kinds.has(Kinds::OBJECT) { vec![ObjectAlternative::default()] } else { Vec::new() },
             literals: Vec::new(),
             overflowed: false,
         }
@@ -63,27 +67,30 @@ impl Alternatives {
         for value in values {
             match value {
                 Value::Null => all.null = true,
-                Value::Bool(value) => drop(all.booleans.insert(*value)),
-                Value::Number(number) => numbers.push(number.clone()),
-                Value::String(text) => strings.push(text.clone()),
+                Value::Bool(false) => all.booleans.0 = true,
+                Value::Bool(true) => all.booleans.1 = true,
+                Value::Number(_) => numbers.push(value.clone()),
+                Value::String(text) => strings.push(text.as_str()),
                 Value::Array(_) | Value::Object(_) => all.literals.push(value.clone()),
             }
         }
         all.numbers = Numbers::listed(&numbers);
-        all.strings = Some(distinct(&strings, |text| text));
+        all.strings = Some(keys::distinct(&strings));
         all.literals = distinct(&all.literals, ByValue);
         all
     }
 
     /// Creates the values of all of them.
-    pub(super) fn union<'u>(all: impl IntoIterator<Item = &'u Self>) -> Self {
+    pub(super) fn union(all: &[Rc<Self>]) -> Self {
         let mut union = Self::nothing();
         let (mut strings, mut is_any_string, mut numbers) = (Vec::new(), false, Vec::new());
         for one in all {
             union.null |= one.null;
-            union.booleans.extend(&one.booleans);
-            strings.extend(one.strings.iter().flatten().cloned());
-            is_any_string |= one.strings.is_none();
+            union.booleans = (union.booleans.0 | one.booleans.0, union.booleans.1 | one.booleans.1);
+            match &one.strings {
+                Some(listed) => listed.iter().for_each(|text| strings.push(text.as_str())),
+                None => is_any_string = true,
+            }
             numbers.push(&one.numbers);
             add_new(&mut union.arrays, &one.arrays);
             add_new(&mut union.objects, &one.objects);
@@ -91,7 +98,7 @@ impl Alternatives {
             union.overflowed |= one.overflowed;
             union.bound();
         }
-        union.strings = (!is_any_string).then(|| distinct(&strings, |text| text));
+        union.strings = (!is_any_string).then(|| keys::distinct(&strings));
         union.numbers = Numbers::union(&numbers);
         union.literals = distinct(&union.literals, ByValue);
         union
@@ -100,19 +107,35 @@ impl Alternatives {
     pub(super) fn intersect(&mut self, other: &Self) {
         self.intersect_literals(other);
         self.null &= other.null;
-        self.booleans.retain(|value| other.booleans.contains(value));
+        self.booleans = (self.booleans.0 & other.booleans.0, self.booleans.1 & other.booleans.1);
         self.numbers.intersect(&other.numbers);
         if let (Some(strings), Some(others)) = (&mut self.strings, &other.strings) {
-            let others: HashSet<&String> = others.iter().collect();
-            strings.retain(|text| others.contains(text));
+            let others = keys::set(others);
+            strings.retain(|text| others.contains(text.as_str()));
         } else if self.strings.is_none() {
             self.strings.clone_from(&other.strings);
         }
-        self.arrays = pairs(&self.arrays, &other.arrays, |left| |right| left.intersection(right));
-        self.objects = pairs(&self.objects, &other.objects, |left| {
+        let (mut arrays, mut objects) = (Vec::new(), Vec::new());
+        for left in &self.arrays {
+            for right in &other.arrays {
+                if arrays.len() <= MOST_ALTERNATIVES
+                    && let Some(both) = left.intersection(right)
+                {
+                    arrays.push(both);
+                }
+            }
+        }
+        for left in &self.objects {
             let index = left.index();
-            move |right| left.intersection(&index, right)
-        });
+            for right in &other.objects {
+                if objects.len() <= MOST_ALTERNATIVES
+                    && let Some(both) = left.intersection(&index, right)
+                {
+                    objects.push(both);
+                }
+            }
+        }
+        (self.arrays, self.objects) = (arrays, objects);
         self.overflowed |= other.overflowed;
         self.bound();
     }
@@ -129,20 +152,25 @@ impl Alternatives {
             listed.contains(&ByValue(value))
                 || if value.is_array() { !alternatives.arrays.is_empty() } else { !alternatives.objects.is_empty() }
         };
-        let [left, right] =
-            [&self.literals, &other.literals].map(|values| values.iter().map(ByValue).collect::<HashSet<_>>());
+        let (left, right) = (by_value(&self.literals), by_value(&other.literals));
         let kept = self.literals.iter().filter(|value| admits(other, &right, value));
         let more = other.literals.iter().filter(|value| !left.contains(&ByValue(value)) && admits(self, &left, value));
-        self.literals = kept.chain(more).cloned().collect();
+        let mut literals = Vec::new();
+        for value in kept.chain(more) {
+            literals.push(value.clone());
+        }
+        self.literals = literals;
     }
 
     /// Estimates the cost of comparing or copying.
     pub(super) fn weight(&self) -> usize {
         // Listed values are many, and quickly hashed.
         const VALUES: usize = 8;
-        1 + (self.strings.as_ref().map_or(0, Vec::len) + self.numbers.weight() + self.literals.len()) / VALUES
-            + self.arrays.iter().map(ArrayAlternative::weight).sum::<usize>()
-            + self.objects.iter().map(ObjectAlternative::weight).sum::<usize>()
+        let values = self.strings.as_ref().map_or(0, Vec::len) + self.numbers.weight() + self.literals.len();
+        let mut weight = 1 + values / VALUES;
+        self.arrays.iter().for_each(|array| weight += array.weight());
+        self.objects.iter().for_each(|object| weight += object.weight());
+        weight
     }
 
     /// Returns how many ways there are to be of one kind.
@@ -151,39 +179,48 @@ impl Alternatives {
     }
 
     /// Returns the kinds of which every value is allowed, leaving out `null`.
-    fn open_kinds(&self) -> Vec<Kinds> {
-        let kinds = [
-            (Kinds::BOOLEAN, self.booleans.len() == 2),
+    fn open_kinds(&self) -> Kinds {
+        let mut open = Kinds::NONE;
+        for (kind, is_open) in [
+            (Kinds::BOOLEAN, self.booleans == (true, true)),
             (Kinds::NUMBER, self.numbers.is_any()),
             (Kinds::STRING, self.strings.is_none()),
             (Kinds::ARRAY, self.arrays.iter().any(ArrayAlternative::is_open)),
             (Kinds::OBJECT, self.objects.iter().any(ObjectAlternative::is_open)),
-        ];
-        kinds.into_iter().filter_map(|(kind, open)| open.then_some(kind)).collect()
+        ] {
+            open = if is_open { open | kind } else { open };
+        }
+        open
     }
 
     /// Takes the kinds out of which everything is allowed, and `null`.
     pub(super) fn take_open_kinds(&mut self) -> Kinds {
-        let kinds = self.open_kinds();
-        for kind in &kinds {
-            match *kind {
-                Kinds::BOOLEAN => self.booleans.clear(),
-                Kinds::NUMBER => self.numbers = Numbers::NONE,
-                Kinds::STRING => self.strings = Some(Vec::new()),
-                Kinds::ARRAY => self.arrays.clear(),
-                _ => self.objects.clear(),
-            }
+        let (open, nothing) = (self.open_kinds(), Self::nothing());
+        if open.has(Kinds::BOOLEAN) {
+            self.booleans = nothing.booleans;
         }
-        kinds.into_iter().fold(Kinds::NULL, |all, kind| all | kind)
+        if open.has(Kinds::NUMBER) {
+            self.numbers = nothing.numbers;
+        }
+        if open.has(Kinds::STRING) {
+            self.strings = nothing.strings;
+        }
+        if open.has(Kinds::ARRAY) {
+            self.arrays.clear();
+        }
+        if open.has(Kinds::OBJECT) {
+            self.objects.clear();
+        }
+        open | Kinds::NULL
     }
 
     pub(super) fn is_anything(&self) -> bool {
-        self.null && self.open_kinds().len() == 5
+        self.null && (self.open_kinds() | Kinds::NULL) == Kinds::ALL
     }
 
     /// Returns `true` if an untyped branch of the union takes `null`.
     pub(super) fn takes_null(&self) -> bool {
-        self.null && self.open_kinds().len() >= MANY_KINDS
+        self.null && self.open_kinds().names().len() >= MANY_KINDS
     }
 
     pub(super) fn has_strings(&self) -> bool {
@@ -192,8 +229,9 @@ impl Alternatives {
 
     /// Returns how many ways there are, leaving out `null` and literals.
     pub(super) fn count(&self) -> usize {
-        let scalars = [!self.booleans.is_empty(), !self.numbers.is_none(), self.has_strings()];
-        scalars.into_iter().filter(|has| *has).count() + self.arrays.len() + self.objects.len()
+        let (has_booleans, has_numbers) = (self.booleans != (false, false), !self.numbers.is_none());
+        let scalars = usize::from(has_booleans) + usize::from(has_numbers) + usize::from(self.has_strings());
+        scalars + self.arrays.len() + self.objects.len()
     }
 
     /// Returns `true` if nothing is allowed, leaving out `null`.
@@ -202,22 +240,33 @@ impl Alternatives {
     }
 
     /// Returns the values, if all are listed.
-    pub(super) fn listed(&self) -> Option<impl Iterator<Item = Value>> {
+    fn listed(&self) -> Option<Vec<Value>> {
         let (Some(texts), Numbers::Only(numbers)) = (&self.strings, &self.numbers) else { return None };
-        let is_open = self.null || self.booleans.len() == 2 || !self.arrays.is_empty() || !self.objects.is_empty();
-        let texts = texts.iter().cloned().map(Value::from);
-        let numbers = numbers.iter().cloned().map(Value::from);
-        let booleans = self.booleans.iter().copied().map(Value::from);
-        (!is_open).then(|| texts.chain(numbers).chain(booleans).chain(self.literals.iter().cloned()))
+        if self.null || self.booleans == (true, true) || !self.arrays.is_empty() || !self.objects.is_empty() {
+            return None;
+        }
+        let mut listed = Vec::new();
+        texts.iter().for_each(|text| listed.push(text.as_str().into()));
+        listed.extend_from_slice(numbers);
+        if self.booleans != (false, false) {
+            listed.push(self.booleans.1.into());
+        }
+        listed.extend_from_slice(&self.literals);
+        Some(listed)
+    }
+
+    /// Returns the value, if it is the only one.
+    pub(super) fn only(&self) -> Option<Value> {
+        let listed = self.strings.as_ref()?.len() + self.numbers.weight() + self.literals.len();
+        if listed > 1 { None } else { self.listed().filter(|listed| listed.len() == 1)?.pop() }
     }
 
     /// Returns the shape of listed values.
     pub(super) fn enumeration(&self) -> Option<Shape> {
-        let values: Vec<Value> = self.listed()?.collect();
-        let texts: Option<Vec<String>> = values.iter().map(|value| value.as_str().map(str::to_owned)).collect();
-        match texts {
-            Some(texts) => (!texts.is_empty()).then_some(Shape::TextEnum(texts)),
-            None => Some(Shape::LiteralEnum(values)),
+        let values = self.listed()?;
+        match &self.strings {
+            Some(texts) if texts.len() == values.len() => (!texts.is_empty()).then(|| Shape::TextEnum(texts.clone())),
+            _ => Some(Shape::LiteralEnum(values)),
         }
     }
 
@@ -245,13 +294,4 @@ fn add_new<T: Clone + PartialEq>(all: &mut Vec<T>, more: &[T]) {
             all.push(one.clone());
         }
     }
-}
-
-/// Intersects each with each; `intersect_with` is called once for each on the left.
-fn pairs<'p, T, F: FnMut(&'p T) -> Option<T>>(
-    left: &'p [T],
-    right: &'p [T],
-    intersect_with: impl Fn(&'p T) -> F,
-) -> Vec<T> {
-    left.iter().flat_map(|left| right.iter().filter_map(intersect_with(left))).take(MOST_ALTERNATIVES + 1).collect()
 }

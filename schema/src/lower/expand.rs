@@ -7,10 +7,12 @@ use std::rc::Rc;
 use super::alternatives::{Alternatives, MOST_ALTERNATIVES};
 use super::arrays::ArrayAlternative;
 use super::numbers::Numbers;
-use super::objects::{Additional, ObjectAlternative, extend, merge_requirements};
+use super::objects::{Additional, ObjectAlternative, merge_requirements};
 use super::{Conjunction, Lowering};
 use crate::diagnostics::{CIRCULAR_REF, LIMIT};
+use crate::keys::extend;
 use crate::normalize::{Node, SchemaId, Schemas, WORDING, Wraps};
+use crate::number::smaller;
 
 /// References and combinations nest at most this deep on one level.
 const DEEPEST: usize = 100;
@@ -56,7 +58,7 @@ impl Lowering<'_, '_> {
             return Some(Rc::clone(known));
         }
         if let Some(place) = self.open.iter().position(|open| *open == id) {
-            self.cycle = self.cycle.into_iter().chain([place]).min();
+            self.cycle = smaller(self.cycle, Some(place));
             return None;
         }
         if self.open.len() >= DEEPEST || !self.affords(1) {
@@ -84,7 +86,7 @@ impl Lowering<'_, '_> {
         };
         self.open.pop();
         let depends_on_outer = self.cycle.is_some_and(|cycle| cycle < self.open.len());
-        self.cycle = self.cycle.filter(|_| depends_on_outer).into_iter().chain(outer_cycle).min();
+        self.cycle = smaller(self.cycle.filter(|_| depends_on_outer), outer_cycle);
         if alternatives.overflowed {
             self.say(LIMIT, &[id], "too many alternatives to tell apart");
         }
@@ -99,8 +101,8 @@ impl Lowering<'_, '_> {
         if node.never {
             return Alternatives::nothing();
         }
-        let parts: Vec<SchemaId> = node.reference.iter().chain(&node.all_of).copied().collect();
-        let choices: Vec<Vec<SchemaId>> = node.any_of.iter().chain(&node.one_of).cloned().collect();
+        let parts = [node.reference.as_slice(), node.all_of.as_slice()].concat();
+        let choices = [node.any_of.as_slice(), node.one_of.as_slice()].concat();
         let is_choice = matches!(node.wraps(), Wraps::Any(_));
         let mut all = own(self.schemas, id);
         for part in parts {
@@ -108,8 +110,11 @@ impl Lowering<'_, '_> {
                 all = self.narrowed(all, &part);
             }
         }
-        for branches in choices {
-            let branches: Vec<_> = branches.into_iter().filter_map(|branch| self.one(branch)).collect();
+        for choice in choices {
+            let mut branches = Vec::new();
+            for branch in choice {
+                branches.extend(self.one(branch));
+            }
             let any = self.any(&branches);
             all = if is_choice { any } else { self.narrowed(all, &any) };
         }
@@ -118,13 +123,16 @@ impl Lowering<'_, '_> {
     }
 
     fn any(&mut self, branches: &[Rc<Alternatives>]) -> Alternatives {
-        let ways = 1 + branches.iter().map(|one| one.ways()).sum::<usize>();
-        let weight: usize = branches.iter().map(|one| one.weight()).sum();
+        let (mut ways, mut weight) = (1, 0);
+        for one in branches {
+            ways += one.ways();
+            weight += one.weight();
+        }
         // Each way is compared with those before it; most differ at the first look.
         if !self.affords(weight + ways.min(MOST_ALTERNATIVES) * ways) {
             return Alternatives::anything();
         }
-        let mut any = Alternatives::union(branches.iter().map(Rc::as_ref));
+        let mut any = Alternatives::union(branches);
         any.objects = merge_requirements(any.objects);
         any
     }
@@ -151,15 +159,27 @@ impl Lowering<'_, '_> {
     fn conditional_names(&mut self, id: SchemaId) -> Option<Vec<String>> {
         let (mut names, mut known, mut seen, mut cost) = (Vec::new(), HashSet::new(), HashSet::new(), 0);
         for root in &self.schemas.get(id).conditional {
-            let mut below: Vec<SchemaId> = seen.insert(*root).then_some(*root).into_iter().collect();
+            let mut below = vec![*root];
+            below.retain(|root| seen.insert(*root));
             while let Some(id) = below.pop() {
                 let node = self.schemas.get(id);
-                let branches = node.any_of.iter().chain(&node.one_of).flatten();
-                let parts = node.all_of.iter().chain(&node.conditional).chain(&node.reference).chain(branches);
-                below.extend(parts.copied().filter(|part| seen.insert(*part)).collect::<Vec<_>>().into_iter().rev());
-                let properties = node.properties.iter().map(|(name, _)| name);
-                let found = properties.chain(&node.required).chain(&node.named);
-                names.extend(found.filter(|name| known.insert(*name)).cloned());
+                let mut parts = [node.all_of.as_slice(), &node.conditional, node.reference.as_slice()].concat();
+                for branches in [&node.any_of, &node.one_of] {
+                    parts.extend_from_slice(branches.as_deref().unwrap_or_default());
+                }
+                parts.retain(|part| seen.insert(*part));
+                parts.reverse();
+                below.append(&mut parts);
+                for (name, _) in &node.properties {
+                    if known.insert(name.as_str()) {
+                        names.push(name.clone());
+                    }
+                }
+                for name in node.required.iter().chain(&node.named) {
+                    if known.insert(name) {
+                        names.push(name.clone());
+                    }
+                }
                 cost += 1 + node.properties.len() + node.required.len() + node.named.len() + below.len();
                 if cost > self.cost_left {
                     self.cost_left = 0;
@@ -189,9 +209,10 @@ fn own(schemas: &Schemas<'_>, id: SchemaId) -> Alternatives {
 fn array_of(schemas: &Schemas<'_>, node: &Node) -> ArrayAlternative {
     let rest = match node.items {
         Some(items) if schemas.get(items).never => None,
-        items => Some(items.into_iter().collect()),
+        items => Some(items.as_slice().to_vec()),
     };
-    let prefix = node.prefix_items.iter().map(|item| vec![*item]).collect();
+    let mut prefix = Vec::new();
+    node.prefix_items.iter().for_each(|item| prefix.push(vec![*item]));
     let array = ArrayAlternative { prefix, rest, least: node.min_items, most: node.max_items };
     ArrayAlternative { most: array.longest(), ..array }
 }
@@ -205,8 +226,10 @@ fn object_of(id: SchemaId, node: &Node, schemas: &Schemas<'_>) -> ObjectAlternat
         (None, []) if !node.open_ended => Additional::Unsaid,
         _ => Additional::Of(Conjunction::new()),
     };
+    let mut properties = Vec::new();
+    node.properties.iter().for_each(|(name, schema)| properties.push((name.clone(), vec![*schema])));
     ObjectAlternative {
-        properties: node.properties.iter().map(|(name, schema)| (name.clone(), vec![*schema])).collect(),
+        properties,
         required: node.required.clone(),
         additional,
         require_any: Vec::new(),

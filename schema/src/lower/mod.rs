@@ -11,16 +11,16 @@ mod numbers;
 mod objects;
 mod unions;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
 use alternatives::Alternatives;
-use arrays::ArrayAlternative;
 use numbers::{Numbers, Range};
 use objects::{Additional, ObjectAlternative, Property};
 
 use crate::Role;
 use crate::diagnostics::{Code, LIMIT, NEVER_VALID, Reporter, WIDE_INTEGER};
+use crate::keys::set;
 use crate::normalize::{SchemaId, Schemas, Wraps};
 use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
 
@@ -52,7 +52,7 @@ pub(crate) fn lower(
     schemas: &mut Schemas<'_>,
     root: SchemaId,
     role: Role,
-    opaque: HashSet<SchemaId>,
+    opaque: Vec<SchemaId>,
     reporter: &mut Reporter,
 ) -> (Shapes, ShapeId) {
     let mut lowering = Lowering {
@@ -104,7 +104,7 @@ struct Lowering<'l, 'a> {
     /// The shape of places beyond the limit.
     untyped: Option<ShapeId>,
     /// The definitions that are not looked into.
-    opaque: HashSet<SchemaId>,
+    opaque: Vec<SchemaId>,
     pending: VecDeque<Job>,
 }
 
@@ -120,7 +120,6 @@ enum Work {
     /// The alternatives of a place, and whether `null` is left out.
     Place(Rc<Alternatives>, bool),
     Struct(ObjectAlternative, StructMode),
-    List(ArrayAlternative),
 }
 
 /// How a struct is used.
@@ -264,7 +263,6 @@ impl Lowering<'_, '_> {
                 self.shape_of(&origin, alternatives, depth)
             }
             Work::Struct(object, mode) => self.object(&object, &mode, depth),
-            Work::List(array) => self.array(&array, depth),
         };
         self.shapes.set(id, shape);
     }
@@ -289,7 +287,7 @@ impl Lowering<'_, '_> {
         match (alternatives.objects.pop(), alternatives.arrays.pop()) {
             (Some(object), _) => self.object(&object, &StructMode::Plain, depth),
             (_, Some(array)) => self.array(&array, depth),
-            _ if !alternatives.booleans.is_empty() => Shape::Boolean,
+            _ if alternatives.booleans != (false, false) => Shape::Boolean,
             _ if alternatives.has_strings() => Shape::Text,
             _ => self.number(&alternatives.numbers, conjunction),
         }
@@ -364,16 +362,18 @@ impl Lowering<'_, '_> {
         let mut properties: Vec<Property> = object.properties.clone();
         properties.extend(object.undeclared());
         properties.retain(|(key, _)| tag.as_ref() != Some(key));
-        let origin: Conjunction = object.origin.into_iter().collect();
+        let origin = object.origin.as_slice().to_vec();
         if *mode != StructMode::Arguments && !self.has_place(&origin, properties.len()) {
             return Shape::FreeMap;
         }
         let (required, require_any) = (object.required.clone(), object.require_any.clone());
-        let is_required: HashSet<&String> = required.iter().collect();
+        let is_required = set(&required);
         let mut fields = Vec::new();
         for (key, schemas) in properties {
-            let is_required = is_required.contains(&key);
-            fields.extend(self.field(key, is_required, schemas, depth));
+            let is_required = is_required.contains(key.as_str());
+            if let Some(field) = self.field(key, is_required, schemas, depth) {
+                fields.push(field);
+            }
         }
         Shape::Struct(StructShape { fields, required, tag, unknown, require_any })
     }

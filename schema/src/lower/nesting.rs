@@ -11,14 +11,15 @@ const DEEPEST: usize = 3;
 /// gets a name.
 fn ordered_children(shape: &Shape) -> Vec<ShapeId> {
     let Shape::Struct(object) = shape else { return shape.children() };
-    let kept = object.unknown.kept().map(|slot| slot.shape);
-    object.fields_by_name().into_iter().map(|field| field.slot.shape).chain(kept).collect()
+    let mut children = Vec::new();
+    object.fields_by_name().into_iter().for_each(|field| children.push(field.slot.shape));
+    children.extend(object.unknown.kept().map(|slot| slot.shape));
+    children
 }
 
 pub(super) fn name_deep_types(shapes: &mut Shapes, root: ShapeId) {
-    let mut deep = HashSet::new();
-    let mut seen = HashSet::from([root]);
-    let mut roots = vec![root];
+    let (mut deep, mut seen, mut roots) = (HashSet::new(), HashSet::new(), vec![root]);
+    seen.insert(root);
     // The depth restarts at every named type, including types that are named here.
     while let Some(root) = roots.pop() {
         let mut below = vec![(root, Vec::new())];
@@ -30,12 +31,16 @@ pub(super) fn name_deep_types(shapes: &mut Shapes, root: ShapeId) {
                     deep.insert(id);
                 }
                 if shape.is_named() || deep.contains(&id) {
-                    roots.extend(seen.insert(id).then_some(id));
+                    if seen.insert(id) {
+                        roots.push(id);
+                    }
                     continue;
                 }
             }
             path.push(id);
-            below.extend(ordered_children(shape).into_iter().map(|child| (child, path.clone())));
+            for child in ordered_children(shape) {
+                below.push((child, path.clone()));
+            }
         }
     }
     for id in shapes.ids().filter(|id| deep.contains(id)) {

@@ -1,15 +1,14 @@
 //! Numbers that a schema allows, as far as they decide about types.
 
-use std::collections::HashSet;
+use serde_json::Value;
 
-use serde_json::Number;
-
-use crate::number::{Decimal, distinct, floor, is_integral};
+use crate::normalize::Kinds;
+use crate::number::{ByValue, by_value, distinct, floor, is_integral, smaller};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Numbers {
     Within(Range),
-    Only(Vec<Number>),
+    Only(Vec<Value>),
 }
 
 /// Every number, or every integer, between bounds. Bounds of numbers that need not be whole decide nothing, until
@@ -27,8 +26,8 @@ impl Numbers {
     pub(super) const NONE: Self = Self::Only(Vec::new());
 
     /// Creates a choice of the listed numbers.
-    pub(super) fn listed(numbers: &[Number]) -> Self {
-        Self::Only(distinct(numbers, Decimal::of))
+    pub(super) fn listed(numbers: &[Value]) -> Self {
+        Self::Only(distinct(numbers, ByValue))
     }
 
     pub(super) fn is_none(&self) -> bool {
@@ -45,28 +44,32 @@ impl Numbers {
     }
 
     pub(super) fn union(all: &[&Self]) -> Self {
-        let (mut listed, mut ranges) = (Vec::new(), Vec::new());
+        let (mut listed, mut united) = (Vec::new(), None);
         for numbers in all {
             match numbers {
                 Self::Only(numbers) => listed.extend_from_slice(numbers),
-                Self::Within(range) => ranges.push(*range),
+                Self::Within(range) => united = Some(united.map_or(*range, |united: Range| united.union(*range))),
             }
         }
-        match ranges.into_iter().reduce(Range::union) {
-            Some(united) => Self::Within(listed.iter().map(Range::of).fold(united, Range::union)),
-            None => Self::listed(&listed),
+        let Some(mut united) = united else { return Self::listed(&listed) };
+        for number in &listed {
+            united = united.union(Range::of(number));
         }
+        Self::Within(united)
     }
 
     pub(super) fn intersect(&mut self, other: &Self) {
         *self = match (&*self, other) {
             (Self::Within(left), Self::Within(right)) => Self::Within(left.intersection(*right)),
             (Self::Within(range), Self::Only(listed)) | (Self::Only(listed), Self::Within(range)) => {
-                Self::Only(listed.iter().filter(|number| !range.whole || is_integral(number)).cloned().collect())
+                let mut listed = listed.clone();
+                listed.retain(|number| !range.whole || Kinds::of(number) == Kinds::INTEGER);
+                Self::Only(listed)
             }
             (Self::Only(listed), Self::Only(others)) => {
-                let known: HashSet<Decimal> = others.iter().map(Decimal::of).collect();
-                Self::Only(listed.iter().filter(|number| known.contains(&Decimal::of(number))).cloned().collect())
+                let (known, mut listed) = (by_value(others), listed.clone());
+                listed.retain(|number| known.contains(&ByValue(number)));
+                Self::Only(listed)
             }
         };
     }
@@ -74,7 +77,7 @@ impl Numbers {
 
 impl Range {
     /// Creates the range of one number.
-    fn of(number: &Number) -> Self {
+    fn of(number: &Value) -> Self {
         match whole(number) {
             Some(number) => Self { whole: true, least: Some(number), greatest: Some(number) },
             None => Self { whole: false, least: None, greatest: None },
@@ -92,15 +95,16 @@ impl Range {
     fn intersection(self, other: Self) -> Self {
         Self {
             whole: self.whole || other.whole,
-            least: self.least.into_iter().chain(other.least).max(),
-            greatest: self.greatest.into_iter().chain(other.greatest).min(),
+            least: self.least.max(other.least),
+            greatest: smaller(self.greatest, other.greatest),
         }
     }
 }
 
 /// Returns the value of a number without a fraction, within 128 bits.
-fn whole(number: &Number) -> Option<i128> {
-    is_integral(number).then(|| floor(number)).filter(|whole| whole.unsigned_abs() < 1 << 126)
+fn whole(number: &Value) -> Option<i128> {
+    let number = number.as_number().filter(|number| is_integral(number))?;
+    Some(floor(number)).filter(|whole| whole.unsigned_abs() < 1 << 126)
 }
 
 #[cfg(test)]
@@ -109,8 +113,8 @@ mod tests {
 
     use super::*;
 
-    fn listed(numbers: serde_json::Value) -> Numbers {
-        Numbers::listed(&serde_json::from_value::<Vec<Number>>(numbers).expect("numbers"))
+    fn listed(numbers: Value) -> Numbers {
+        Numbers::listed(numbers.as_array().expect("numbers"))
     }
 
     #[test]

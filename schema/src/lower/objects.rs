@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Conjunction, both};
+use crate::keys::{extend, set};
 use crate::normalize::SchemaId;
 
 /// One way to be an object.
@@ -51,40 +52,56 @@ impl ObjectAlternative {
         self.required.is_empty() && self.same_properties(&Self::default())
     }
 
-    /// Returns the properties by their keys.
-    pub(super) fn index(&self) -> HashMap<&str, &Conjunction> {
-        self.properties.iter().map(|(key, schemas)| (key.as_str(), schemas)).collect()
+    /// Returns the places of properties by their keys.
+    pub(super) fn index(&self) -> HashMap<&str, usize> {
+        let mut index = HashMap::new();
+        for (place, (key, _)) in self.properties.iter().enumerate() {
+            index.insert(key.as_str(), place);
+        }
+        index
     }
 
-    /// Returns the schemas of a property that is declared as `declared`, if any; `None` if the property is forbidden.
-    fn asked_of<'s>(&'s self, declared: Option<&&'s Conjunction>) -> Option<&'s [SchemaId]> {
-        match (declared, &self.additional) {
-            (Some(schemas), _) => Some(schemas),
-            (None, Additional::Of(schemas)) => Some(schemas),
-            (None, Additional::Unsaid) => Some(&[]),
-            (None, Additional::Denied) => None,
+    /// Returns the schemas of a declared property.
+    pub(super) fn property(&self, index: &HashMap<&str, usize>, key: &str) -> Option<&[SchemaId]> {
+        self.properties.get(*index.get(key)?).map(|(_, schemas)| schemas.as_slice())
+    }
+
+    /// Returns the schemas of undeclared properties, or `None` if they are forbidden.
+    fn others(&self) -> Option<&[SchemaId]> {
+        match &self.additional {
+            Additional::Of(schemas) => Some(schemas),
+            Additional::Unsaid => Some(&[]),
+            Additional::Denied => None,
         }
     }
 
     /// Returns the intersection, or `None` if it is empty; `left` is the index of this object.
-    pub(super) fn intersection(&self, left: &HashMap<&str, &Conjunction>, other: &Self) -> Option<Self> {
+    pub(super) fn intersection(&self, left: &HashMap<&str, usize>, other: &Self) -> Option<Self> {
         let mut required = self.required.clone();
         extend(&mut required, &other.required);
         let right = other.index();
-        let asked = |key: &str| Some(both(self.asked_of(left.get(key))?, other.asked_of(right.get(key))?));
+        let asked = |key: &str| {
+            let own = self.property(left, key).or_else(|| self.others())?;
+            Some(both(own, other.property(&right, key).or_else(|| other.others())?))
+        };
         if required.iter().any(|key| asked(key).is_none()) {
             return None;
         }
         let new = other.properties.iter().filter(|(key, _)| !left.contains_key(key.as_str()));
-        let keys = self.properties.iter().chain(new).map(|(key, _)| key);
-        let properties = keys.filter_map(|key| Some((key.clone(), asked(key)?))).collect();
+        let mut properties = Vec::new();
+        for (key, _) in self.properties.iter().chain(new) {
+            if let Some(schemas) = asked(key) {
+                properties.push((key.clone(), schemas));
+            }
+        }
         let additional = match (&self.additional, &other.additional) {
             (Additional::Denied, _) | (_, Additional::Denied) => Additional::Denied,
             (Additional::Unsaid, said) | (said, Additional::Unsaid) => said.clone(),
             (Additional::Of(left), Additional::Of(right)) => Additional::Of(both(left, right)),
         };
         let mut require_any = self.require_any.clone();
-        require_any.extend(other.require_any.iter().filter(|sets| !self.require_any.contains(sets)).cloned());
+        let new = other.require_any.iter().filter(|sets| !self.require_any.contains(sets));
+        new.for_each(|sets| require_any.push(sets.clone()));
         let mut named = self.named.clone();
         extend(&mut named, &other.named);
         let origin =
@@ -97,9 +114,9 @@ impl ObjectAlternative {
         if self.additional != Additional::Denied {
             return Some(self);
         }
-        let declared: HashSet<&String> = self.properties.iter().map(|(key, _)| key).collect();
+        let declared = keys_of(&self.properties);
         for mut sets in std::mem::take(&mut self.require_any) {
-            sets.retain(|set| set.iter().all(|key| declared.contains(key)));
+            sets.retain(|set| set.iter().all(|key| declared.contains(key.as_str())));
             match sets.as_slice() {
                 [] => return None,
                 [only] => extend(&mut self.required, only),
@@ -111,21 +128,35 @@ impl ObjectAlternative {
 
     /// Returns allowed but undeclared keys, the required ones first, with the schemas of their values.
     pub(super) fn undeclared(&self) -> Vec<Property> {
-        let declared = self.index();
-        let named = if self.additional == Additional::Denied { &[] } else { self.named.as_slice() };
-        let asked = self.asked_of(None).unwrap_or_default();
-        let mut seen = HashSet::new();
-        let keys = self.required.iter().chain(named).filter(|key| !declared.contains_key(key.as_str()));
-        let keys = keys.filter(|key| seen.insert(*key));
-        keys.map(|key| (key.clone(), asked.to_vec())).collect()
+        let others = self.others();
+        let named = if others.is_none() { &[] } else { self.named.as_slice() };
+        let (mut seen, mut undeclared) = (keys_of(&self.properties), Vec::new());
+        for key in self.required.iter().chain(named) {
+            if seen.insert(key) {
+                undeclared.push((key.clone(), others.unwrap_or_default().to_vec()));
+            }
+        }
+        undeclared
     }
 
     /// Estimates the cost of comparing or copying.
     pub(super) fn weight(&self) -> usize {
-        let schemas: usize = self.properties.iter().map(|(_, schemas)| 1 + schemas.len()).sum();
-        let sets: usize = self.require_any.iter().flatten().map(|set| 1 + set.len()).sum();
-        1 + schemas + sets + self.required.len() + self.named.len()
+        let mut weight = 1 + self.required.len() + self.named.len();
+        self.properties.iter().for_each(|(_, schemas)| weight += 1 + schemas.len());
+        for sets in &self.require_any {
+            sets.iter().for_each(|set| weight += 1 + set.len());
+        }
+        weight
     }
+}
+
+/// Returns the keys of some properties.
+pub(super) fn keys_of(properties: &[Property]) -> HashSet<&str> {
+    let mut keys = HashSet::new();
+    for (key, _) in properties {
+        keys.insert(key.as_str());
+    }
+    keys
 }
 
 /// Merges alternatives that only differ in their required properties into one that requires any of the sets.
@@ -143,25 +174,19 @@ pub(super) fn merge_requirements(alternatives: Vec<ObjectAlternative>) -> Vec<Ob
 fn merge_group(group: &[ObjectAlternative]) -> Option<ObjectAlternative> {
     let mut merged = group.first()?.clone();
     for alternative in group {
-        let required: HashSet<&String> = alternative.required.iter().collect();
-        merged.required.retain(|key| required.contains(key));
+        let required = set(&alternative.required);
+        merged.required.retain(|key| required.contains(key.as_str()));
     }
-    let common: HashSet<&String> = merged.required.iter().collect();
-    let own = |one: &ObjectAlternative| one.required.iter().filter(|key| !common.contains(key)).cloned().collect();
-    let sets: Vec<Vec<String>> = group.iter().map(own).collect();
-    for (alternative, set) in group.iter().zip(&sets) {
+    let (common, mut sets) = (set(&merged.required), Vec::new());
+    for alternative in group {
+        let mut own = alternative.required.clone();
+        own.retain(|key| !common.contains(key.as_str()));
         extend(&mut merged.named, &alternative.named);
-        extend(&mut merged.named, set);
+        extend(&mut merged.named, &own);
+        sets.push(own);
     }
     if sets.iter().all(|set| !set.is_empty()) {
         merged.require_any.push(sets);
     }
     Some(merged)
-}
-
-/// Appends the keys that are not there yet.
-pub(super) fn extend(list: &mut Vec<String>, more: &[String]) {
-    let known: HashSet<&String> = list.iter().collect();
-    let new: Vec<String> = more.iter().filter(|key| !known.contains(key)).cloned().collect();
-    list.extend(new);
 }

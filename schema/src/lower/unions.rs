@@ -2,22 +2,20 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use serde_json::Value;
 
 use super::alternatives::Alternatives;
 use super::arrays::ArrayAlternative;
 use super::numbers::Numbers;
-use super::objects::{Additional, ObjectAlternative, extend};
+use super::objects::{Additional, ObjectAlternative};
 use super::{Conjunction, LAYER, Lowering, StructMode, Work};
+use crate::keys::{self, counts, extend, set};
 use crate::normalize::{Kinds, SchemaId};
-use crate::number::ByValue;
+use crate::number::{ByValue, distinct};
 use crate::shape::{Branch, Shape, ShapeId, Shapes, TagKey, UnionShape};
 use crate::texts::text_or_json;
-
-/// The sort key that puts the most specific branch first. Branches that accept any value come last, or they would take
-/// the values of others. Equal branches are sorted by their position in the document.
-type Specificity = (bool, Reverse<usize>, Reverse<usize>, u8, Reverse<usize>, Reverse<usize>, String);
 
 /// The property that distinguishes the branches of a union.
 struct Tag {
@@ -30,22 +28,26 @@ struct Tag {
 pub(super) fn try_untyped_branches_last(shapes: &mut Shapes) {
     for id in shapes.ids() {
         let Shape::Union(union @ UnionShape { tag: None, .. }) = shapes.get(id) else { continue };
-        let mut union = union.clone();
-        union.branches.sort_by_key(|branch| matches!(shapes.get(branch.shape), Shape::Anything | Shape::AnyOf(_)));
-        shapes.set(id, Shape::Union(union));
+        let (mut branches, mut untyped) = (Vec::new(), Vec::new());
+        for branch in &union.branches {
+            let is_untyped = matches!(shapes.get(branch.shape), Shape::Anything | Shape::AnyOf(_));
+            if is_untyped { &mut untyped } else { &mut branches }.push(branch.clone());
+        }
+        branches.append(&mut untyped);
+        shapes.set(id, Shape::Union(UnionShape { tag: None, branches }));
     }
 }
 
 impl Lowering<'_, '_> {
     pub(super) fn union_shape(&mut self, mut alternatives: Alternatives, place: &Conjunction, depth: usize) -> Shape {
         let mut rest = if alternatives.takes_null() { alternatives.take_open_kinds() } else { Kinds::NONE };
-        let mut arrays = std::mem::take(&mut alternatives.arrays);
-        arrays.sort_by_cached_key(|array| self.untyped_items(array));
+        let arrays = std::mem::take(&mut alternatives.arrays);
         let mut others = Vec::new();
-        for array in arrays {
+        for array in self.ranked(arrays, Self::untyped_items) {
             let name = self.name_of_array(&array);
             let shape = if self.has_place(place, 1) {
-                self.later(Work::List(array), place.clone(), depth + LAYER)
+                let only = Alternatives { arrays: vec![array], ..Alternatives::nothing() };
+                self.later(Work::Place(Rc::new(only), false), place.clone(), depth + LAYER)
             } else {
                 self.shapes.add(Shape::Anything, place.clone())
             };
@@ -87,9 +89,9 @@ impl Lowering<'_, '_> {
     fn scalars(&mut self, mut alternatives: Alternatives, place: &Conjunction, rest: &mut Kinds) -> Vec<Branch> {
         alternatives.null = false;
         let mut shapes = Vec::new();
-        if alternatives.booleans.len() == 2 {
+        if alternatives.booleans == (true, true) {
             shapes.push(("Boolean", Shape::Boolean));
-            alternatives.booleans.clear();
+            alternatives.booleans = (false, false);
         }
         if !matches!(alternatives.numbers, Numbers::Only(_)) {
             match self.number(&alternatives.numbers, place) {
@@ -106,7 +108,11 @@ impl Lowering<'_, '_> {
         if let Some(shape) = alternatives.enumeration() {
             shapes.insert(0, ("Keyword", shape));
         }
-        shapes.into_iter().map(|(name, shape)| branch(name, self.shapes.add(shape, place.clone()))).collect()
+        let mut branches = Vec::new();
+        for (name, shape) in shapes {
+            branches.push(branch(name, self.shapes.add(shape, place.clone())));
+        }
+        branches
     }
 
     /// Returns a union of objects.
@@ -115,14 +121,16 @@ impl Lowering<'_, '_> {
         // An opaque branch cannot be distinguished by a tag.
         let tag = if has_opaque { None } else { self.tag(&objects) };
         let Some(Tag { key, values }) = tag else {
-            objects.sort_by_cached_key(|object| self.specificity(object));
+            objects = self.ranked(objects, Self::specificity);
             let names = self.named_by_constants(&objects);
             let branches = self.branches(objects, names, &StructMode::Untagged, place, depth);
             return UnionShape { tag: None, branches };
         };
         share_names(&mut objects);
-        let tagged = objects.iter().zip(&values);
-        let names = tagged.map(|(object, value)| self.name_by_constant(object, &key.name, value)).collect();
+        let mut names = Vec::new();
+        for (object, value) in objects.iter().zip(&values) {
+            names.push(self.name_by_constant(object, &key.name, value));
+        }
         let mode = StructMode::Tagged(key.name.clone());
         let mut branches = self.branches(objects, names, &mode, place, depth);
         for (branch, value) in branches.iter_mut().zip(&values) {
@@ -140,13 +148,19 @@ impl Lowering<'_, '_> {
         place: &Conjunction,
         depth: usize,
     ) -> Vec<Branch> {
-        let own = own_keys(&objects);
+        // The keys that one branch alone requires, or declares.
+        let (mut required, mut declared) = (HashMap::new(), HashMap::new());
+        for object in &objects {
+            object.required.iter().for_each(|key| *required.entry(key.as_str()).or_default() += 1);
+            object.properties.iter().for_each(|(key, _)| *declared.entry(key.as_str()).or_default() += 1);
+        }
+        let is_own = |key: &str| required.get(key) == Some(&1_usize) || declared.get(key) == Some(&1_usize);
         let mut branches = Vec::new();
-        for (object, name) in objects.into_iter().zip(names) {
-            let name = name.unwrap_or_else(|| self.name_of_object(&object, &own));
+        for (object, name) in objects.iter().zip(names) {
+            let name = name.unwrap_or_else(|| self.name_of_object(object, &is_own));
             let origin = object.origin.map_or_else(|| place.clone(), |id| vec![id]);
-            let shape = self.opaque_branch(&object);
-            let shape = shape.unwrap_or_else(|| self.structure(object, mode.clone(), depth + LAYER, origin));
+            let shape = self.opaque_branch(object);
+            let shape = shape.unwrap_or_else(|| self.structure(object.clone(), mode.clone(), depth + LAYER, origin));
             branches.push(Branch { tag: None, name, shape });
         }
         branches
@@ -154,20 +168,24 @@ impl Lowering<'_, '_> {
 
     /// Returns the first property that every branch requires and gives a constant of its own.
     fn tag(&mut self, branches: &[ObjectAlternative]) -> Option<Tag> {
-        let properties: Vec<_> = branches.iter().map(ObjectAlternative::index).collect();
-        let required: Vec<HashSet<&String>> = branches.iter().map(|branch| branch.required.iter().collect()).collect();
+        let mut indexes = Vec::new();
+        for branch in branches {
+            indexes.push((branch, branch.index(), set(&branch.required)));
+        }
         for key in &branches.first()?.required {
             if !self.affords(branches.len()) {
                 return None;
             }
-            let constants = properties.iter().zip(&required).map(|(properties, required)| {
-                self.constant(properties.get(key.as_str()).filter(|_| required.contains(key))?)
-            });
-            let Some(constants) = constants.collect::<Option<Vec<Value>>>() else { continue };
-            let is_text = constants.iter().all(Value::is_string);
-            let are_alike = is_text || !constants.iter().any(Value::is_string);
-            if are_alike && constants.iter().map(ByValue).collect::<HashSet<_>>().len() == constants.len() {
-                return Some(Tag { key: TagKey { name: key.clone(), is_text }, values: constants });
+            let mut values = Vec::new();
+            for (branch, index, required) in &indexes {
+                let schemas = branch.property(index, key).filter(|_| required.contains(key.as_str()));
+                let Some(only) = schemas.and_then(|schemas| self.constant(schemas)) else { break };
+                values.push(only);
+            }
+            let is_text = values.iter().all(Value::is_string);
+            let are_alike = is_text || !values.iter().any(Value::is_string);
+            if are_alike && distinct(&values, ByValue).len() == branches.len() {
+                return Some(Tag { key: TagKey { name: key.clone(), is_text }, values });
             }
         }
         None
@@ -175,24 +193,20 @@ impl Lowering<'_, '_> {
 
     /// Returns the only value that schemas allow.
     fn constant(&mut self, schemas: &[SchemaId]) -> Option<Value> {
-        let allowed = self.allowed(schemas);
-        let mut listed = allowed.listed()?;
-        let only = listed.next().filter(|only| !only.is_array() && !only.is_object() && !only.is_f64())?;
-        listed.next().is_none().then_some(only)
+        self.allowed(schemas).only().filter(|only| !only.is_array() && !only.is_object() && !only.is_f64())
     }
 
     /// Returns a definition's name, a title, or the properties that only this branch has.
-    fn name_of_object(&self, object: &ObjectAlternative, own: &HashSet<String>) -> String {
+    fn name_of_object(&self, object: &ObjectAlternative, is_own: &dyn Fn(&str) -> bool) -> String {
         if let Some(name) = object.origin.and_then(|id| self.given_name(id)) {
             return name;
         }
-        let is_own = |key: &&String| own.contains(*key);
         // The order of `required` says something, that of properties does not.
-        let required = object.required.iter().find(is_own);
-        match required.or_else(|| object.properties.iter().map(|(key, _)| key).filter(is_own).min()) {
-            Some(name) => format!("with {name}"),
-            None => "Object".to_owned(),
+        if let Some(name) = object.required.iter().find(|key| is_own(key)) {
+            return format!("with {name}");
         }
+        let declared = object.properties.iter().filter(|(key, _)| is_own(key)).min();
+        declared.map_or_else(|| "Object".to_owned(), |(name, _)| format!("with {name}"))
     }
 
     /// Returns the name that the document itself gives to a schema.
@@ -219,32 +233,46 @@ impl Lowering<'_, '_> {
     /// Names each branch after a constant that no other branch has. All branches use one property: the one that names
     /// most branches, then the first required one, then the smallest.
     fn named_by_constants(&self, branches: &[ObjectAlternative]) -> Vec<Option<String>> {
-        let mut constants: HashMap<&str, Vec<(usize, &Value)>> = HashMap::new();
-        for (place, branch) in branches.iter().enumerate() {
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        // The constants of each key, and its first place among required ones.
+        let (mut constants, mut required) = (Vec::new(), HashMap::new());
+        for (branch_place, branch) in branches.iter().enumerate() {
             for (key, schemas) in &branch.properties {
                 let mut listed = schemas.iter().filter_map(|id| self.schemas.get(*id).allowed.as_deref());
                 let only = listed.find_map(|values| match values {
                     [only @ (Value::String(_) | Value::Number(_) | Value::Bool(_))] => Some(only),
                     _ => None,
                 });
-                if let Some(only) = only {
-                    constants.entry(key).or_default().push((place, only));
+                let Some(only) = only else { continue };
+                let place = *places.entry(key).or_insert(constants.len());
+                if place == constants.len() {
+                    constants.push((key.as_str(), Vec::new(), Vec::new()));
+                }
+                if let Some((_, holders, texts)) = constants.get_mut(place) {
+                    holders.push((branch_place, only));
+                    texts.push(only.to_string());
                 }
             }
+            for (place, key) in branch.required.iter().enumerate() {
+                let known = required.entry(key.as_str()).or_insert(place);
+                *known = place.min(*known);
+            }
         }
-        for values in constants.values_mut() {
-            let mut counts: HashMap<String, usize> = HashMap::new();
-            values.iter().for_each(|(_, value)| *counts.entry(value.to_string()).or_default() += 1);
-            values.retain(|(_, value)| counts.get(&value.to_string()) == Some(&1));
+        let (mut best, mut names) = (None, vec![None; branches.len()]);
+        for (key, holders, texts) in &constants {
+            let counts = counts(texts);
+            let mut own = Vec::new();
+            for (holder, text) in holders.iter().zip(texts) {
+                if counts.get(text.as_str()) == Some(&1) {
+                    own.push(*holder);
+                }
+            }
+            let rank = (own.len(), Reverse(required.get(key).copied().unwrap_or(usize::MAX)), Reverse(*key));
+            if best.as_ref().is_none_or(|(known, _)| rank > *known) {
+                best = Some((rank, own));
+            }
         }
-        let place_in_required = |key: &str| {
-            let places = branches.iter().filter_map(|branch| branch.required.iter().position(|name| name == key));
-            places.min().unwrap_or(usize::MAX)
-        };
-        let best = constants.into_iter();
-        let best = best.max_by_key(|(key, own)| (own.len(), Reverse(place_in_required(key)), Reverse(*key)));
-        let mut names = vec![None; branches.len()];
-        let (key, own) = best.unwrap_or_default();
+        let Some(((.., Reverse(key)), own)) = best else { return names };
         for (place, value) in own {
             if let (Some(name), Some(branch)) = (names.get_mut(place), branches.get(place)) {
                 *name = self.name_by_constant(branch, key, value);
@@ -262,7 +290,24 @@ impl Lowering<'_, '_> {
         }
     }
 
-    fn specificity(&mut self, object: &ObjectAlternative) -> Specificity {
+    /// Sorts alternatives by a rank, whose texts are compared.
+    fn ranked<T: Clone>(&mut self, items: Vec<T>, rank: fn(&mut Self, &T) -> String) -> Vec<T> {
+        if items.len() < 2 {
+            return items;
+        }
+        let (mut ranks, mut sorted) = (Vec::new(), Vec::new());
+        for item in items {
+            ranks.push((rank(self, &item), item));
+        }
+        for (_, item) in keys::sorted(&ranks, |(rank, _)| rank) {
+            sorted.push(item.clone());
+        }
+        sorted
+    }
+
+    /// Returns the rank that puts the most specific branch first. Branches that accept any value come last, or they
+    /// would take the values of others. Equal branches are sorted by their position in the document.
+    fn specificity(&mut self, object: &ObjectAlternative) -> String {
         let (mut listed, mut typed) = (0, 0);
         for (_, schemas) in &object.properties {
             let allowed = self.allowed(schemas);
@@ -277,21 +322,19 @@ impl Lowering<'_, '_> {
             Additional::Unsaid => 2,
             Additional::Of(_) => 3,
         };
-        (
-            typed == 0 && openness > 1,
-            Reverse(object.required.len()),
-            Reverse(listed),
-            openness,
-            Reverse(typed),
-            Reverse(object.properties.len()),
-            self.place(object.origin.as_slice()),
-        )
+        let accepts_any = u8::from(typed == 0 && openness > 1);
+        // More is before less.
+        let (required, declared) = (usize::MAX - object.required.len(), usize::MAX - object.properties.len());
+        let (listed, typed) = (usize::MAX - listed, usize::MAX - typed);
+        let place = self.place(object.origin.as_slice());
+        format!("{accepts_any}{required:020}{listed:020}{openness}{typed:020}{declared:020}{place}")
     }
 
-    /// Returns how many items, by how many schemas, are untyped: fewer are more specific.
-    fn untyped_items(&mut self, array: &ArrayAlternative) -> (bool, usize) {
+    /// Returns how many items, by how many schemas, are untyped, as a rank: fewer are more specific.
+    fn untyped_items(&mut self, array: &ArrayAlternative) -> String {
         let rest = array.rest.as_ref().is_some_and(|rest| self.is_untyped(rest));
-        (rest, array.prefix.iter().filter(|item| self.is_untyped(item)).count())
+        let untyped = array.prefix.iter().filter(|item| self.is_untyped(item)).count();
+        format!("{}{untyped:020}", u8::from(rest))
     }
 
     fn is_untyped(&mut self, schemas: &[SchemaId]) -> bool {
@@ -303,27 +346,21 @@ fn branch(name: &str, shape: ShapeId) -> Branch {
     Branch { tag: None, name: name.to_owned(), shape }
 }
 
-/// Returns the keys that one branch alone requires or declares.
-fn own_keys(objects: &[ObjectAlternative]) -> HashSet<String> {
-    let mut counts: HashMap<(&str, bool), usize> = HashMap::new();
-    for object in objects {
-        object.required.iter().for_each(|key| *counts.entry((key, true)).or_default() += 1);
-        object.properties.iter().for_each(|(key, _)| *counts.entry((key, false)).or_default() += 1);
-    }
-    counts.into_iter().filter(|(_, count)| *count == 1).map(|((key, _), _)| key.to_owned()).collect()
-}
-
 /// Keys that only some branch names are no property of another's; still they may be there.
 fn share_names(branches: &mut [ObjectAlternative]) {
-    let declared: HashSet<&str> =
-        branches.iter().flat_map(|branch| &branch.properties).map(|(key, _)| key.as_str()).collect();
-    let mut named = HashSet::new();
-    let shared: Vec<String> = branches
-        .iter()
-        .flat_map(|branch| branch.required.iter().chain(&branch.named))
-        .filter(|key| !declared.contains(key.as_str()) && named.insert(*key))
-        .cloned()
-        .collect();
+    let (mut known, mut shared) = (HashSet::new(), Vec::new());
+    for branch in &*branches {
+        for (key, _) in &branch.properties {
+            known.insert(key.as_str());
+        }
+    }
+    for branch in &*branches {
+        for key in branch.required.iter().chain(&branch.named) {
+            if known.insert(key) {
+                shared.push(key.clone());
+            }
+        }
+    }
     for branch in branches {
         extend(&mut branch.named, &shared);
     }

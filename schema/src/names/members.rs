@@ -36,13 +36,14 @@ const STRUCT_METHODS: &str = "new|builder|build|uri|clone|default|eq|ne|hash|fmt
 /// Returns the setter of each field.
 #[must_use]
 pub fn setters(fields: &[String]) -> Vec<String> {
-    let setter = |field: &String| {
-        if !STRUCT_METHODS.split('|').any(|method| method == field) {
-            return field.clone();
+    let mut setters = fields.to_vec();
+    for setter in &mut setters {
+        if STRUCT_METHODS.split('|').any(|method| method == setter) {
+            let candidate = format!("{setter}_property");
+            *setter = first_free(&[&candidate], "set_", |name| fields.iter().any(|field| field == name));
         }
-        first_free(&[&format!("{field}_property")], "set_", |name| fields.iter().any(|field| field == name))
-    };
-    fields.iter().map(setter).collect()
+    }
+    setters
 }
 
 /// The items of an enumeration, besides a variant for each value.

@@ -145,17 +145,18 @@ mod tests {
             [("OrderItem", false), ("OrderItem", false), ("OrderItem", true), ("Free", false), ("Taken", true)];
         let wanted: Vec<Wanted<'_>> = wanted.iter().map(|(name, is_root)| Wanted { name, is_root: *is_root }).collect();
         let identity = |place: usize| (place, format!("type {place}"));
-        let renamed = renamed_types(&wanted, &["Taken"], identity);
+        let renamed = renamed_types(&wanted, &["Taken"], &identity);
         let mut places: Vec<usize> = renamed.iter().map(|(place, _)| *place).collect();
         places.sort_unstable();
         assert_eq!(places, [0, 1, 4]);
         // A name that was made for one of them, and that another type has.
         let squatted = &renamed[0].1;
         let more = [wanted.clone(), vec![Wanted { name: squatted, is_root: false }]].concat();
-        let names: Vec<String> = renamed_types(&more, &["Taken"], identity).into_iter().map(|(_, name)| name).collect();
+        let names: Vec<String> =
+            renamed_types(&more, &["Taken"], &identity).into_iter().map(|(_, name)| name).collect();
         assert!(!names.contains(squatted) && names.contains(&format!("{squatted}x")), "{names:?}");
         let names: Vec<String> =
-            renamed_types(&wanted, &["Taken", squatted], identity).into_iter().map(|(_, name)| name).collect();
+            renamed_types(&wanted, &["Taken", squatted], &identity).into_iter().map(|(_, name)| name).collect();
         assert!(!names.contains(squatted), "{names:?}");
     }
 }

@@ -15,13 +15,14 @@
 //! connected servers affects it, and names of two servers never collide.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::{Config, Prefix, ServerConfig, Snapshot};
 use serde_json::Value;
 
 use super::{METHODS, Style, fingerprint, given_or_made};
+use crate::keys::{set, sorted};
 
 /// The group of a program's functions in a toolset. No server has this name.
 pub const PROGRAM: &str = "program";
@@ -58,11 +59,13 @@ const LONGEST_LEAD: usize = 40;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrefixedNames {
-    servers: BTreeMap<String, Server>,
+    /// Sorted by name.
+    servers: Vec<Server>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Server {
+    name: String,
     /// `github_`, or nothing.
     lead: String,
     /// `true` if tools keep their own names when every provider accepts them.
@@ -72,9 +75,7 @@ struct Server {
     renames: BTreeMap<String, String>,
     /// The names of views, which tools have without prefixes too.
     viewed: BTreeMap<String, String>,
-    /// The tools of the snapshot.
-    known: BTreeSet<String>,
-    /// The unmarked names of these, whole.
+    /// The tools of the snapshot, with their unmarked names, whole.
     plain: BTreeMap<String, String>,
     /// The unmarked names of these, at most 64 characters long.
     claims: HashSet<String>,
@@ -88,9 +89,12 @@ pub type Given = HashMap<String, String>;
 impl PrefixedNames {
     /// Adds a server, or replaces it: its prefix, and the tools that its configuration renames.
     pub fn add<'r>(&mut self, server: &str, prefix: &Prefix, renames: impl IntoIterator<Item = (&'r str, &'r str)>) {
-        let mut added = Server { lead: lead(server, prefix), ..Server::default() };
-        added.renames.extend(renames.into_iter().map(|(tool, name)| (tool.to_owned(), renamed(name))));
-        self.servers.insert(server.to_owned(), added);
+        self.take(server);
+        let mut added = Server { name: server.to_owned(), lead: lead(server, prefix), ..Server::default() };
+        for (tool, name) in renames {
+            added.renames.insert(tool.to_owned(), renamed(name));
+        }
+        self.put(added);
     }
 
     /// Returns the names of all servers of a configuration, from every readable snapshot.
@@ -134,8 +138,11 @@ impl PrefixedNames {
     pub fn add_configured(&mut self, server: &ServerConfig) {
         let renames: Vec<(String, &str)> = server.renamed_tools().collect();
         self.add(&server.name, &server.prefix, renames.iter().map(|(tool, name)| (tool.as_str(), *name)));
-        let viewed = server.views.iter().filter_map(|(tool, view)| Some((tool.clone(), view.name.clone()?)));
-        self.entry(&server.name).viewed.extend(viewed);
+        let mut added = self.take(&server.name);
+        for (tool, view) in &server.views {
+            view.name.iter().for_each(|name| drop(added.viewed.insert(tool.clone(), name.clone())));
+        }
+        self.put(added);
     }
 
     /// Adds the tools of a snapshot that the configuration selects.
@@ -146,42 +153,50 @@ impl PrefixedNames {
 
     /// Adds the tools that a server's snapshot lists.
     pub fn add_snapshot<'t>(&mut self, server: &str, tools: impl IntoIterator<Item = &'t str>) {
-        let server = self.entry(server);
-        server.known.extend(tools.into_iter().map(str::to_owned));
-        server.plan();
+        let mut server = self.take(server);
+        for tool in tools {
+            server.plain.insert(tool.to_owned(), String::new());
+        }
+        self.put(server);
     }
 
     /// Adds the names in bindings, which are fixed.
     pub fn add_bound<'t>(&mut self, server: &str, names: impl IntoIterator<Item = (&'t str, &'t str)>) {
-        let server = self.entry(server);
+        let mut server = self.take(server);
         for (tool, name) in names {
-            server.known.insert(tool.to_owned());
+            server.plain.insert(tool.to_owned(), String::new());
             server.bound.insert(tool.to_owned(), name.to_owned());
         }
-        server.plan();
+        self.put(server);
     }
 
     /// Adds the servers of others, and their facts about the same servers.
     pub fn merge(&mut self, others: &Self) {
-        for (name, other) in &others.servers {
-            let server = self.servers.entry(name.clone()).or_insert_with(|| other.clone());
-            server.known.extend(other.known.iter().cloned());
-            server.bound.extend(other.bound.iter().map(|(tool, name)| (tool.clone(), name.clone())));
-            server.plan();
+        for other in &others.servers {
+            let mut server = if self.has(&other.name) { self.take(&other.name) } else { other.clone() };
+            for tool in other.plain.keys() {
+                server.plain.insert(tool.clone(), String::new());
+            }
+            for (tool, name) in &other.bound {
+                server.bound.insert(tool.clone(), name.clone());
+            }
+            self.put(server);
         }
     }
 
     /// Returns `true` if it contains a server.
     #[must_use]
     pub fn has(&self, server: &str) -> bool {
-        self.servers.contains_key(server)
+        self.servers.iter().any(|known| known.name == server)
     }
 
     /// Returns the same servers with unprefixed names: a tool keeps its own name if every provider accepts it.
     #[must_use]
     pub fn without_prefixes(mut self) -> Self {
-        for server in self.servers.values_mut() {
-            *server = Server { lead: String::new(), is_bare: true, bound: BTreeMap::new(), ..std::mem::take(server) };
+        for server in &mut self.servers {
+            server.lead.clear();
+            server.is_bare = true;
+            server.bound.clear();
             server.plan();
         }
         self
@@ -197,22 +212,36 @@ impl PrefixedNames {
     #[must_use]
     pub fn tools_beside(&self, server: &str, listed: &[&str], given: &Given) -> Vec<String> {
         let own = self.server(server);
-        let is_unknown = |tool: &&str| !own.known.contains(*tool) && !given.contains_key(*tool);
-        let unknown: BTreeSet<&str> = listed.iter().copied().filter(is_unknown).collect();
-        let unknown: Vec<&str> = unknown.into_iter().collect();
-        let bound = own.bound.iter().filter(|(_, name)| is_accepted(name));
-        let mut made: HashMap<&str, String> = bound.map(|(tool, name)| (tool.as_str(), name.clone())).collect();
-        let mut taken: HashSet<String> = given.values().chain(made.values()).cloned().collect();
-        let live: HashSet<&str> = listed.iter().copied().collect();
+        let (mut made, mut taken, mut live) = (BTreeMap::new(), HashSet::new(), HashSet::new());
+        for name in given.values() {
+            taken.insert(name.clone());
+        }
+        for (tool, name) in &own.bound {
+            if is_accepted(name) {
+                taken.insert(name.clone());
+                made.insert(tool.clone(), name.clone());
+            }
+        }
+        let mut unknown = Vec::new();
+        for tool in sorted(listed, |tool| tool) {
+            if live.insert(*tool) && !own.plain.contains_key(*tool) && !given.contains_key(*tool) {
+                unknown.push(*tool);
+            }
+        }
         // Live tools change no name of the snapshot.
-        let known = own.plain.iter().map(|(tool, whole)| (tool.as_str(), whole.clone(), true));
-        let others = unknown.iter().zip(own.plain_names(&unknown)).map(|(tool, whole)| (*tool, whole, false));
-        for (tool, whole, is_known) in known.chain(others) {
+        let mut wanted = Vec::new();
+        for (tool, whole) in &own.plain {
+            wanted.push((tool.as_str(), whole.clone(), true));
+        }
+        for (tool, whole) in unknown.iter().zip(own.plain_names(&unknown)) {
+            wanted.push((*tool, whole, false));
+        }
+        for (tool, whole, is_known) in wanted {
             if made.contains_key(tool) {
                 continue;
             }
             let plain = cut(&whole, LONGEST);
-            let is_tool = own.known.contains(&plain) || !is_known && live.contains(plain.as_str());
+            let is_tool = own.plain.contains_key(&plain) || !is_known && live.contains(plain.as_str());
             let is_marked = whole.len() > LONGEST && own.lead.len() > LONGEST_LEAD
                 || plain != tool && is_tool
                 || SET_CALLS.contains(&plain.as_str())
@@ -221,18 +250,18 @@ impl PrefixedNames {
                 || !is_known && self.others(server).any(|other| other.may_claim(&own.lead, &plain));
             let name = if is_marked { marked(&whole, server) } else { plain };
             let name = free_name(name, &whole, &whole, server, |name| taken.insert(name.to_owned()));
-            made.insert(tool, name);
+            made.insert(tool.to_owned(), name);
         }
-        listed.iter().map(|tool| given.get(*tool).or_else(|| made.get(tool)).cloned().unwrap_or_default()).collect()
+        listed.iter().map(|tool| given.get(*tool).or_else(|| made.get(*tool)).cloned().unwrap_or_default()).collect()
     }
 
     /// Returns the names of a server's prompts, which never equal those of tools in a snapshot.
     #[must_use]
     pub fn prompts_beside(&self, server: &str, listed: &[&str], given: &Given) -> Vec<String> {
         let mut prompts = Self::default();
-        for (name, server) in &self.servers {
-            let (lead, is_bare) = (server.lead.clone(), server.is_bare);
-            prompts.servers.insert(name.clone(), Server { lead, is_bare, has_prompts: true, ..Server::default() });
+        for Server { name, lead, is_bare, .. } in &self.servers {
+            let (name, lead, is_bare) = (name.clone(), lead.clone(), *is_bare);
+            prompts.servers.push(Server { name, lead, is_bare, has_prompts: true, ..Server::default() });
         }
         prompts.tools_beside(server, listed, given)
     }
@@ -243,58 +272,74 @@ impl PrefixedNames {
         name.starts_with(head(&self.server(server).lead, LONGEST_LEAD))
     }
 
-    fn entry(&mut self, server: &str) -> &mut Server {
-        self.servers.entry(server.to_owned()).or_insert_with(|| Server::named(server))
+    /// Removes a server, as it is known, or as it would be.
+    fn take(&mut self, name: &str) -> Server {
+        let place = self.servers.iter().position(|known| known.name == name);
+        place.map_or_else(|| Server::named(name), |place| self.servers.remove(place))
+    }
+
+    /// Adds a server, and names the tools of its snapshot.
+    fn put(&mut self, mut server: Server) {
+        server.plan();
+        let place = self.servers.partition_point(|known| known.name < server.name);
+        self.servers.insert(place, server);
     }
 
     /// Returns a server as it is known, or as it would be.
     fn server(&self, name: &str) -> Cow<'_, Server> {
-        self.servers.get(name).map_or_else(|| Cow::Owned(Server::named(name)), Cow::Borrowed)
+        let known = self.servers.iter().find(|known| known.name == name);
+        known.map_or_else(|| Cow::Owned(Server::named(name)), Cow::Borrowed)
     }
 
     /// Returns `true` if a name ends in the mark of a server.
     fn has_mark(&self, name: &str, own: &str) -> bool {
         let Some((_, end)) = name.rsplit_once('_').filter(|(_, end)| end.len() == SUFFIX - 1) else { return false };
-        self.servers.keys().map(String::as_str).chain([own]).any(|server| end == fingerprint(server))
+        end == fingerprint(own) || self.servers.iter().any(|server| end == fingerprint(&server.name))
     }
 
     fn others<'s>(&'s self, server: &'s str) -> impl Iterator<Item = &'s Server> {
-        self.servers.iter().filter(move |(name, _)| *name != server).map(|(_, other)| other)
+        self.servers.iter().filter(move |other| other.name != server)
     }
 }
 
 impl Server {
     fn named(name: &str) -> Self {
-        Self { lead: lead(name, &Prefix::ServerName), ..Self::default() }
+        Self { name: name.to_owned(), lead: lead(name, &Prefix::ServerName), ..Self::default() }
     }
 
     /// Computes the names of the snapshot's tools.
     fn plan(&mut self) {
-        self.plain.clear();
-        let known: Vec<&str> = self.known.iter().map(String::as_str).collect();
-        let names = self.plain_names(&known);
-        self.plain.extend(self.known.iter().cloned().zip(names));
-        let claim =
-            |(tool, whole): (&String, &String)| self.bound.get(tool).cloned().unwrap_or_else(|| cut(whole, LONGEST));
-        self.claims = self.plain.iter().map(claim).collect();
+        let known = std::mem::take(&mut self.plain);
+        let tools: Vec<&str> = known.keys().map(String::as_str).collect();
+        self.claims.clear();
+        for (tool, whole) in tools.iter().zip(self.plain_names(&tools)) {
+            self.claims.insert(self.bound.get(*tool).cloned().unwrap_or_else(|| cut(&whole, LONGEST)));
+            self.plain.insert((*tool).to_owned(), whole);
+        }
     }
 
     /// Returns the names of tools before they are cut and marked, beside those of the snapshot.
     fn plain_names(&self, tools: &[&str]) -> Vec<String> {
         if self.is_bare {
-            let viewed = tools.iter().map(|tool| self.viewed.get(*tool).map_or(*tool, String::as_str));
-            let names: Vec<String> = viewed.map(str::to_owned).collect();
-            let distinct: HashSet<&String> = names.iter().collect();
-            if names.iter().all(|name| is_accepted(name)) && (self.viewed.is_empty() || distinct.len() == names.len()) {
+            let mut names = Vec::new();
+            for tool in tools {
+                names.push(self.viewed.get(*tool).map_or(*tool, String::as_str).to_owned());
+            }
+            let is_distinct = self.viewed.is_empty() || set(&names).len() == names.len();
+            if is_distinct && names.iter().all(|name| is_accepted(name)) {
                 return names;
             }
         }
-        let renames: Vec<Option<String>> = tools.iter().map(|tool| self.renames.get(*tool).cloned()).collect();
+        let mut renames = Vec::new();
+        tools.iter().for_each(|tool| renames.push(self.renames.get(*tool).cloned()));
         let (methods, kind) = if self.has_prompts { (&[][..], "prompt") } else { (METHODS, "tool") };
-        let taken = self.plain.values().filter_map(|name| name.strip_prefix(&self.lead));
-        let reserved: Vec<&str> = methods.iter().copied().chain(taken).collect();
-        let methods = given_or_made(Style::Snake, tools, &renames, &reserved, kind);
-        methods.into_iter().map(|method| format!("{}{method}", self.lead)).collect()
+        let mut reserved = methods.to_vec();
+        for name in self.plain.values() {
+            reserved.extend(name.strip_prefix(&self.lead));
+        }
+        let mut names = given_or_made(Style::Snake, tools, &renames, &reserved, kind);
+        names.iter_mut().for_each(|name| name.insert_str(0, &self.lead));
+        names
     }
 
     /// Returns `true` if a tool of the snapshot has this unmarked name.

@@ -1,42 +1,47 @@
 //! Scopes: one name for each thing in them, all different.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use super::{Style, fingerprint, words};
+use crate::keys::{counts, set, sorted};
 
 /// Returns an identifier for each name of a scope, all unique and none reserved. Equal names share one. A name that
 /// collides with a reserved one only gets the suffix `kind`.
 #[must_use]
 pub fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind: &str) -> Vec<String> {
-    // The map is sorted, so that collisions of fingerprints do not depend on the order of wire names.
-    let bases: BTreeMap<&str, String> = wires.iter().map(|wire| (*wire, style.apply(wire))).collect();
-    let mut claims: HashMap<&str, usize> = HashMap::new();
-    bases.values().for_each(|base| *claims.entry(base).or_default() += 1);
-    let mut taken: HashSet<String> =
-        bases.values().cloned().chain(reserved.iter().map(|name| (*name).to_owned())).collect();
-    let mut names: HashMap<&str, String> = HashMap::new();
-    let mut readable: HashMap<String, Vec<(&str, &str)>> = HashMap::new();
-    for (wire, base) in &bases {
-        let is_alone = wire == base || claims.get(base.as_str()) == Some(&1);
-        if is_alone && !reserved.contains(&base.as_str()) {
-            names.insert(wire, base.clone());
+    // Sorted, so that collisions of fingerprints do not depend on the order of wire names.
+    let mut distinct = sorted(wires, |wire| wire);
+    distinct.dedup();
+    let (mut bases, mut wanted, mut taken) = (Vec::new(), Vec::new(), HashSet::new());
+    distinct.iter().for_each(|wire| bases.push(style.apply(wire)));
+    let claims = counts(&bases);
+    for name in reserved {
+        taken.insert((*name).to_owned());
+    }
+    for (wire, base) in distinct.iter().zip(&bases) {
+        taken.insert(base.clone());
+        let is_alone = **wire == base || claims.get(base.as_str()) == Some(&1);
+        wanted.push(if is_alone && !reserved.contains(&base.as_str()) {
+            base.clone()
         } else {
             let suffix = if is_alone { kind.to_owned() } else { difference(wire) };
-            readable.entry(style.with_suffix(base, &suffix)).or_default().push((wire, base));
+            style.with_suffix(base, &suffix)
+        });
+    }
+    let (claims, mut names, mut rest) = (counts(&wanted), wanted.clone(), Vec::new());
+    for (place, (name, base)) in wanted.iter().zip(&bases).enumerate() {
+        let is_free = claims.get(name.as_str()) == Some(&1) && taken.insert(name.clone());
+        if name != base && !is_free {
+            rest.push(place);
         }
     }
-    let mut rest = Vec::new();
-    for (name, wanted) in readable {
-        match wanted.as_slice() {
-            [(wire, _)] if taken.insert(name.clone()) => drop(names.insert(wire, name)),
-            _ => rest.extend(wanted),
+    for place in rest {
+        if let (Some(name), Some(base), Some(wire)) = (names.get_mut(place), bases.get(place), distinct.get(place)) {
+            *name = fallback(style, base, wire, &mut taken);
         }
     }
-    rest.sort_unstable();
-    for (wire, base) in rest {
-        names.insert(wire, fallback(style, base, wire, &mut taken));
-    }
-    wires.iter().map(|wire| names.get(wire).cloned().unwrap_or_default()).collect()
+    let name = |wire| names.get(distinct.binary_search(&wire).ok()?).cloned();
+    wires.iter().map(|wire| name(wire).unwrap_or_default()).collect()
 }
 
 /// Names items like [`identifiers`], with some names given. The others are unaffected, unless one is given to another
@@ -49,16 +54,22 @@ pub fn given_or_made(
     reserved: &[&str],
     kind: &str,
 ) -> Vec<String> {
-    let or_given = |made: Vec<String>| -> Vec<String> {
-        made.into_iter().zip(given).map(|(made, given)| given.clone().unwrap_or(made)).collect()
+    let or_given = |reserved: &[&str]| {
+        let mut names = identifiers(style, wires, reserved, kind);
+        for (name, given) in names.iter_mut().zip(given) {
+            if let Some(given) = given {
+                name.clone_from(given);
+            }
+        }
+        names
     };
-    let names = or_given(identifiers(style, wires, reserved, kind));
-    let mut seen = HashSet::new();
-    if names.iter().all(|name| seen.insert(name)) {
+    let names = or_given(reserved);
+    if set(&names).len() == names.len() {
         return names;
     }
-    let reserved: Vec<&str> = reserved.iter().copied().chain(given.iter().flatten().map(String::as_str)).collect();
-    or_given(identifiers(style, wires, &reserved, kind))
+    let mut reserved = reserved.to_vec();
+    given.iter().for_each(|given| reserved.extend(given.as_deref()));
+    or_given(&reserved)
 }
 
 /// A type that needs a name.
@@ -79,31 +90,36 @@ pub type Identity = (usize, String);
 pub fn renamed_types(
     wanted: &[Wanted<'_>],
     reserved: &[&str],
-    identity: impl Fn(usize) -> Identity,
+    identity: &dyn Fn(usize) -> Identity,
 ) -> Vec<(usize, String)> {
-    let mut claims: HashMap<&str, Vec<usize>> = HashMap::with_capacity(wanted.len());
+    let (mut claims, mut kept, mut taken) = (HashMap::new(), HashSet::new(), HashSet::new());
+    for name in reserved {
+        kept.insert(*name);
+        taken.insert((*name).to_owned());
+    }
+    for want in wanted {
+        *claims.entry(want.name).or_default() += 1;
+        taken.insert(want.name.to_owned());
+    }
+    let mut ranked: Vec<(bool, Identity, usize)> = Vec::new();
     for (place, want) in wanted.iter().enumerate() {
-        claims.entry(want.name).or_default().push(place);
-    }
-    let mut losers: Vec<(Identity, usize, &str)> = Vec::new();
-    for (name, claimants) in &claims {
-        let is_reserved = reserved.contains(name);
-        if claimants.len() == 1 && !is_reserved {
-            continue;
+        if claims.get(want.name) != Some(&1_usize) || kept.contains(want.name) {
+            ranked.push((!want.is_root, identity(place), place));
         }
-        let is_inner = |place: &usize| wanted.get(*place).is_some_and(|want| !want.is_root);
-        let mut ranked: Vec<(bool, Identity, usize)> =
-            claimants.iter().map(|place| (is_inner(place), identity(*place), *place)).collect();
-        ranked.sort();
-        let keepers = usize::from(!is_reserved);
-        losers.extend(ranked.into_iter().skip(keepers).map(|(_, identity, place)| (identity, place, *name)));
     }
-    losers.sort();
-    let mut taken: HashSet<String> = claims.keys().chain(reserved).map(|name| (*name).to_owned()).collect();
-    losers
-        .into_iter()
-        .map(|((_, identity), place, name)| (place, fallback(Style::Pascal, name, &identity, &mut taken)))
-        .collect()
+    ranked.sort_unstable();
+    ranked.retain_mut(|(is_inner, _, place)| {
+        // The first one of a name keeps it, and the rank of the others is their identity.
+        *is_inner = false;
+        wanted.get(*place).is_some_and(|want| !kept.insert(want.name))
+    });
+    ranked.sort_unstable();
+    let mut renamed = Vec::new();
+    for (_, (_, identity), place) in ranked {
+        let name = wanted.get(place).map_or("", |want| want.name);
+        renamed.push((place, fallback(Style::Pascal, name, &identity, &mut taken)));
+    }
+    renamed
 }
 
 /// Returns the first free name, or the last one with `more` appended as often as necessary.

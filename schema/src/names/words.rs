@@ -88,9 +88,10 @@ pub(super) fn words(name: &str) -> Vec<String> {
             continue;
         }
         words.end();
-        let rest: String = chars.iter().skip(place - 1).take(2).collect();
+        let mut rest = String::from(char);
+        rest.extend(chars.get(place));
         let before_digit = chars.get(place).is_some_and(char::is_ascii_digit);
-        if !speaks && !rest.starts_with(['<', '>', '=', '!']) {
+        if !speaks && !matches!(char, '<' | '>' | '=' | '!') {
             words.spoken(&symbol(char));
         } else if let Some((_, word)) = PAIRS.iter().find(|(pair, _)| *pair == rest) {
             place += 1;
@@ -151,8 +152,9 @@ impl Words {
             self.word.push(char.to_ascii_lowercase());
             return;
         }
-        let lower: String = char.to_lowercase().collect();
-        match PLAIN.iter().find(|(letters, _)| letters.contains(&lower)) {
+        let mut lower = char.to_lowercase();
+        let lower = lower.next().filter(|_| lower.next().is_none());
+        match PLAIN.iter().find(|(letters, _)| lower.is_some_and(|lower| letters.contains(lower))) {
             Some((_, plain)) => self.word.push_str(plain),
             None => self.word.push_str(&symbol(char)),
         }

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use super::keywords::texts_in;
 use super::scalars::{Scalars, whole};
 use super::{Reading, SchemaId, Schemas};
 use crate::bundle::{Draft, lookup};
@@ -119,12 +120,15 @@ impl Reading<'_, '_> {
 }
 
 fn dependent_required(map: &Map<String, Value>, is_newer: bool) -> Vec<(String, Vec<String>)> {
-    let table = lookup(map, if is_newer { "dependentRequired" } else { "dependencies" }).and_then(Value::as_object);
-    let entries = table.into_iter().flatten().filter_map(|(key, names)| {
-        let names = names.as_array()?.iter().filter_map(Value::as_str).map(str::to_owned);
-        Some((key.clone(), names.collect()))
-    });
-    entries.collect()
+    let mut entries = Vec::new();
+    if let Some(Value::Object(table)) = lookup(map, if is_newer { "dependentRequired" } else { "dependencies" }) {
+        for (key, names) in table {
+            if let Value::Array(names) = names {
+                entries.push((key.clone(), texts_in(names).into_iter().map(str::to_owned).collect()));
+            }
+        }
+    }
+    entries
 }
 
 impl Assertions {

@@ -1,7 +1,5 @@
 //! Reads the keywords of a schema into a [`Node`].
 
-use std::collections::HashSet;
-
 use mcp_bindgen_model::{TOO_DEEP, is_beyond_doubles};
 use serde_json::{Map, Number, Value};
 
@@ -9,9 +7,10 @@ use super::scalars::{Limit, limits, whole};
 use super::{Kinds, Node, SchemaId, Schemas};
 use crate::bundle::{Draft, Target, below, lookup};
 use crate::diagnostics::{
-    CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter, UNKNOWN_TYPE,
+    CIRCULAR_REF, Code, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter, UNKNOWN_TYPE,
 };
-use crate::number::same;
+use crate::keys::distinct;
+use crate::number::{same, smaller};
 
 /// Keywords that describe a schema without restricting values.
 pub(crate) const WORDING: [&str; 10] = [
@@ -27,16 +26,21 @@ pub(crate) const WORDING: [&str; 10] = [
     "writeOnly",
 ];
 
-fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
-    let mut seen = HashSet::new();
-    names.filter(|name| seen.insert(*name)).map(str::to_owned).collect()
+/// Returns the strings of a list.
+pub(super) fn texts_in(list: &[Value]) -> Vec<&str> {
+    list.iter().filter_map(Value::as_str).collect()
 }
 
 /// Returns the keys that a schema declares beside a `$ref` that hides its siblings: they may be there, and be anything.
 fn declared(map: &Map<String, Value>) -> Vec<String> {
-    let properties = lookup(map, "properties").and_then(Value::as_object).into_iter().flatten();
-    let required = lookup(map, "required").and_then(Value::as_array).into_iter().flatten();
-    distinct(properties.map(|(key, _)| key.as_str()).chain(required.filter_map(Value::as_str)))
+    let mut names = Vec::new();
+    if let Some(Value::Object(properties)) = lookup(map, "properties") {
+        properties.keys().for_each(|key| names.push(key.as_str()));
+    }
+    if let Some(Value::Array(required)) = lookup(map, "required") {
+        names.append(&mut texts_in(required));
+    }
+    distinct(&names)
 }
 
 fn holds_beyond(value: &Value) -> bool {
@@ -104,22 +108,22 @@ impl Reading<'_, '_> {
 
     fn keywords(&mut self) -> Node {
         let map = self.map;
-        let mut node = Node {
-            kinds: self.kinds(),
-            allowed: self.allowed(),
-            least: self.limits("minimum", "exclusiveMinimum").iter().map(Limit::least).max(),
-            greatest: self.limits("maximum", "exclusiveMaximum").iter().map(Limit::greatest).min(),
-            required: self.required(),
-            named: self.dependents(),
-            min_items: self.count("minItems").unwrap_or(0),
-            max_items: self.count("maxItems"),
-            properties: self.named("properties"),
-            patterns: self.named("patternProperties").into_iter().map(|(_, id)| id).collect(),
-            additional: self.one("additionalProperties"),
-            open_ended: lookup(map, "unevaluatedProperties").is_some_and(|value| *value != Value::Bool(false)),
-            ..Node::default()
-        };
-        let [all_of, any_of, one_of] = ["allOf", "anyOf", "oneOf"].map(|keyword| self.listed(keyword));
+        let mut node = Node { kinds: self.kinds(), allowed: self.allowed(), ..Node::default() };
+        for limit in self.limits("minimum", "exclusiveMinimum") {
+            node.least = node.least.max(Some(limit.least()));
+        }
+        for limit in self.limits("maximum", "exclusiveMaximum") {
+            node.greatest = smaller(node.greatest, Some(limit.greatest()));
+        }
+        node.required = self.required();
+        node.named = self.dependents();
+        node.min_items = self.count("minItems").unwrap_or(0);
+        node.max_items = self.count("maxItems");
+        node.properties = self.named("properties");
+        node.patterns = self.unnamed("patternProperties");
+        node.additional = self.one("additionalProperties");
+        node.open_ended = lookup(map, "unevaluatedProperties").is_some_and(|value| *value != Value::Bool(false));
+        let (all_of, any_of, one_of) = (self.listed("allOf"), self.listed("anyOf"), self.listed("oneOf"));
         // Before 2020-12 the list is in `items`, and `prefixItems` is unknown.
         let is_list = lookup(map, "items").is_some_and(Value::is_array);
         let (list, rest) = if is_list { ("items", "additionalItems") } else { ("prefixItems", "items") };
@@ -131,7 +135,7 @@ impl Reading<'_, '_> {
             node.conditional.extend(self.since(Draft::D7, keyword));
         }
         for keyword in ["dependentSchemas", "dependencies"] {
-            node.conditional.extend(self.named(keyword).into_iter().map(|(_, id)| id));
+            node.conditional.append(&mut self.unnamed(keyword));
         }
         if lookup(map, "not").is_some_and(may_name_properties) {
             node.conditional.extend(self.one("not"));
@@ -159,10 +163,14 @@ impl Reading<'_, '_> {
         let kinds = match lookup(self.map, "type")? {
             Value::String(name) => self.kind(name)?,
             Value::Array(names) if !names.is_empty() => {
-                let kinds = names.iter().map(|name| self.kind(name.as_str().unwrap_or_default()));
-                kinds.reduce(|all, kind| Some(all? | kind?))??
+                let mut kinds = Some(Kinds::NONE);
+                for name in names {
+                    let kind = self.kind(name.as_str().unwrap_or_default());
+                    kinds = kinds.and_then(|kinds| Some(kinds | kind?));
+                }
+                kinds?
             }
-            other => return self.malformed("type", format!("expected the name of a type, or several, found {other}")),
+            other => return self.malformed("type", &format!("expected the name of a type, or several, found {other}")),
         };
         let nullable = lookup(self.map, "nullable") == Some(&Value::Bool(true));
         Some(if nullable { kinds | Kinds::NULL } else { kinds })
@@ -171,23 +179,25 @@ impl Reading<'_, '_> {
     fn kind(&mut self, name: &str) -> Option<Kinds> {
         let kind = Kinds::named(name);
         if kind.is_none() {
-            self.reporter.say(UNKNOWN_TYPE, &format!("{}/type", self.pointer), format!("`{}`", name.escape_debug()));
+            self.report(UNKNOWN_TYPE, "type", &format!("`{}`", name.escape_debug()));
         }
         kind
     }
 
     fn allowed(&mut self) -> Option<Vec<Value>> {
-        let listed = match lookup(self.map, "enum") {
+        let mut allowed = match lookup(self.map, "enum") {
             None => None,
             Some(Value::Array(values)) if values.is_empty() => self.malformed("enum", "expected at least one value"),
             Some(Value::Array(values)) => Some(values.clone()),
             Some(_) => self.malformed("enum", "expected an array"),
         };
-        let mut allowed = match (listed, lookup(self.map, "const").filter(|_| self.draft() >= Draft::D6)) {
-            (listed, None) => listed?,
-            (None, Some(only)) => vec![only.clone()],
-            (Some(listed), Some(only)) => listed.into_iter().filter(|value| same(value, only)).collect(),
-        };
+        if let Some(only) = lookup(self.map, "const").filter(|_| self.draft() >= Draft::D6) {
+            match &mut allowed {
+                Some(listed) => listed.retain(|value| same(value, only)),
+                None => allowed = Some(vec![only.clone()]),
+            }
+        }
+        let mut allowed = allowed?;
         // No client can send or receive a number that no double holds.
         let count = allowed.len();
         allowed.retain(|value| !holds_beyond(value));
@@ -203,7 +213,7 @@ impl Reading<'_, '_> {
     }
 
     fn limits(&mut self, keyword: &str, exclusive: &str) -> Vec<Limit> {
-        limits(self.map, keyword, exclusive, self.draft(), |keyword| self.number(keyword))
+        limits(self.map, keyword, exclusive, self.draft(), &mut |keyword| self.number(keyword))
     }
 
     fn required(&mut self) -> Vec<String> {
@@ -213,20 +223,24 @@ impl Reading<'_, '_> {
             Some(Value::Array(names)) => Some(names),
             Some(_) => self.malformed("required", "expected an array of names"),
         };
-        if required.is_some_and(|names: &Vec<Value>| !names.iter().all(Value::is_string)) {
+        let required = required.map_or(&[][..], Vec::as_slice);
+        if !required.iter().all(Value::is_string) {
             self.malformed::<()>("required", "expected names of properties");
         }
-        distinct(required.into_iter().flatten().filter_map(Value::as_str))
+        distinct(&texts_in(required))
     }
 
     /// Returns the keys on both sides of `dependentRequired` and its like.
-    fn dependents(&mut self) -> Vec<String> {
-        let tables = ["dependentRequired", "dependentSchemas", "dependencies"];
-        let entries = tables.iter().filter_map(|table| lookup(self.map, table)?.as_object()).flatten();
-        distinct(entries.flat_map(|(key, then)| {
-            let names = then.as_array().into_iter().flatten().filter_map(Value::as_str);
-            std::iter::once(key.as_str()).chain(names)
-        }))
+    fn dependents(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for keyword in ["dependentRequired", "dependentSchemas", "dependencies"] {
+            let Some(Value::Object(table)) = lookup(self.map, keyword) else { continue };
+            for (key, then) in table {
+                names.push(key.as_str());
+                names.append(&mut then.as_array().map(|then| texts_in(then)).unwrap_or_default());
+            }
+        }
+        distinct(&names)
     }
 
     fn count(&mut self, keyword: &str) -> Option<u64> {
@@ -255,9 +269,11 @@ impl Reading<'_, '_> {
             }
             Value::Array(items) => {
                 let place = below(self.pointer, keyword);
-                let schemas = items.iter().enumerate();
-                let reserve = |(index, item)| self.schemas.reserve(format!("{place}/{index}"), item, self.reporter);
-                Some(schemas.map(reserve).collect())
+                let mut schemas = Vec::new();
+                for (index, item) in items.iter().enumerate() {
+                    schemas.push(self.schemas.reserve(format!("{place}/{index}"), item, self.reporter));
+                }
+                Some(schemas)
             }
             _ => self.malformed(keyword, "expected an array of schemas"),
         }
@@ -270,10 +286,20 @@ impl Reading<'_, '_> {
             return self.malformed(keyword, "expected an object of schemas").unwrap_or_default();
         };
         let place = below(self.pointer, keyword);
-        // `dependencies` may also hold lists of names.
-        let schemas = entries.iter().filter(|(_, schema)| !(keyword == "dependencies" && schema.is_array()));
-        let mut reserve = |name: &str, schema| self.schemas.reserve(below(&place, name), schema, self.reporter);
-        schemas.map(|(name, schema)| (name.clone(), reserve(name, schema))).collect()
+        let mut schemas = Vec::new();
+        for (name, schema) in entries {
+            // `dependencies` may also hold lists of names.
+            if keyword != "dependencies" || !schema.is_array() {
+                schemas.push((name.clone(), self.schemas.reserve(below(&place, name), schema, self.reporter)));
+            }
+        }
+        schemas
+    }
+
+    fn unnamed(&mut self, keyword: &str) -> Vec<SchemaId> {
+        let mut schemas = Vec::new();
+        self.named(keyword).into_iter().for_each(|(_, id)| schemas.push(id));
+        schemas
     }
 
     /// Follows `$ref`, or `$dynamicRef` and `$recursiveRef` if their targets are known.
@@ -288,7 +314,7 @@ impl Reading<'_, '_> {
             ("#", (!bundle.has_dynamic_anchors()).then(|| bundle.resolve(pointer, "#")))
         } else {
             let malformed = lookup(map, "$ref")?;
-            return self.malformed("$ref", format!("expected a string, found {malformed}"));
+            return self.malformed("$ref", &format!("expected a string, found {malformed}"));
         };
         let code = match target? {
             Target::Here(target) if target == pointer => CIRCULAR_REF,
@@ -299,13 +325,17 @@ impl Reading<'_, '_> {
             Target::Nowhere => DANGLING_REF,
             Target::Elsewhere => EXTERNAL_REF,
         };
-        self.reporter.say(code, &format!("{pointer}/$ref"), reference);
+        self.report(code, "$ref", reference);
         None
     }
 
     /// Reports a malformed keyword, and returns `None`.
-    fn malformed<T>(&mut self, keyword: &str, message: impl Into<String>) -> Option<T> {
-        self.reporter.say(MALFORMED_KEYWORD, &format!("{}/{keyword}", self.pointer), message);
+    fn malformed<T>(&mut self, keyword: &str, message: &str) -> Option<T> {
+        self.report(MALFORMED_KEYWORD, keyword, message);
         None
+    }
+
+    fn report(&mut self, code: Code, keyword: &str, message: &str) {
+        self.reporter.say(code, &format!("{}/{keyword}", self.pointer), message);
     }
 }

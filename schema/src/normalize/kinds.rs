@@ -45,6 +45,13 @@ impl Kinds {
         }
     }
 
+    /// Returns the types of values.
+    pub(crate) fn of_all(values: &[Value]) -> Self {
+        let mut kinds = Self::NONE;
+        values.iter().for_each(|value| kinds = kinds | Self::of(value));
+        kinds
+    }
+
     /// Returns each kind separately.
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         (0..7).map(|bit| Self(1 << bit)).filter(move |kind| self.has(*kind))
@@ -75,8 +82,13 @@ impl Kinds {
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
         let number = if self.0 & Self::FRACTION.0 == 0 { "integer" } else { "number" };
-        let kinds = ["null", "boolean", number, "string", "array", "object"];
-        kinds.into_iter().filter(|name| Self::named(name).is_some_and(|kind| self.0 & kind.0 != 0)).collect()
+        let mut names = Vec::new();
+        for name in ["null", "boolean", number, "string", "array", "object"] {
+            if Self::named(name).is_some_and(|kind| self.intersects(kind)) {
+                names.push(name);
+            }
+        }
+        names
     }
 
     pub(crate) fn named(name: &str) -> Option<Self> {

@@ -164,19 +164,25 @@ impl<'a> Schemas<'a> {
     #[must_use]
     pub fn described_by(&self, id: SchemaId) -> Vec<&'a Map<String, Value>> {
         const MOST_STEPS: usize = 8;
-        let chain = std::iter::successors(Some(id), |id| self.get(*id).reference);
-        chain.take(MOST_STEPS).filter_map(|id| self.source(id)).collect()
+        let (mut sources, mut next) = (Vec::new(), Some(id));
+        for _ in 0..MOST_STEPS {
+            let Some(id) = next else { break };
+            sources.extend(self.source(id));
+            next = self.get(id).reference;
+        }
+        sources
     }
 
     /// Returns schemas with those that apply because of their references and `allOf`, at most `most`.
     pub(crate) fn holding(&self, schemas: &[SchemaId], most: usize) -> Vec<SchemaId> {
         let mut all: Vec<SchemaId> = Vec::new();
-        let mut pending: Vec<SchemaId> = schemas.iter().rev().copied().collect();
+        let mut pending = schemas.to_vec();
+        pending.reverse();
         while let Some(id) = pending.pop().filter(|_| all.len() < most) {
             if !all.contains(&id) {
                 all.push(id);
                 let node = self.get(id);
-                pending.extend(node.all_of.iter().rev());
+                node.all_of.iter().rev().for_each(|part| pending.push(*part));
                 pending.extend(node.reference);
             }
         }
@@ -186,8 +192,8 @@ impl<'a> Schemas<'a> {
     /// Returns `true` if one of these schemas is deprecated.
     #[must_use]
     pub fn is_deprecated(&self, ids: &[SchemaId]) -> bool {
-        let mut sources = ids.iter().flat_map(|id| self.described_by(*id));
-        sources.any(|source| lookup(source, "deprecated") == Some(&Value::Bool(true)))
+        let is_deprecated = |source: &&Map<String, Value>| lookup(source, "deprecated") == Some(&Value::Bool(true));
+        ids.iter().any(|id| self.described_by(*id).iter().any(is_deprecated))
     }
 
     /// Returns the name of a schema in `$defs` or `definitions`.

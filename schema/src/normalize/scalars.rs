@@ -50,8 +50,8 @@ impl Scalars {
     pub(crate) fn of(map: &Map<String, Value>, draft: Draft) -> Self {
         let number = |keyword: &str| lookup(map, keyword).and_then(Value::as_number).cloned();
         Self {
-            minimum: limits(map, "minimum", "exclusiveMinimum", draft, number),
-            maximum: limits(map, "maximum", "exclusiveMaximum", draft, number),
+            minimum: limits(map, "minimum", "exclusiveMinimum", draft, &mut |keyword| number(keyword)),
+            maximum: limits(map, "maximum", "exclusiveMaximum", draft, &mut |keyword| number(keyword)),
             multiple_of: number("multipleOf"),
             min_length: lookup(map, "minLength").and_then(whole),
             max_length: lookup(map, "maxLength").and_then(whole),
@@ -73,10 +73,14 @@ impl Scalars {
         for (limits, inclusive, exclusive) in
             [(&self.minimum, "minimum", "exclusiveMinimum"), (&self.maximum, "maximum", "exclusiveMaximum")]
         {
-            let keyword = |limit: &Limit| if limit.exclusive { exclusive } else { inclusive };
-            said.extend(limits.iter().map(|limit| (keyword(limit), Value::Number(limit.value.clone()))));
+            for limit in limits {
+                let keyword = if limit.exclusive { exclusive } else { inclusive };
+                said.push((keyword, Value::Number(limit.value.clone())));
+            }
         }
-        said.extend(self.multiple_of.clone().map(|step| ("multipleOf", Value::Number(step))));
+        if let Some(step) = &self.multiple_of {
+            said.push(("multipleOf", Value::Number(step.clone())));
+        }
         said
     }
 }
@@ -97,13 +101,21 @@ pub(super) fn limits(
     keyword: &str,
     exclusive: &str,
     draft: Draft,
-    mut number: impl FnMut(&str) -> Option<Number>,
+    number: &mut dyn FnMut(&str) -> Option<Number>,
 ) -> Vec<Limit> {
     let flag = lookup(map, exclusive).and_then(Value::as_bool);
     let is_exclusive = flag == Some(true) && matches!(draft, Draft::D4 | Draft::Unsaid);
-    let plain = number(keyword).map(|value| Limit { value, exclusive: is_exclusive });
-    let strict = if flag.is_none() && draft >= Draft::D6 { number(exclusive) } else { None };
-    plain.into_iter().chain(strict.map(|value| Limit { value, exclusive: true })).collect()
+    let mut limits = Vec::new();
+    if let Some(value) = number(keyword) {
+        limits.push(Limit { value, exclusive: is_exclusive });
+    }
+    if flag.is_none()
+        && draft >= Draft::D6
+        && let Some(value) = number(exclusive)
+    {
+        limits.push(Limit { value, exclusive: true });
+    }
+    limits
 }
 
 /// Returns a count: `2.0` is one too.

@@ -99,7 +99,7 @@ impl Nulls {
         for id in shapes.ids() {
             if let Shape::Struct(object) = shapes.get(id) {
                 let mut object = object.clone();
-                object.fields.sort_unstable_by(|left, right| left.wire.cmp(&right.wire));
+                object.fields = object.fields_by_name().into_iter().cloned().collect();
                 shapes.set(id, Shape::Struct(object));
             }
         }
@@ -118,7 +118,11 @@ impl Known {
         if depth > DEEPEST {
             return;
         }
-        let leaves = || self.shapes.leaves(candidates.iter().copied()).take(MOST_CANDIDATES).collect::<Vec<_>>();
+        let leaves = || {
+            let mut leaves = self.shapes.leaves(candidates);
+            leaves.truncate(MOST_CANDIDATES);
+            leaves
+        };
         match value {
             Value::Object(map) => self.object(map, &leaves(), depth),
             Value::Array(items) => {
@@ -215,7 +219,7 @@ impl Known {
 
     /// Returns `true` if a value could be of a shape, by its kind and by listed values.
     fn may_be(&self, id: ShapeId, value: &Value) -> bool {
-        self.shapes.leaves([id]).any(|id| match self.shapes.get(id) {
+        self.shapes.leaves(&[id]).iter().any(|id| match self.shapes.get(*id) {
             Shape::TextEnum(values) => {
                 value.as_str().is_some_and(|text| values.iter().any(|known| known.eq_ignore_ascii_case(text)))
             }

@@ -20,7 +20,7 @@ impl Printer<'_> {
     pub(super) fn whole(&mut self) -> Keywords {
         let (reading, root) = (self.reading, self.reading.document.root);
         let place = Place { schemas: reading.origin(root), name: "" };
-        let mut objects: Vec<ShapeId> = reading.document.shapes.leaves([root]).collect();
+        let mut objects = reading.document.shapes.leaves(&[root]);
         let count = objects.len();
         objects.retain(|id| matches!(reading.shape(*id), Shape::Struct(_)));
         let mut schema = if let [only] = objects.as_slice() {

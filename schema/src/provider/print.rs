@@ -224,7 +224,7 @@ impl<'r> Printer<'r> {
     }
 
     fn listed(&mut self, values: Vec<Value>, place: Place<'_>) -> Keywords {
-        let kinds = values.iter().map(Kinds::of).fold(Kinds::NONE, |all, kind| all | kind);
+        let kinds = Kinds::of_all(&values);
         let has_nested = kinds.intersects(Kinds::ARRAY | Kinds::OBJECT);
         if has_nested {
             self.refuse(place.schemas, "listed values that are objects or arrays");

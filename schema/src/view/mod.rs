@@ -33,30 +33,34 @@ pub fn apply_views(snapshot: &Snapshot, server: &ServerConfig) -> Result<Snapsho
     let mut seen = snapshot.clone();
     let mut faults = Vec::new();
     for (name, view) in &server.views {
-        let of_name = |tool: &&mut Value| tool.get("name").and_then(Value::as_str) == Some(name);
-        let mut found = seen.tools.iter_mut().filter(of_name);
+        let mut found: Vec<&mut Value> = Vec::new();
+        for tool in &mut seen.tools {
+            if tool.get("name").and_then(Value::as_str) == Some(name) {
+                found.push(tool);
+            }
+        }
         let error = |message: String| view.error("", message);
         let shown = printable(name);
-        match (found.next(), found.next()) {
-            (Some(_), None) if !server.selects(name) => {
+        match found.as_mut_slice() {
+            [_] if !server.selects(name) => {
                 let key = if server.excludes(name) { "exclude" } else { "tools" };
                 let message = format!("the view of tool `{shown}` has no effect: `{key}` leaves the tool out");
                 faults.push(error(message).with_help(format!("remove the view, or change `{key}`")));
             }
-            (Some(tool), None) => match viewed_tool(tool, view) {
+            [tool] => match viewed_tool(tool, view) {
                 Ok(changed) => {
-                    let before = std::mem::replace(tool, changed);
+                    let before = std::mem::replace(*tool, changed);
                     seen.viewed.insert(name.clone(), Viewed::new(view.clone(), before));
                 }
                 Err(more) => faults.extend(more),
             },
-            (Some(_), Some(_)) => {
+            [_, ..] => {
                 let message = format!("the server has several tools named `{shown}`, so a view is ambiguous");
                 faults.push(error(message).with_help("remove it"));
             }
-            (None, _) => {
-                let known = snapshot.tools.iter().filter_map(|tool| tool.get("name")?.as_str());
-                let help = near_or(name, known, "remove it; `mcp-bindgen list` shows the tools of a snapshot");
+            [] => {
+                let known: Vec<&str> = snapshot.tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
+                let help = near_or(name, &known, "remove it; `mcp-bindgen list` shows the tools of a snapshot");
                 faults.push(error(format!("unknown tool `{shown}` in the views")).with_help(help));
             }
         }
@@ -95,8 +99,8 @@ pub fn viewed_tool(tool: &Value, view: &View) -> Result<Value, Vec<FileError>> {
 }
 
 /// Suggests the nearest of some names, or else other help.
-fn near_or<'n>(name: &str, known: impl Iterator<Item = &'n str>, help: &str) -> String {
-    let near = nearest(name, known);
+fn near_or(name: &str, known: &[&str], help: &str) -> String {
+    let near = nearest(name, known.iter().copied());
     near.first().map_or_else(|| help.to_owned(), |near| format!("did you mean `{}`?", printable(near)))
 }
 
@@ -119,8 +123,8 @@ fn arguments(tool: &str, schema: &mut Map<String, Value>, view: &View, faults: &
         let shown = printable(argument);
         let key = key_of(view, argument);
         if !known.contains(argument) {
-            let names = known.iter().map(String::as_str);
-            let help = near_or(argument, names, "`mcp-bindgen list` shows the arguments of each tool");
+            let names: Vec<&str> = known.iter().map(String::as_str).collect();
+            let help = near_or(argument, &names, "`mcp-bindgen list` shows the arguments of each tool");
             faults.push(view.error(&key, format!("tool `{tool}` has no argument `{shown}`")).with_help(help));
             continue;
         }

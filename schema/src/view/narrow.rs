@@ -74,9 +74,13 @@ impl Narrowing<'_> {
 
     /// Handles `dependentRequired`, `dependentSchemas`, and `dependencies`, which combines both.
     fn dependent(&self, schema: &mut Map<String, Value>, depth: usize) -> Result<(), String> {
-        let tables =
-            ["dependentRequired", "dependentSchemas", "dependencies"].map(|keyword| schema.shift_remove(keyword));
-        for (key, mut needs) in tables.into_iter().flatten().filter_map(into_object).flatten() {
+        let mut entries = Vec::new();
+        for keyword in ["dependentRequired", "dependentSchemas", "dependencies"] {
+            if let Some(Value::Object(table)) = schema.shift_remove(keyword) {
+                entries.extend(table);
+            }
+        }
+        for (key, mut needs) in entries {
             let is_own = key == self.argument;
             if is_own && self.sent.is_none() {
                 continue;
@@ -121,7 +125,9 @@ impl Narrowing<'_> {
     /// Removes the argument from the schemas that apply to the same value.
     fn applied(&self, schema: &mut Map<String, Value>, depth: usize) -> Result<(), String> {
         if let Some(Value::Array(all)) = schema.get_mut(ALL) {
-            all.iter_mut().filter_map(Value::as_object_mut).try_for_each(|part| self.take_out_of(part, depth))?;
+            for part in all.iter_mut().filter_map(Value::as_object_mut) {
+                self.take_out_of(part, depth)?;
+            }
         }
         for keyword in CHOICES {
             let Some(Value::Array(branches)) = schema.get_mut(keyword) else { continue };
@@ -151,14 +157,14 @@ impl Narrowing<'_> {
                 schema.insert(keyword.to_owned(), Value::Bool(false));
             }
         }
-        self.reference(schema, |inner| self.take_out_of(inner, depth))
+        self.reference(schema, &|inner| self.take_out_of(inner, depth))
     }
 
     /// Puts a definition that speaks of the argument in the place of its reference, changed.
     fn reference(
         &self,
         schema: &mut Map<String, Value>,
-        change: impl FnOnce(&mut Map<String, Value>) -> Result<(), String>,
+        change: &dyn Fn(&mut Map<String, Value>) -> Result<(), String>,
     ) -> Result<(), String> {
         let Some(target) = self.target(schema) else { return Ok(()) };
         let mut inner = target.clone();
@@ -180,19 +186,31 @@ impl Narrowing<'_> {
 
     fn names(&self, schema: &Map<String, Value>, depth: usize, names: &mut Vec<String>) {
         if let Some(Value::Object(properties)) = schema.get("properties") {
-            let new: Vec<String> = properties.keys().filter(|key| !names.contains(key)).cloned().collect();
-            names.extend(new);
+            for key in properties.keys() {
+                if !names.contains(key) {
+                    names.push(key.clone());
+                }
+            }
         }
         if depth == DEEPEST {
             return;
         }
-        let lists = COMBINATIONS.into_iter().filter_map(|keyword| schema.get(keyword)?.as_array()).flatten();
-        let single = ["then", "else"].into_iter().filter_map(|keyword| schema.get(keyword));
-        let dependent = schema.get("dependentSchemas").and_then(Value::as_object);
-        let dependent = dependent.into_iter().flat_map(Map::values);
-        let target = self.target(schema);
-        for inner in lists.chain(single).chain(dependent).filter_map(Value::as_object).chain(target) {
+        let mut parts = Vec::new();
+        for keyword in COMBINATIONS {
+            if let Some(Value::Array(list)) = schema.get(keyword) {
+                parts.extend(list);
+            }
+        }
+        parts.extend(schema.get("then"));
+        parts.extend(schema.get("else"));
+        if let Some(Value::Object(dependent)) = schema.get("dependentSchemas") {
+            parts.extend(dependent.values());
+        }
+        for inner in parts.into_iter().filter_map(Value::as_object) {
             self.names(inner, depth + 1, names);
+        }
+        if let Some(target) = self.target(schema) {
+            self.names(target, depth + 1, names);
         }
     }
 
@@ -203,23 +221,21 @@ impl Narrowing<'_> {
             return Ok(());
         }
         for keyword in COMBINATIONS {
-            let parts = schema.get_mut(keyword).and_then(Value::as_array_mut);
-            let mut parts = parts.into_iter().flatten().filter_map(Value::as_object_mut);
-            parts.try_for_each(|part| self.relax(part, depth + 1))?;
+            let Some(Value::Array(parts)) = schema.get_mut(keyword) else { continue };
+            for part in parts.iter_mut().filter_map(Value::as_object_mut) {
+                self.relax(part, depth + 1)?;
+            }
         }
-        self.reference(schema, |inner| self.relax(inner, depth + 1))
+        self.reference(schema, &|inner| self.relax(inner, depth + 1))
     }
-}
-
-fn into_object(value: Value) -> Option<Map<String, Value>> {
-    if let Value::Object(members) = value { Some(members) } else { None }
 }
 
 /// Requires some properties.
 fn require(schema: &mut Map<String, Value>, names: &[Value]) {
     if let Value::Array(required) = schema.entry("required").or_insert_with(|| Value::Array(Vec::new())) {
-        let new: Vec<Value> = names.iter().filter(|name| !required.contains(name)).cloned().collect();
-        required.extend(new);
+        let mut new = names.to_vec();
+        new.retain(|name| !required.contains(name));
+        required.append(&mut new);
     }
 }
 

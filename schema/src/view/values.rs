@@ -45,23 +45,20 @@ const DEEPEST: usize = 100;
 pub(super) fn check(schema: &Value, argument: &str, value: &Value) -> Result<(), String> {
     let mut reporter = Reporter::new("", 0, "");
     let document = Document::read(schema, Role::Input, &mut reporter);
-    let checks = document.checks(&mut reporter).into_iter();
-    let checks = checks.map(|(id, schema)| (id, Checks::parse(&schema.to_string()))).collect();
-    let values = Values { document: &document, checks };
-    let roots = document.shapes.leaves([document.root]);
-    let field = roots.filter_map(|id| match document.shapes.get(id) {
-        Shape::Struct(object) => object.field(argument).map(|field| field.slot),
-        _ => None,
-    });
-    match field.into_iter().next() {
-        Some(slot) => values.slot(slot, value, 0),
-        None => Err("expected no value at all".to_owned()),
+    let values = Values { document: &document, checks: document.checks(&mut reporter) };
+    for id in document.shapes.leaves(&[document.root]) {
+        if let Shape::Struct(object) = document.shapes.get(id)
+            && let Some(field) = object.field(argument)
+        {
+            return values.slot(field.slot, value, 0);
+        }
     }
+    Err("expected no value at all".to_owned())
 }
 
 struct Values<'d> {
     document: &'d Document<'d>,
-    checks: BTreeMap<ShapeId, Checks>,
+    checks: BTreeMap<ShapeId, Value>,
 }
 
 impl Values<'_> {
@@ -73,14 +70,15 @@ impl Values<'_> {
         if depth > DEEPEST {
             return Ok(());
         }
-        let none = Checks::default();
-        let checks = self.checks.get(&id).unwrap_or(&none);
+        let checks = self.checks.get(&id).map(|schema| Checks::parse(&schema.to_string())).unwrap_or_default();
         let shape = self.document.shapes.get(id);
         match (shape, value) {
             (Shape::Named(slot), _) => self.slot(*slot, value, depth + 1),
             (Shape::Union(union), _) => self.union(union, value, depth),
-            (Shape::TextEnum(names), _) if !names.iter().any(|name| value == name) => one_of(names),
-            (Shape::LiteralEnum(values), _) if !values.iter().any(|listed| same(listed, value)) => one_of(values),
+            (Shape::TextEnum(names), _) if !names.iter().any(|name| value == name) => one_of(names.clone()),
+            (Shape::LiteralEnum(values), _) if !values.iter().any(|listed| same(listed, value)) => {
+                one_of(values.iter().map(Value::to_string).collect())
+            }
             (Shape::I64 | Shape::U64, Value::Number(number)) if !is_integral(number) => {
                 Err(format!("expected a whole number, found {number}"))
             }
@@ -96,14 +94,18 @@ impl Values<'_> {
                 checks.length(items.len())?;
                 let other_length = || format!("expected an array of another length, found {} items", items.len());
                 shape.has_length(items.len()).then_some(()).ok_or_else(other_length)?;
-                items.iter().enumerate().try_for_each(|(index, item)| {
+                for (index, item) in items.iter().enumerate() {
                     let slot = shape.item(index).ok_or_else(other_length)?;
-                    self.slot(slot, item, depth + 1).map_err(|why| below(&index.to_string(), &why))
-                })
+                    self.slot(slot, item, depth + 1).map_err(|why| below(&index.to_string(), &why))?;
+                }
+                Ok(())
             }
-            (Shape::Map(slot), Value::Object(members)) => members
-                .iter()
-                .try_for_each(|(key, value)| self.slot(*slot, value, depth + 1).map_err(|why| below(key, &why))),
+            (Shape::Map(slot), Value::Object(members)) => {
+                for (key, value) in members {
+                    self.slot(*slot, value, depth + 1).map_err(|why| below(key, &why))?;
+                }
+                Ok(())
+            }
             (Shape::Struct(object), Value::Object(members)) => self.object(object, members, depth),
             _ => Ok(()),
         }
@@ -114,15 +116,16 @@ impl Values<'_> {
         if let Some(missing) = missing {
             return Err(format!("`{missing}` is missing"));
         }
-        members.iter().try_for_each(|(key, value)| {
+        for (key, value) in members {
             let outcome = match object.slot(key) {
                 _ if object.tag.as_ref() == Some(key) => Ok(()),
                 Some(slot) => self.slot(slot, value, depth + 1),
                 None if object.unknown == Unknown::Deny => Err("expected no value at all".to_owned()),
                 None => Ok(()),
             };
-            outcome.map_err(|why| below(key, &why))
-        })
+            outcome.map_err(|why| below(key, &why))?;
+        }
+        Ok(())
     }
 
     fn union(&self, union: &UnionShape, value: &Value, depth: usize) -> Result<(), String> {
@@ -140,9 +143,9 @@ impl Values<'_> {
     }
 }
 
-fn one_of<T: std::fmt::Display>(values: &[T]) -> Result<(), String> {
+fn one_of(values: Vec<String>) -> Result<(), String> {
     const MOST: usize = 20;
-    Err(format!("expected one of {}", listed(values.iter().map(|value| format!("`{value}`")), MOST)))
+    Err(format!("expected one of {}", listed(values.into_iter().map(|value| format!("`{value}`")), MOST)))
 }
 
 fn below(key: &str, why: &str) -> String {

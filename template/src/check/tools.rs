@@ -181,7 +181,8 @@ pub(super) struct Arguments {
 impl Arguments {
     /// Returns each possible shape of a value at one of these places, without unions and names.
     pub(super) fn leaves<'a>(&'a self, slots: &[Slot]) -> Vec<&'a Shape> {
-        self.shapes.leaves(slots.iter().map(|slot| slot.shape)).map(|id| self.shapes.get(id)).collect()
+        let shapes: Vec<_> = slots.iter().map(|slot| slot.shape).collect();
+        self.shapes.leaves(&shapes).into_iter().map(|id| self.shapes.get(id)).collect()
     }
 
     /// Returns the slot of all arguments.
