@@ -59,11 +59,7 @@ impl Alike {
                 let label = format!("{:?}", (is_arguments.then_some(place), definition, shape));
                 let next = labels.len();
                 classes.push(*labels.entry(label).or_insert(next));
-                let mut places = Vec::new();
-                for id in held {
-                    places.push(start + id.index());
-                }
-                children.push(places);
+                children.push(held.into_iter().map(|id| start + id.index()).collect());
             }
             ranges.push(start..classes.len());
         }

@@ -171,15 +171,10 @@ impl Diagnostic {
             Listed::Prompt => "prompts",
             Listed::ResourceTemplate => "resourceTemplates",
         };
-        for pointer in [self.pointer.as_str(), ""] {
-            for root in ["", "/result"] {
-                let place = format!("{root}/{list}/{}{pointer}", self.index);
-                if let Some(position) = mcp_bindgen_model::locate(text, &place) {
-                    return Some(position);
-                }
-            }
-        }
-        None
+        let places = ["", "/result"].map(|root| format!("{root}/{list}/{}", self.index));
+        let exact =
+            places.iter().find_map(|place| mcp_bindgen_model::locate(text, &format!("{place}{}", self.pointer)));
+        exact.or_else(|| places.iter().find_map(|place| mcp_bindgen_model::locate(text, place)))
     }
 }
 

@@ -4,11 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Returns the set of some keys.
 pub(crate) fn set(keys: &[String]) -> HashSet<&str> {
-    let mut set = HashSet::new();
-    for key in keys {
-        set.insert(key.as_str());
-    }
-    set
+    keys.iter().map(String::as_str).collect()
 }
 
 /// Returns each key once, in the order of the first occurrences.

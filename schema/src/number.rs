@@ -94,14 +94,8 @@ pub(crate) fn is_multiple(number: &Number, step: &Number) -> Option<bool> {
     }
     let tens = number.scale().saturating_sub(step.scale());
     let step: u128 = step.digits.parse().ok()?;
-    let mut rest = 0;
-    for digit in number.digits.bytes() {
-        rest = (rest * 10 + u128::from(digit - b'0')) % step;
-    }
-    for _ in 0..tens.min(MOST_TENS) {
-        rest = rest * 10 % step;
-    }
-    Some(tens >= 0 && rest == 0)
+    let of_digits = number.digits.bytes().fold(0, |rest, digit| (rest * 10 + u128::from(digit - b'0')) % step);
+    Some(tens >= 0 && (0..tens.min(MOST_TENS)).fold(of_digits, |rest, _| rest * 10 % step) == 0)
 }
 
 /// Returns `true` if two JSON values are equal: numbers by value at any size, objects in any order of keys.
@@ -151,11 +145,8 @@ impl Hash for ByValue<'_> {
                 items.iter().for_each(|item| ByValue(item).hash(state));
             }
             Value::Object(members) => {
-                let mut sum = 0_u64;
-                for (key, value) in members {
-                    sum = sum.wrapping_add(hashed(&(key, ByValue(value))));
-                }
-                sum.hash(state);
+                let hashes = members.iter().map(|(key, value)| hashed(&(key, ByValue(value))));
+                hashes.fold(0, u64::wrapping_add).hash(state);
             }
         }
     }
@@ -181,11 +172,7 @@ pub(crate) fn distinct<'v, T: Clone, K: Eq + Hash>(values: &'v [T], key: impl Fn
 
 /// Returns the set of some values.
 pub(crate) fn by_value(values: &[Value]) -> HashSet<ByValue<'_>> {
-    let mut set = HashSet::new();
-    for value in values {
-        set.insert(ByValue(value));
-    }
-    set
+    values.iter().map(ByValue).collect()
 }
 
 /// Returns the smaller of two values that there may be.

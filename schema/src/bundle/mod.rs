@@ -180,14 +180,8 @@ impl<'a> Bundle<'a> {
     /// Returns the base URI of the schema at a pointer.
     #[must_use]
     pub fn base_of(&self, pointer: &str) -> &str {
-        let mut place = pointer;
-        loop {
-            match (self.bases.get(place), place.rsplit_once('/')) {
-                (Some(base), _) => return base,
-                (None, Some((parent, _))) => place = parent,
-                (None, None) => return "",
-            }
-        }
+        let mut parents = std::iter::successors(Some(pointer), |place| Some(place.rsplit_once('/')?.0));
+        parents.find_map(|place| self.bases.get(place)).map_or("", |base| base)
     }
 
     fn index(&mut self, schema: &'a Value, pointer: &mut String, base: &Arc<str>, depth: usize) {

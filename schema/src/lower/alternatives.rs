@@ -118,20 +118,16 @@ impl Alternatives {
         let (mut arrays, mut objects) = (Vec::new(), Vec::new());
         for left in &self.arrays {
             for right in &other.arrays {
-                if arrays.len() <= MOST_ALTERNATIVES
-                    && let Some(both) = left.intersection(right)
-                {
-                    arrays.push(both);
+                if arrays.len() <= MOST_ALTERNATIVES {
+                    arrays.extend(left.intersection(right));
                 }
             }
         }
         for left in &self.objects {
             let index = left.index();
             for right in &other.objects {
-                if objects.len() <= MOST_ALTERNATIVES
-                    && let Some(both) = left.intersection(&index, right)
-                {
-                    objects.push(both);
+                if objects.len() <= MOST_ALTERNATIVES {
+                    objects.extend(left.intersection(&index, right));
                 }
             }
         }
@@ -155,22 +151,16 @@ impl Alternatives {
         let (left, right) = (by_value(&self.literals), by_value(&other.literals));
         let kept = self.literals.iter().filter(|value| admits(other, &right, value));
         let more = other.literals.iter().filter(|value| !left.contains(&ByValue(value)) && admits(self, &left, value));
-        let mut literals = Vec::new();
-        for value in kept.chain(more) {
-            literals.push(value.clone());
-        }
-        self.literals = literals;
+        self.literals = kept.chain(more).cloned().collect();
     }
 
     /// Estimates the cost of comparing or copying.
     pub(super) fn weight(&self) -> usize {
         // Listed values are many, and quickly hashed.
         const VALUES: usize = 8;
-        let values = self.strings.as_ref().map_or(0, Vec::len) + self.numbers.weight() + self.literals.len();
-        let mut weight = 1 + values / VALUES;
-        self.arrays.iter().for_each(|array| weight += array.weight());
-        self.objects.iter().for_each(|object| weight += object.weight());
-        weight
+        1 + (self.strings.as_ref().map_or(0, Vec::len) + self.numbers.weight() + self.literals.len()) / VALUES
+            + self.arrays.iter().map(ArrayAlternative::weight).sum::<usize>()
+            + self.objects.iter().map(ObjectAlternative::weight).sum::<usize>()
     }
 
     /// Returns how many ways there are to be of one kind.
@@ -195,21 +185,15 @@ impl Alternatives {
 
     /// Takes the kinds out of which everything is allowed, and `null`.
     pub(super) fn take_open_kinds(&mut self) -> Kinds {
-        let (open, nothing) = (self.open_kinds(), Self::nothing());
-        if open.has(Kinds::BOOLEAN) {
-            self.booleans = nothing.booleans;
-        }
-        if open.has(Kinds::NUMBER) {
-            self.numbers = nothing.numbers;
-        }
-        if open.has(Kinds::STRING) {
-            self.strings = nothing.strings;
-        }
-        if open.has(Kinds::ARRAY) {
-            self.arrays.clear();
-        }
-        if open.has(Kinds::OBJECT) {
-            self.objects.clear();
+        let open = self.open_kinds();
+        for kind in open.each() {
+            match kind {
+                Kinds::BOOLEAN => self.booleans = (false, false),
+                Kinds::INTEGER | Kinds::FRACTION => self.numbers = Numbers::NONE,
+                Kinds::STRING => self.strings = Some(Vec::new()),
+                Kinds::ARRAY => self.arrays.clear(),
+                _ => self.objects.clear(),
+            }
         }
         open | Kinds::NULL
     }

@@ -57,11 +57,7 @@ impl ArrayAlternative {
 
     /// Estimates the cost of comparing or copying.
     pub(super) fn weight(&self) -> usize {
-        let mut weight = 1 + self.rest.as_ref().map_or(0, Vec::len);
-        for item in &self.prefix {
-            weight += 1 + item.len();
-        }
-        weight
+        1 + self.rest.as_ref().map_or(0, Vec::len) + self.prefix.iter().map(|item| 1 + item.len()).sum::<usize>()
     }
 
     /// Returns the length, if it is fixed.
@@ -90,11 +86,7 @@ impl Lowering<'_, '_> {
     }
 
     fn slots(&mut self, items: &[Conjunction], depth: usize) -> Vec<Slot> {
-        let mut slots = Vec::new();
-        for item in items {
-            slots.push(self.slot(item, depth + LAYER));
-        }
-        slots
+        items.iter().map(|item| self.slot(item, depth + LAYER)).collect()
     }
 
     pub(super) fn array(&mut self, array: &ArrayAlternative, depth: usize) -> Shape {

@@ -111,10 +111,7 @@ impl Lowering<'_, '_> {
             }
         }
         for choice in choices {
-            let mut branches = Vec::new();
-            for branch in choice {
-                branches.extend(self.one(branch));
-            }
+            let branches: Vec<_> = choice.into_iter().filter_map(|branch| self.one(branch)).collect();
             let any = self.any(&branches);
             all = if is_choice { any } else { self.narrowed(all, &any) };
         }
@@ -123,11 +120,8 @@ impl Lowering<'_, '_> {
     }
 
     fn any(&mut self, branches: &[Rc<Alternatives>]) -> Alternatives {
-        let (mut ways, mut weight) = (1, 0);
-        for one in branches {
-            ways += one.ways();
-            weight += one.weight();
-        }
+        let ways = 1 + branches.iter().map(|one| one.ways()).sum::<usize>();
+        let weight: usize = branches.iter().map(|one| one.weight()).sum();
         // Each way is compared with those before it; most differ at the first look.
         if !self.affords(weight + ways.min(MOST_ALTERNATIVES) * ways) {
             return Alternatives::anything();
@@ -170,12 +164,8 @@ impl Lowering<'_, '_> {
                 parts.retain(|part| seen.insert(*part));
                 parts.reverse();
                 below.append(&mut parts);
-                for (name, _) in &node.properties {
-                    if known.insert(name.as_str()) {
-                        names.push(name.clone());
-                    }
-                }
-                for name in node.required.iter().chain(&node.named) {
+                let properties = node.properties.iter().map(|(name, _)| name);
+                for name in properties.chain(&node.required).chain(&node.named) {
                     if known.insert(name) {
                         names.push(name.clone());
                     }
@@ -211,8 +201,7 @@ fn array_of(schemas: &Schemas<'_>, node: &Node) -> ArrayAlternative {
         Some(items) if schemas.get(items).never => None,
         items => Some(items.as_slice().to_vec()),
     };
-    let mut prefix = Vec::new();
-    node.prefix_items.iter().for_each(|item| prefix.push(vec![*item]));
+    let prefix = node.prefix_items.iter().map(|item| vec![*item]).collect();
     let array = ArrayAlternative { prefix, rest, least: node.min_items, most: node.max_items };
     ArrayAlternative { most: array.longest(), ..array }
 }
@@ -226,10 +215,8 @@ fn object_of(id: SchemaId, node: &Node, schemas: &Schemas<'_>) -> ObjectAlternat
         (None, []) if !node.open_ended => Additional::Unsaid,
         _ => Additional::Of(Conjunction::new()),
     };
-    let mut properties = Vec::new();
-    node.properties.iter().for_each(|(name, schema)| properties.push((name.clone(), vec![*schema])));
     ObjectAlternative {
-        properties,
+        properties: node.properties.iter().map(|(name, schema)| (name.clone(), vec![*schema])).collect(),
         required: node.required.clone(),
         additional,
         require_any: Vec::new(),

@@ -54,11 +54,7 @@ impl ObjectAlternative {
 
     /// Returns the places of properties by their keys.
     pub(super) fn index(&self) -> HashMap<&str, usize> {
-        let mut index = HashMap::new();
-        for (place, (key, _)) in self.properties.iter().enumerate() {
-            index.insert(key.as_str(), place);
-        }
-        index
+        self.properties.iter().enumerate().map(|(place, (key, _))| (key.as_str(), place)).collect()
     }
 
     /// Returns the schemas of a declared property.
@@ -141,22 +137,15 @@ impl ObjectAlternative {
 
     /// Estimates the cost of comparing or copying.
     pub(super) fn weight(&self) -> usize {
-        let mut weight = 1 + self.required.len() + self.named.len();
-        self.properties.iter().for_each(|(_, schemas)| weight += 1 + schemas.len());
-        for sets in &self.require_any {
-            sets.iter().for_each(|set| weight += 1 + set.len());
-        }
-        weight
+        let schemas: usize = self.properties.iter().map(|(_, schemas)| 1 + schemas.len()).sum();
+        let sets: usize = self.require_any.iter().flatten().map(|set| 1 + set.len()).sum();
+        1 + schemas + sets + self.required.len() + self.named.len()
     }
 }
 
 /// Returns the keys of some properties.
-pub(super) fn keys_of(properties: &[Property]) -> HashSet<&str> {
-    let mut keys = HashSet::new();
-    for (key, _) in properties {
-        keys.insert(key.as_str());
-    }
-    keys
+fn keys_of(properties: &[Property]) -> HashSet<&str> {
+    properties.iter().map(|(key, _)| key.as_str()).collect()
 }
 
 /// Merges alternatives that only differ in their required properties into one that requires any of the sets.

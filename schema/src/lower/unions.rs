@@ -11,7 +11,7 @@ use super::arrays::ArrayAlternative;
 use super::numbers::Numbers;
 use super::objects::{Additional, ObjectAlternative};
 use super::{Conjunction, LAYER, Lowering, StructMode, Work};
-use crate::keys::{self, counts, extend, set};
+use crate::keys::{counts, extend, set, sorted};
 use crate::normalize::{Kinds, SchemaId};
 use crate::number::{ByValue, distinct};
 use crate::shape::{Branch, Shape, ShapeId, Shapes, TagKey, UnionShape};
@@ -31,7 +31,8 @@ pub(super) fn try_untyped_branches_last(shapes: &mut Shapes) {
         let (mut branches, mut untyped) = (Vec::new(), Vec::new());
         for branch in &union.branches {
             let is_untyped = matches!(shapes.get(branch.shape), Shape::Anything | Shape::AnyOf(_));
-            if is_untyped { &mut untyped } else { &mut branches }.push(branch.clone());
+            let list = if is_untyped { &mut untyped } else { &mut branches };
+            list.push(branch.clone());
         }
         branches.append(&mut untyped);
         shapes.set(id, Shape::Union(UnionShape { tag: None, branches }));
@@ -108,11 +109,7 @@ impl Lowering<'_, '_> {
         if let Some(shape) = alternatives.enumeration() {
             shapes.insert(0, ("Keyword", shape));
         }
-        let mut branches = Vec::new();
-        for (name, shape) in shapes {
-            branches.push(branch(name, self.shapes.add(shape, place.clone())));
-        }
-        branches
+        shapes.into_iter().map(|(name, shape)| branch(name, self.shapes.add(shape, place.clone()))).collect()
     }
 
     /// Returns a union of objects.
@@ -127,10 +124,8 @@ impl Lowering<'_, '_> {
             return UnionShape { tag: None, branches };
         };
         share_names(&mut objects);
-        let mut names = Vec::new();
-        for (object, value) in objects.iter().zip(&values) {
-            names.push(self.name_by_constant(object, &key.name, value));
-        }
+        let tagged = objects.iter().zip(&values);
+        let names = tagged.map(|(object, value)| self.name_by_constant(object, &key.name, value)).collect();
         let mode = StructMode::Tagged(key.name.clone());
         let mut branches = self.branches(objects, names, &mode, place, depth);
         for (branch, value) in branches.iter_mut().zip(&values) {
@@ -254,19 +249,14 @@ impl Lowering<'_, '_> {
                 }
             }
             for (place, key) in branch.required.iter().enumerate() {
-                let known = required.entry(key.as_str()).or_insert(place);
-                *known = place.min(*known);
+                required.entry(key.as_str()).and_modify(|known| *known = place.min(*known)).or_insert(place);
             }
         }
         let (mut best, mut names) = (None, vec![None; branches.len()]);
         for (key, holders, texts) in &constants {
             let counts = counts(texts);
-            let mut own = Vec::new();
-            for (holder, text) in holders.iter().zip(texts) {
-                if counts.get(text.as_str()) == Some(&1) {
-                    own.push(*holder);
-                }
-            }
+            let own = holders.iter().zip(texts).filter(|(_, text)| counts.get(text.as_str()) == Some(&1));
+            let own: Vec<(usize, &Value)> = own.map(|(holder, _)| *holder).collect();
             let rank = (own.len(), Reverse(required.get(key).copied().unwrap_or(usize::MAX)), Reverse(*key));
             if best.as_ref().is_none_or(|(known, _)| rank > *known) {
                 best = Some((rank, own));
@@ -295,14 +285,8 @@ impl Lowering<'_, '_> {
         if items.len() < 2 {
             return items;
         }
-        let (mut ranks, mut sorted) = (Vec::new(), Vec::new());
-        for item in items {
-            ranks.push((rank(self, &item), item));
-        }
-        for (_, item) in keys::sorted(&ranks, |(rank, _)| rank) {
-            sorted.push(item.clone());
-        }
-        sorted
+        let ranks: Vec<(String, T)> = items.into_iter().map(|item| (rank(self, &item), item)).collect();
+        sorted(&ranks, |(rank, _)| rank).into_iter().map(|(_, item)| item.clone()).collect()
     }
 
     /// Returns the rank that puts the most specific branch first. Branches that accept any value come last, or they
@@ -348,12 +332,8 @@ fn branch(name: &str, shape: ShapeId) -> Branch {
 
 /// Keys that only some branch names are no property of another's; still they may be there.
 fn share_names(branches: &mut [ObjectAlternative]) {
-    let (mut known, mut shared) = (HashSet::new(), Vec::new());
-    for branch in &*branches {
-        for (key, _) in &branch.properties {
-            known.insert(key.as_str());
-        }
-    }
+    let properties = branches.iter().flat_map(|branch| &branch.properties);
+    let (mut known, mut shared): (HashSet<&str>, _) = (properties.map(|(key, _)| key.as_str()).collect(), Vec::new());
     for branch in &*branches {
         for key in branch.required.iter().chain(&branch.named) {
             if known.insert(key) {

@@ -212,10 +212,8 @@ impl PrefixedNames {
     #[must_use]
     pub fn tools_beside(&self, server: &str, listed: &[&str], given: &Given) -> Vec<String> {
         let own = self.server(server);
-        let (mut made, mut taken, mut live) = (BTreeMap::new(), HashSet::new(), HashSet::new());
-        for name in given.values() {
-            taken.insert(name.clone());
-        }
+        let (mut made, mut live) = (BTreeMap::new(), HashSet::new());
+        let mut taken: HashSet<String> = given.values().cloned().collect();
         for (tool, name) in &own.bound {
             if is_accepted(name) {
                 taken.insert(name.clone());
@@ -229,14 +227,9 @@ impl PrefixedNames {
             }
         }
         // Live tools change no name of the snapshot.
-        let mut wanted = Vec::new();
-        for (tool, whole) in &own.plain {
-            wanted.push((tool.as_str(), whole.clone(), true));
-        }
-        for (tool, whole) in unknown.iter().zip(own.plain_names(&unknown)) {
-            wanted.push((*tool, whole, false));
-        }
-        for (tool, whole, is_known) in wanted {
+        let known = own.plain.iter().map(|(tool, whole)| (tool.as_str(), whole.clone(), true));
+        let others = unknown.iter().zip(own.plain_names(&unknown)).map(|(tool, whole)| (*tool, whole, false));
+        for (tool, whole, is_known) in known.chain(others) {
             if made.contains_key(tool) {
                 continue;
             }
@@ -321,17 +314,14 @@ impl Server {
     /// Returns the names of tools before they are cut and marked, beside those of the snapshot.
     fn plain_names(&self, tools: &[&str]) -> Vec<String> {
         if self.is_bare {
-            let mut names = Vec::new();
-            for tool in tools {
-                names.push(self.viewed.get(*tool).map_or(*tool, String::as_str).to_owned());
-            }
+            let viewed = tools.iter().map(|tool| self.viewed.get(*tool).map_or(*tool, String::as_str));
+            let names: Vec<String> = viewed.map(str::to_owned).collect();
             let is_distinct = self.viewed.is_empty() || set(&names).len() == names.len();
             if is_distinct && names.iter().all(|name| is_accepted(name)) {
                 return names;
             }
         }
-        let mut renames = Vec::new();
-        tools.iter().for_each(|tool| renames.push(self.renames.get(*tool).cloned()));
+        let renames: Vec<Option<String>> = tools.iter().map(|tool| self.renames.get(*tool).cloned()).collect();
         let (methods, kind) = if self.has_prompts { (&[][..], "prompt") } else { (METHODS, "tool") };
         let mut reserved = methods.to_vec();
         for name in self.plain.values() {

@@ -55,13 +55,8 @@ pub fn given_or_made(
     kind: &str,
 ) -> Vec<String> {
     let or_given = |reserved: &[&str]| {
-        let mut names = identifiers(style, wires, reserved, kind);
-        for (name, given) in names.iter_mut().zip(given) {
-            if let Some(given) = given {
-                name.clone_from(given);
-            }
-        }
-        names
+        let made = identifiers(style, wires, reserved, kind).into_iter().zip(given);
+        made.map(|(made, given)| given.clone().unwrap_or(made)).collect::<Vec<String>>()
     };
     let names = or_given(reserved);
     if set(&names).len() == names.len() {

@@ -20,12 +20,8 @@ pub struct ToolNames {
 pub fn tools(keys: &[&str], given: &[Option<String>]) -> Vec<ToolNames> {
     let methods = given_or_made(Style::Snake, keys, given, METHODS, "tool");
     let read: Vec<&str> = methods.iter().map(String::as_str).collect();
-    let mut variants = identifiers(Style::Pascal, &read, &[], "tool").into_iter();
-    let mut names = Vec::new();
-    for method in methods {
-        names.push(ToolNames { method, variant: variants.next().unwrap_or_default() });
-    }
-    names
+    let variants = identifiers(Style::Pascal, &read, &[], "tool");
+    methods.into_iter().zip(variants).map(|(method, variant)| ToolNames { method, variant }).collect()
 }
 
 /// Returns the names of prompts (`word` is `prompt`) or resource templates (`resource`), which begin with that word

@@ -269,11 +269,9 @@ impl Reading<'_, '_> {
             }
             Value::Array(items) => {
                 let place = below(self.pointer, keyword);
-                let mut schemas = Vec::new();
-                for (index, item) in items.iter().enumerate() {
-                    schemas.push(self.schemas.reserve(format!("{place}/{index}"), item, self.reporter));
-                }
-                Some(schemas)
+                let schemas = items.iter().enumerate();
+                let reserve = |(index, item)| self.schemas.reserve(format!("{place}/{index}"), item, self.reporter);
+                Some(schemas.map(reserve).collect())
             }
             _ => self.malformed(keyword, "expected an array of schemas"),
         }
@@ -286,20 +284,14 @@ impl Reading<'_, '_> {
             return self.malformed(keyword, "expected an object of schemas").unwrap_or_default();
         };
         let place = below(self.pointer, keyword);
-        let mut schemas = Vec::new();
-        for (name, schema) in entries {
-            // `dependencies` may also hold lists of names.
-            if keyword != "dependencies" || !schema.is_array() {
-                schemas.push((name.clone(), self.schemas.reserve(below(&place, name), schema, self.reporter)));
-            }
-        }
-        schemas
+        // `dependencies` may also hold lists of names.
+        let schemas = entries.iter().filter(|(_, schema)| !(keyword == "dependencies" && schema.is_array()));
+        let mut reserve = |name: &str, schema| self.schemas.reserve(below(&place, name), schema, self.reporter);
+        schemas.map(|(name, schema)| (name.clone(), reserve(name, schema))).collect()
     }
 
     fn unnamed(&mut self, keyword: &str) -> Vec<SchemaId> {
-        let mut schemas = Vec::new();
-        self.named(keyword).into_iter().for_each(|(_, id)| schemas.push(id));
-        schemas
+        self.named(keyword).into_iter().map(|(_, id)| id).collect()
     }
 
     /// Follows `$ref`, or `$dynamicRef` and `$recursiveRef` if their targets are known.

@@ -82,13 +82,9 @@ impl Kinds {
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
         let number = if self.0 & Self::FRACTION.0 == 0 { "integer" } else { "number" };
-        let mut names = Vec::new();
-        for name in ["null", "boolean", number, "string", "array", "object"] {
-            if Self::named(name).is_some_and(|kind| self.intersects(kind)) {
-                names.push(name);
-            }
-        }
-        names
+        let mut kinds = vec!["null", "boolean", number, "string", "array", "object"];
+        kinds.retain(|name| Self::named(name).is_some_and(|kind| self.intersects(kind)));
+        kinds
     }
 
     pub(crate) fn named(name: &str) -> Option<Self> {

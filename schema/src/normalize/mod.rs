@@ -164,13 +164,8 @@ impl<'a> Schemas<'a> {
     #[must_use]
     pub fn described_by(&self, id: SchemaId) -> Vec<&'a Map<String, Value>> {
         const MOST_STEPS: usize = 8;
-        let (mut sources, mut next) = (Vec::new(), Some(id));
-        for _ in 0..MOST_STEPS {
-            let Some(id) = next else { break };
-            sources.extend(self.source(id));
-            next = self.get(id).reference;
-        }
-        sources
+        let chain = std::iter::successors(Some(id), |id| self.get(*id).reference);
+        chain.take(MOST_STEPS).filter_map(|id| self.source(id)).collect()
     }
 
     /// Returns schemas with those that apply because of their references and `allOf`, at most `most`.

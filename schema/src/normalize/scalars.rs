@@ -73,14 +73,10 @@ impl Scalars {
         for (limits, inclusive, exclusive) in
             [(&self.minimum, "minimum", "exclusiveMinimum"), (&self.maximum, "maximum", "exclusiveMaximum")]
         {
-            for limit in limits {
-                let keyword = if limit.exclusive { exclusive } else { inclusive };
-                said.push((keyword, Value::Number(limit.value.clone())));
-            }
+            let keyword = |limit: &Limit| if limit.exclusive { exclusive } else { inclusive };
+            limits.iter().for_each(|limit| said.push((keyword(limit), Value::Number(limit.value.clone()))));
         }
-        if let Some(step) = &self.multiple_of {
-            said.push(("multipleOf", Value::Number(step.clone())));
-        }
+        said.extend(self.multiple_of.clone().map(|step| ("multipleOf", Value::Number(step))));
         said
     }
 }
@@ -105,17 +101,9 @@ pub(super) fn limits(
 ) -> Vec<Limit> {
     let flag = lookup(map, exclusive).and_then(Value::as_bool);
     let is_exclusive = flag == Some(true) && matches!(draft, Draft::D4 | Draft::Unsaid);
-    let mut limits = Vec::new();
-    if let Some(value) = number(keyword) {
-        limits.push(Limit { value, exclusive: is_exclusive });
-    }
-    if flag.is_none()
-        && draft >= Draft::D6
-        && let Some(value) = number(exclusive)
-    {
-        limits.push(Limit { value, exclusive: true });
-    }
-    limits
+    let plain = number(keyword).map(|value| Limit { value, exclusive: is_exclusive });
+    let strict = if flag.is_none() && draft >= Draft::D6 { number(exclusive) } else { None };
+    plain.into_iter().chain(strict.map(|value| Limit { value, exclusive: true })).collect()
 }
 
 /// Returns a count: `2.0` is one too.

@@ -85,9 +85,7 @@ pub fn viewed_tool(tool: &Value, view: &View) -> Result<Value, Vec<FileError>> {
     if !view.hints.is_empty()
         && let Value::Object(hints) = members.entry("annotations").or_insert_with(|| Map::new().into())
     {
-        for hint in &view.hints {
-            hints.insert(hint.wire().to_owned(), hint.strict().into());
-        }
+        hints.extend(view.hints.iter().map(|hint| (hint.wire().to_owned(), hint.strict().into())));
     }
     if let Some(Value::Object(schema)) = members.get_mut("inputSchema") {
         arguments(&name, schema, view, &mut faults);

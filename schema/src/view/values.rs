@@ -94,18 +94,14 @@ impl Values<'_> {
                 checks.length(items.len())?;
                 let other_length = || format!("expected an array of another length, found {} items", items.len());
                 shape.has_length(items.len()).then_some(()).ok_or_else(other_length)?;
-                for (index, item) in items.iter().enumerate() {
+                items.iter().enumerate().try_for_each(|(index, item)| {
                     let slot = shape.item(index).ok_or_else(other_length)?;
-                    self.slot(slot, item, depth + 1).map_err(|why| below(&index.to_string(), &why))?;
-                }
-                Ok(())
+                    self.slot(slot, item, depth + 1).map_err(|why| below(&index.to_string(), &why))
+                })
             }
-            (Shape::Map(slot), Value::Object(members)) => {
-                for (key, value) in members {
-                    self.slot(*slot, value, depth + 1).map_err(|why| below(key, &why))?;
-                }
-                Ok(())
-            }
+            (Shape::Map(slot), Value::Object(members)) => members
+                .iter()
+                .try_for_each(|(key, value)| self.slot(*slot, value, depth + 1).map_err(|why| below(key, &why))),
             (Shape::Struct(object), Value::Object(members)) => self.object(object, members, depth),
             _ => Ok(()),
         }
