@@ -1,7 +1,5 @@
 //! The bindings of a server: one plan has their code and the answers to questions about them.
 
-use std::collections::HashMap;
-
 use mcp_bindgen_model::{Snapshot, UnknownKeys};
 use mcp_bindgen_schema::Document;
 use mcp_bindgen_schema::diagnostics::{Diagnostic, Diagnostics, Listed};
@@ -16,6 +14,7 @@ use crate::options::Options;
 use crate::patterns::tool_names;
 use crate::plan::{AlikeShapes, Offer, OfferKind, Plan, SchemaPlan, ToolPlan};
 use crate::rules::RuleFault;
+use crate::table::Table;
 use crate::typify::{Replaced, replace_types};
 
 /// Generates the bindings of a server.
@@ -175,20 +174,20 @@ impl<'s> PlannedBindings<'s> {
     #[must_use]
     pub fn tools(&self) -> Vec<ToolBinding> {
         let plan = &self.plan;
-        let mut by_tool: HashMap<usize, Vec<Diagnostic>> = HashMap::new();
+        let mut by_tool: Table<Vec<Diagnostic>> = Table::default();
         for said in self.diagnostics.iter().filter(|said| said.listed == Listed::Tool) {
-            by_tool.entry(said.index).or_default().push(said.clone());
+            by_tool.push(said.index, said.clone());
         }
-        let mut tools = Vec::new();
+        let mut tools = Table::default();
         for (tool, replaced) in plan.tools.iter().zip(&self.replaced) {
             for index in tool.indexes() {
-                tools.push(ToolBinding {
+                let tool = ToolBinding {
                     server: plan.server.clone(),
                     index,
                     tool: tool.wire.to_owned(),
                     prefixed: tool.idents.prefixed.clone(),
                     module: plan.module.to_string(),
-                    client_type: ident(&plan.client_type).to_string(),
+                    client_type: ident(&plan.own.client_type).to_string(),
                     params_type: ident(&tool.idents.params).to_string(),
                     params_inner_types: inner_types(&tool.input, replaced.input.is_some()),
                     output_type: tool.output.as_ref().map(|_| ident(&tool.idents.output).to_string()),
@@ -203,12 +202,12 @@ impl<'s> PlannedBindings<'s> {
                     variant: ident(&tool.idents.variant).to_string(),
                     viewed: tool.declared.viewed.cloned(),
                     overridden: OverrideBinding::of(tool.declared),
-                    diagnostics: by_tool.get(&index).cloned().unwrap_or_default(),
-                });
+                    diagnostics: by_tool.remove(index).unwrap_or_default(),
+                };
+                tools.insert(index, tool);
             }
         }
-        tools.sort_by_key(|tool| tool.index);
-        tools
+        tools.values()
     }
 
     /// Returns the names of the bound prompts and resource templates. `tools` and `exclude` do not affect them.
@@ -241,13 +240,12 @@ impl<'s> PlannedBindings<'s> {
     /// Returns the schemas of each bound tool, in the order of the list.
     #[must_use]
     pub fn schemas(&self) -> Vec<ToolSchemas<'_, 's>> {
-        let (mut schemas, tools) = (Vec::new(), &self.plan.tools);
-        for tool in tools {
+        let mut schemas = Table::default();
+        for tool in &self.plan.tools {
             let (input, output) = (&tool.input.document, tool.output.as_ref().map(|output| &output.document));
-            schemas.extend(tool.indexes().map(|index| ToolSchemas { index, input, output }));
+            tool.indexes().for_each(|index| schemas.insert(index, ToolSchemas { index, input, output }));
         }
-        schemas.sort_by_key(|schemas| schemas.index);
-        schemas
+        schemas.values()
     }
 
     /// Returns the formatted code of each tool for readers: its types, their constructors, and its handler, without
@@ -269,15 +267,14 @@ impl<'s> PlannedBindings<'s> {
     pub fn tool_sources(&self) -> Vec<(usize, String)> {
         let private = &self.options.private_path();
         let tools = self.plan.tools.iter().zip(&self.replaced);
-        let mut sources: Vec<(usize, String)> = Vec::new();
+        let mut sources = Table::default();
         for (tool, replaced) in tools {
             let mut tokens = TokenStream::new();
             tool.items(&self.plan, replaced, private, &mut tokens);
             let source = format_for_readers(tokens).unwrap_or_default();
-            sources.extend(tool.indexes().map(|index| (index, source.clone())));
+            tool.indexes().for_each(|index| sources.insert(index, (index, source.clone())));
         }
-        sources.sort_by_key(|(index, _)| *index);
-        sources
+        sources.values()
     }
 }
 

@@ -167,7 +167,7 @@ impl Builder {
         if let Some(config) = project.config_path() {
             say(rerun_if_changed(config))?;
         }
-        if project.depends_on_variable() {
+        if project.live.depends_on_variable() {
             say(format!("rerun-if-env-changed={VARIABLE}"))?;
         }
         let servers = self.resolved(&project)?;
@@ -239,7 +239,7 @@ impl Builder {
         if let Some((twice, _)) = servers.iter().find(|(name, _)| !seen.insert(name)) {
             return Err(BuildError(format!("server `{}` is bound twice", printable(twice))));
         }
-        let has_rules = |kind| self.every.rules.of(kind).next().is_some();
+        let has_rules = |kind| !self.every.rules.of(kind).is_empty();
         let single = [
             ("module", self.every.module.is_some()),
             ("path", self.every.path.is_some()),

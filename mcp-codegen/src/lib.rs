@@ -14,6 +14,7 @@ mod live;
 mod markdown;
 mod names;
 mod options;
+mod order;
 mod overlay;
 mod overrides;
 mod paths;
@@ -22,6 +23,7 @@ mod plan;
 pub mod project;
 mod rules;
 mod rust_path;
+mod table;
 #[cfg(feature = "templates")]
 pub mod template;
 mod typify;

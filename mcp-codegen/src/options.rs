@@ -151,10 +151,10 @@ impl Options {
     }
 
     /// Returns the bound of `connect()`, if the configuration sets a transport.
-    pub(crate) fn connect_bound(&self) -> Option<Ident> {
+    pub(crate) fn connect_bound(&self) -> Option<&'static str> {
         let config = self.config.as_ref()?;
         let bounds = [("url", "OverHttp"), ("command", "OverStdio")];
-        bounds.into_iter().find(|(key, _)| config.get(key).is_some()).map(|(_, name)| ident(name))
+        bounds.iter().find(|(key, _)| config.get(key).is_some()).map(|(_, name)| *name)
     }
 
     /// Returns the identifier of the generated module.
@@ -166,11 +166,10 @@ impl Options {
     }
 
     /// Returns the tools that the options name in full.
-    pub(crate) fn named_tools(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn named_tools(&self) -> impl Iterator<Item = &String> {
         let patterns = self.tools.iter().flatten().chain(&self.server.approve).chain(&self.server.remote_use);
-        let renamed = self.rules.of(Kind::Rename).filter(|rule| !rule.key.contains('/'));
-        let renamed = renamed.flat_map(|rule| [&rule.key, &rule.value]);
-        patterns.chain(renamed).map(String::as_str).filter(|name| !name.contains(['*', '?', '!']))
+        let renamed = self.rules.of(Kind::Rename).into_iter().filter(|rule| !rule.key.contains('/'));
+        patterns.chain(renamed.flat_map(|rule| [&rule.key, &rule.value])).filter(|name| !name.contains(['*', '?', '!']))
     }
 
     /// Returns the options for every tool of the server.

@@ -25,8 +25,11 @@ pub(crate) fn in_manifest_dir(relative: &Path) -> TokenStream {
     if relative.as_os_str().is_empty() {
         return quote!(::core::env!("CARGO_MANIFEST_DIR"));
     }
-    let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-    let path = format!("/{}", parts.join("/"));
+    let mut path = String::new();
+    for part in relative.components() {
+        path.push('/');
+        path.push_str(&part.as_os_str().to_string_lossy());
+    }
     quote!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #path))
 }
 

@@ -75,26 +75,24 @@ impl Rule {
     }
 
     /// Returns an error about the key.
-    pub(crate) fn fault_of_key(&self, message: impl AsRef<str>, help: impl Into<String>) -> RuleFault {
-        self.fault(format!("in `{}`: {}", self.config_key(), message.as_ref()), help, self.spans.map(|[key, _]| key))
+    pub(crate) fn fault_of_key(&self, message: String, help: impl Into<String>) -> RuleFault {
+        let message = format!("in `{}`: {message}", self.config_key());
+        self.fault(message, help.into(), self.spans.map(|[key, _]| key))
     }
 
     /// Returns an error about the value.
-    pub(crate) fn fault_of_value(&self, message: impl AsRef<str>, help: impl Into<String>) -> RuleFault {
-        self.fault(
-            format!("in `{}`: {}", self.config_key(), message.as_ref()),
-            help,
-            self.spans.map(|[_, value]| value),
-        )
+    pub(crate) fn fault_of_value(&self, message: String, help: impl Into<String>) -> RuleFault {
+        let message = format!("in `{}`: {message}", self.config_key());
+        self.fault(message, help.into(), self.spans.map(|[_, value]| value))
     }
 
     /// Returns the error of a rule that the backend of the types ignores.
     pub(crate) fn without_effect(&self) -> RuleFault {
         let message = format!("`{}` has no effect with `types = \"typify\"`", self.config_key());
-        self.fault(message, "remove one of the two", self.spans.map(|[key, _]| key))
+        self.fault(message, "remove one of the two".to_owned(), self.spans.map(|[key, _]| key))
     }
 
-    fn fault(&self, message: String, help: impl Into<String>, span: Option<Span>) -> RuleFault {
+    fn fault(&self, message: String, help: String, span: Option<Span>) -> RuleFault {
         let error = self.place.as_ref().map_or_else(|| FileError::new(&message), |place| place.error(&message));
         RuleFault { error: error.with_help(help), span, is_configured: self.place.is_some() }
     }
@@ -127,14 +125,19 @@ impl From<&ServerConfig> for Rules {
             (Kind::Shared, &rust.shared),
             (Kind::Switch, &rust.switches),
         ];
-        let rules = lists.into_iter().flat_map(|(kind, rules)| rules.iter().map(move |rule| (kind, rule)));
-        let rules = rules
-            .map(|(kind, rule)| Rule { place: Some(rule.place.clone()), ..Rule::new(kind, &rule.key, &rule.value) });
-        let views = config.views.iter().filter_map(|(tool, view)| {
-            let rule = Rule::new(Kind::Rename, pointer_segment(tool), view.name.clone()?);
-            Some(Rule { is_view: true, place: Some(view.place("name")), ..rule })
-        });
-        Self(rules.chain(views).collect())
+        let mut all = Vec::new();
+        for (kind, rules) in lists {
+            for rule in rules {
+                all.push(Rule { place: Some(rule.place.clone()), ..Rule::new(kind, &rule.key, &rule.value) });
+            }
+        }
+        for (tool, view) in &config.views {
+            if let Some(name) = &view.name {
+                let rule = Rule::new(Kind::Rename, pointer_segment(tool), name);
+                all.push(Rule { is_view: true, place: Some(view.place("name")), ..rule });
+            }
+        }
+        Self(all)
     }
 }
 
@@ -144,12 +147,13 @@ impl Rules {
     }
 
     /// Returns the rules of one kind.
-    pub(crate) fn of(&self, kind: Kind) -> impl Iterator<Item = &Rule> {
-        self.0.iter().filter(move |rule| rule.kind == kind)
+    pub(crate) fn of(&self, kind: Kind) -> Vec<&Rule> {
+        self.0.iter().filter(|rule| rule.kind == kind).collect()
     }
 
     pub(crate) fn switches(&self) -> Switches {
-        let is_on = |key: &str| self.of(Kind::Switch).any(|rule| rule.key == key && rule.value == "true");
+        let rules = self.of(Kind::Switch);
+        let is_on = |key: &str| rules.iter().any(|rule| rule.key == key && rule.value == "true");
         Switches { setters: is_on(SETTERS), named: is_on(NAMED), checked: is_on(CHECKED) }
     }
 

@@ -41,6 +41,13 @@ pub struct Alike {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Class(usize);
 
+impl From<Class> for usize {
+    /// Returns the number of the class; the first is 0, and no number is larger than the number of shapes.
+    fn from(class: Class) -> Self {
+        class.0
+    }
+}
+
 impl Alike {
     /// Compares the shapes of these documents.
     #[must_use]

@@ -26,6 +26,13 @@ impl ShapeId {
     }
 }
 
+impl From<ShapeId> for usize {
+    /// Returns the place of the shape in [`Shapes::ids`].
+    fn from(id: ShapeId) -> Self {
+        id.0
+    }
+}
+
 /// A shape, and whether `null` is allowed too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {

@@ -1,7 +1,7 @@
 //! `named`: in place of `new`, a builder whose `build` exists once everything required is set.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote};
+use quote::quote;
 
 use super::structs::{Member, Setter};
 use super::{TypeEmitter, docs};
@@ -19,34 +19,30 @@ impl TypeEmitter<'_, '_> {
         values: &TokenStream,
     ) -> (TokenStream, TokenStream) {
         let (private, name, builder) = (self.private, self.name(id), ident(builder));
-        let fields: Vec<&Ident> = required.iter().map(|member| &member.name).collect();
-        let types: Vec<&TokenStream> = required.iter().map(|member| &member.ty).collect();
+        let (mut fields, mut types) = (Vec::new(), Vec::new());
+        for member in required {
+            fields.push(&member.name);
+            types.push(&member.ty);
+        }
         let parameters = self.type_parameters(required.len());
         let setters = required.iter().enumerate().map(|(place, member)| {
-            let with = |this: TokenStream| {
-                let mut arguments: Vec<TokenStream> = parameters.iter().map(Ident::to_token_stream).collect();
-                if let Some(argument) = arguments.get_mut(place) {
-                    *argument = this;
-                }
-                arguments
-            };
-            let (unset, set) = (with(quote!(#private::Unset)), with(member.ty.clone()));
-            let (before, after) = (parameters.iter().take(place), parameters.iter().skip(place + 1));
+            let before = parameters.get(..place).unwrap_or_default();
+            let after = parameters.get(place + 1..).unwrap_or_default();
+            let ty = &member.ty;
             let Setter { doc, name, taken, value } = self.setter(id, member);
             let field = &member.name;
             let others = fields.iter().filter(|other| **other != field);
             quote! {
-                impl<#(#before,)* #(#after),*> #builder<#(#unset),*> {
+                impl<#(#before,)* #(#after),*> #builder<#(#before,)* #private::Unset #(, #after)*> {
                     #doc
-                    pub fn #name(self, value: #taken) -> #builder<#(#set),*> {
+                    pub fn #name(self, value: #taken) -> #builder<#(#before,)* #ty #(, #after)*> {
                         #builder { #field: #value, #(#others: self.#others),* }
                     }
                 }
             }
         });
-        let doc = docs::lines(vec![format!("Builds {}: `build` exists once every required property is set.", {
-            docs::code(&name.to_string())
-        })]);
+        let built = docs::code(&name.to_string());
+        let doc = docs::lines(&[format!("Builds {built}: `build` exists once every required property is set.")]);
         let items = quote! {
             #doc
             #[derive(Clone, Debug)]
@@ -78,7 +74,8 @@ impl TypeEmitter<'_, '_> {
             name.strip_prefix(letter).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
         };
         let mut letter = "T".to_owned();
-        while self.schema.types.values().any(|named| is_numbered(&named.name, &letter)) {
+        let names = self.schema.names();
+        while names.iter().any(|name| is_numbered(name, &letter)) {
             letter.push('T');
         }
         (1..=count).map(|number| ident(&format!("{letter}{number}"))).collect()

@@ -14,7 +14,7 @@ const MOST_VALUE_CHARS: usize = 120;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Docs {
     lines: Vec<String>,
-    is_deprecated: bool,
+    pub(super) is_deprecated: bool,
 }
 
 impl ToTokens for Docs {
@@ -48,17 +48,12 @@ fn line_literal(line: &str) -> Literal {
 
 impl Docs {
     /// Appends a paragraph, if it has lines.
-    pub(super) fn and(mut self, paragraph: impl IntoIterator<Item = String>) -> Self {
-        let mut paragraph = paragraph.into_iter().peekable();
-        if !self.lines.is_empty() && paragraph.peek().is_some() {
+    pub(super) fn and(mut self, paragraph: &[String]) -> Self {
+        if !self.lines.is_empty() && !paragraph.is_empty() {
             self.lines.push(String::new());
         }
-        self.lines.extend(paragraph);
+        self.lines.extend_from_slice(paragraph);
         self
-    }
-
-    pub(super) fn is_deprecated(&self) -> bool {
-        self.is_deprecated
     }
 
     /// Marks an item as deprecated by the server.
@@ -68,16 +63,15 @@ impl Docs {
 }
 
 /// Returns documentation of one paragraph.
-pub(crate) fn lines(paragraph: impl IntoIterator<Item = String>) -> Docs {
+pub(crate) fn lines(paragraph: &[String]) -> Docs {
     Docs::default().and(paragraph)
 }
 
 /// Formats text as inline code.
 pub(crate) fn code(text: &str) -> String {
-    let text: String = text.chars().map(|char| if char == '`' { '\'' } else { char }).collect();
-    let text: String =
-        text.chars().flat_map(char::escape_debug).filter(|char| *char != '`').take(MOST_VALUE_CHARS).collect();
-    let text = text.replace("\\\"", "\"").replace("\\'", "'");
+    let plain = text.chars().map(|char| if char == '`' { '\'' } else { char });
+    let shown: String = plain.flat_map(char::escape_debug).take(MOST_VALUE_CHARS).collect();
+    let text = shown.replace("\\\"", "\"").replace("\\'", "'");
     if text.trim() == text && !text.is_empty() { format!("`{text}`") } else { format!("`\"{text}\"`") }
 }
 
@@ -87,26 +81,28 @@ pub(super) fn of_schemas(
     schemas: &Schemas<'_>,
     ids: &[SchemaId],
     names: &[&str],
-    fallback: impl FnOnce() -> String,
+    fallback: &dyn Fn() -> String,
 ) -> Docs {
-    let sources: Vec<&Map<String, Value>> = ids.iter().flat_map(|id| schemas.described_by(*id)).collect();
-    let texts = |key: &'static str| sources.iter().filter_map(move |source| lookup(source, key)?.as_str());
-    let first = |texts: &mut dyn Iterator<Item = &str>| {
-        texts.map(sanitized).find(|lines| lines.iter().any(|line| !line.is_empty()))
+    let sources = sources(schemas, ids);
+    let first = |key: &str| {
+        sources.iter().find_map(|source| {
+            let text = lookup(source, key)?.as_str()?;
+            let repeats = key == "title" && names.iter().any(|name| is_in_name(text, name));
+            let said = if repeats { Vec::new() } else { sanitized(text) };
+            said.iter().any(|line| !line.is_empty()).then_some(said)
+        })
     };
-    let said = first(&mut texts("description"))
-        .or_else(|| first(&mut texts("title").filter(|title| !names.iter().any(|name| is_in_name(title, name)))))
-        .unwrap_or_else(|| vec![sentence(&fallback())]);
-    lines(said).and(facts(&sources)).deprecated(schemas.is_deprecated(ids))
+    let said = first("description").or_else(|| first("title")).unwrap_or_else(|| vec![format!("{}.", fallback())]);
+    lines(&said).and(&facts(&sources)).deprecated(schemas.is_deprecated(ids))
 }
 
 /// Returns the facts of the root schema that types do not express, after the documentation of its tool.
 pub(super) fn facts_of(schemas: &Schemas<'_>, ids: &[SchemaId]) -> Vec<String> {
-    facts(&ids.iter().flat_map(|id| schemas.described_by(*id)).collect::<Vec<_>>())
+    facts(&sources(schemas, ids))
 }
 
-fn sentence(text: &str) -> String {
-    if text.ends_with('.') { text.to_owned() } else { format!("{text}.") }
+fn sources<'s>(schemas: &Schemas<'s>, ids: &[SchemaId]) -> Vec<&'s Map<String, Value>> {
+    ids.iter().flat_map(|id| schemas.described_by(*id)).collect()
 }
 
 /// Returns a list of the facts that types do not express: defaults, bounds, patterns, formats, examples.
@@ -146,27 +142,24 @@ fn facts(sources: &[&Map<String, Value>]) -> Vec<String> {
         ("readOnly", "read-only"),
         ("writeOnly", "write-only"),
     ];
-    let said = |key: &str| sources.iter().find_map(|source| lookup(source, key));
-    KEYWORDS
-        .iter()
-        .filter_map(|(key, name)| {
+    let mut facts = Vec::new();
+    for (key, name) in KEYWORDS {
+        let text = match sources.iter().find_map(|source| lookup(source, key)) {
+            None => continue,
             // Deprecated items have an attribute instead.
-            let is_said = |value: &&Value| match value {
-                Value::Bool(true) => *key != "deprecated",
-                Value::Bool(false) => *key == "default",
-                _ => true,
-            };
-            let value = said(key).filter(is_said)?;
-            let text = match value {
-                Value::String(text) if *key != "default" => code(text),
-                Value::Array(values) if *key == "examples" => {
-                    values.iter().take(3).map(|value| code(&value.to_string())).collect::<Vec<_>>().join(", ")
-                }
-                other => code(&other.to_string()),
-            };
-            (!text.is_empty()).then(|| format!("- {name}: {text}"))
-        })
-        .collect()
+            Some(Value::Bool(true)) if *key == "deprecated" => continue,
+            Some(Value::Bool(false)) if *key != "default" => continue,
+            Some(Value::String(text)) if *key != "default" => code(text),
+            Some(Value::Array(values)) if *key == "examples" => {
+                values.iter().take(3).map(|value| code(&value.to_string())).collect::<Vec<_>>().join(", ")
+            }
+            Some(other) => code(&other.to_string()),
+        };
+        if !text.is_empty() {
+            facts.push(format!("- {name}: {text}"));
+        }
+    }
+    facts
 }
 
 #[cfg(test)]

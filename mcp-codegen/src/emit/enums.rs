@@ -37,9 +37,9 @@ impl TypeEmitter<'_, '_> {
         order: &[Standard],
         implement: TokenStream,
     ) -> TokenStream {
-        let (private, name, docs) = (self.private, self.name(id), self.type_doc(id).and(always(wires)));
+        let (private, name, docs) = (self.private, self.name(id), self.type_doc(id).and(always(wires).as_slice()));
         let variants = variants(wires, enumeration);
-        let described = wires.iter().map(|wire| docs::lines([docs::code(wire)]));
+        let described = wires.iter().map(|wire| docs::lines(&[docs::code(wire)]));
         let allow = lints(wires.len());
         let other = matches!(enumeration, Enumeration::Open).then(|| ident(OTHER));
         let mut has = order.to_vec();

@@ -86,7 +86,7 @@ impl TypeEmitter<'_, '_> {
     }
 
     fn named_type(&self, id: ShapeId) -> TokenStream {
-        if let Some(checks) = self.schema.checks.get(&id) {
+        if let Some(checks) = self.schema.checks.get(id) {
             return self.checked(id, checks);
         }
         match self.schema.document.shapes.get(id) {
@@ -105,7 +105,7 @@ impl TypeEmitter<'_, '_> {
 
     /// Returns the documentation of a type: by its schema, or else by its place.
     fn type_doc(&self, id: ShapeId) -> docs::Docs {
-        match self.schema.types.get(&id).map(|named| &named.spot) {
+        match self.schema.types.get(id).map(|named| &named.spot) {
             Some(None) => {
                 let schemas = &self.schema.document.schemas;
                 self.root_doc.clone().deprecated(schemas.is_deprecated(self.schema.origin(id)))
@@ -113,7 +113,7 @@ impl TypeEmitter<'_, '_> {
             Some(Some(Spot { holder, label, .. })) => {
                 let names = [label, self.schema.name(id).unwrap_or_default()];
                 let fallback = || format!("{} of [`{}`]", docs::code(label), self.name(*holder));
-                docs::of_schemas(&self.schema.document.schemas, self.schema.origin(id), &names, fallback)
+                docs::of_schemas(&self.schema.document.schemas, self.schema.origin(id), &names, &fallback)
             }
             None => docs::Docs::default(),
         }

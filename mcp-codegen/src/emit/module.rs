@@ -1,7 +1,5 @@
 //! The module of a server.
 
-use std::collections::BTreeSet;
-
 use proc_macro2::{Delimiter, Group, Ident, Literal, TokenStream};
 use quote::{TokenStreamExt, quote};
 
@@ -24,11 +22,11 @@ pub(crate) fn module(
     let krate = &options.crate_path;
     let private = &options.private_path();
     let module = &plan.module;
-    let doc = docs::lines(vec![format!("The MCP server {}.", docs::code(&plan.server))]);
+    let doc = docs::lines(&[format!("The MCP server {}.", docs::code(&plan.server))]);
     let server = server_spec(snapshot, options);
-    let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.params)).collect();
+    let params = params(plan);
     let mended = if snapshot.overridden.is_empty() { "" } else { " and overrides correct it" };
-    let tools_doc = docs::lines(vec![format!("Every bound tool, as the server declared it{mended}.")]);
+    let tools_doc = docs::lines(&[format!("Every bound tool, as the server declared it{mended}.")]);
     let client = client(plan, options);
     let call = call(plan, krate, private);
     let format = Literal::u32_unsuffixed(FORMAT);
@@ -47,7 +45,7 @@ pub(crate) fn module(
             #client
             #call
     };
-    for path in plan.extern_types.used(&plan.tools) {
+    for (_, path) in plan.extern_types.used(&plan.tools) {
         items.extend(quote!(#private::__wire_through_serde!(#path);));
     }
     for (tool, replaced) in plan.tools.iter().zip(replaced) {
@@ -96,28 +94,32 @@ pub(crate) fn server_spec(snapshot: &mcp_bindgen_model::Snapshot, options: &Opti
 }
 
 /// Returns the transports that `connect()` needs from the library.
-pub(crate) fn connect_bounds<'o>(
-    servers: impl IntoIterator<Item = &'o Options>,
-    krate: &TokenStream,
-) -> Option<TokenStream> {
-    let bounds: BTreeSet<Ident> = servers.into_iter().filter_map(Options::connect_bound).collect();
-    (!bounds.is_empty()).then(|| quote!(where #(for<'call> #krate::Client: #krate::__private::#bounds<'call>),*))
+pub(crate) fn connect_bounds(servers: &[&Options], krate: &TokenStream) -> Option<TokenStream> {
+    let mut bounds = vec!["OverHttp", "OverStdio"];
+    bounds.retain(|bound| servers.iter().any(|options| options.connect_bound() == Some(*bound)));
+    let bounds = bounds.iter().map(|bound| ident(bound));
+    (bounds.len() > 0).then(|| quote!(where #(for<'call> #krate::Client: #krate::__private::#bounds<'call>),*))
 }
 
 /// The type parameter of the client type, unless that has the name itself.
 const THROUGH: &str = "C";
 
 fn through(plan: &Plan<'_>) -> Ident {
-    ident(if plan.client_type == THROUGH { "Through" } else { THROUGH })
+    ident(if plan.own.client_type == THROUGH { "Through" } else { THROUGH })
+}
+
+fn params(plan: &Plan<'_>) -> Vec<Ident> {
+    plan.tools.iter().map(|tool| ident(&tool.idents.params)).collect()
 }
 
 fn client(plan: &Plan<'_>, options: &Options) -> TokenStream {
     let krate = &options.crate_path;
-    let client = ident(&plan.client_type);
     let through = through(plan);
-    let doc = docs::lines(vec![format!("A connection to {}, with a method for every tool.", docs::code(&plan.server))]);
-    let methods: TokenStream = plan.tools.iter().map(|tool| tool.method(&through, krate)).collect();
-    let bounds = connect_bounds([options], krate);
+    let mut methods = TokenStream::new();
+    plan.tools.iter().for_each(|tool| methods.extend(tool.method(&through, krate)));
+    let client = ident(&plan.own.client_type);
+    let doc = docs::lines(&[format!("A connection to {}, with a method for every tool.", docs::code(&plan.server))]);
+    let bounds = connect_bounds(&[options], krate);
     quote! {
         #doc
         #[derive(Clone, Debug)]
@@ -177,19 +179,20 @@ fn client(plan: &Plan<'_>, options: &Options) -> TokenStream {
 }
 
 fn call(plan: &Plan<'_>, krate: &TokenStream, private: &TokenStream) -> TokenStream {
-    let call = ident(&plan.call_type);
-    let doc = docs::lines(vec![format!("A call of any tool of {}, as a value.", docs::code(&plan.server))]);
+    let params = params(plan);
+    let call = ident(&plan.own.call_type);
+    let doc = docs::lines(&[format!("A call of any tool of {}, as a value.", docs::code(&plan.server))]);
     let name = &plan.server;
     if plan.tools.is_empty() {
         return TokenStream::new();
     }
-    let variants: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.variant)).collect();
+    let variants: Vec<Ident> = plan.tools.iter().map(|tool| ident(&tool.idents.variant)).collect();
     let arms = variants.iter().enumerate().map(|(place, variant)| {
         let place = Literal::usize_unsuffixed(place);
         quote!(Some(#place) => #private::read_arguments(&arguments).map(Self::#variant),)
     });
-    let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.params)).collect();
-    let described = plan.tools.iter().map(|tool| docs::lines([docs::code(tool.wire)]).deprecated(tool.is_deprecated()));
+    let described =
+        plan.tools.iter().map(|tool| docs::lines(&[docs::code(tool.wire)]).deprecated(tool.is_deprecated()));
     quote! {
         #doc
         #[derive(Clone, Debug, PartialEq)]

@@ -12,7 +12,7 @@ use mcp_bindgen_schema::diagnostics::{Listed, Reporter};
 
 /// Emits the items of prompts and resource templates, if there are any.
 pub(super) fn items(plan: &Plan<'_>, through: &Ident, options: &Options, tokens: &mut TokenStream) {
-    let (krate, client) = (&options.crate_path, ident(&plan.client_type));
+    let (krate, client) = (&options.crate_path, ident(&plan.own.client_type));
     let mut list = |listed, constant: TokenStream, capability: TokenStream| {
         let offers: Vec<&Offer<'_>> = plan.offers.iter().filter(|offer| offer.listed() == listed).collect();
         if offers.is_empty() {
@@ -45,31 +45,29 @@ impl Offer<'_> {
     /// Emits the type of the parameters, and the handler.
     fn items(&self, plan: &Plan<'_>, options: &Options, tokens: &mut TokenStream) {
         let (krate, private) = (&options.crate_path, &options.private_path());
-        let ([capability, argument, result], about) = (self.words(), self.about());
+        let ([capability, argument, result], (_, about)) = (self.words(), self.about());
         let params = ident(&self.idents.params);
-        let (lead, call) = match &self.kind {
+        self.params(plan, docs::lines(&[about]).and(&self.said), private, tokens);
+        let call = match &self.kind {
             OfferKind::Prompt(_) => {
                 let name = self.wire;
-                ("Arguments of the prompt", quote!(#private::get_prompt(client, SERVER.name, #name, &arguments)))
+                quote!(#private::get_prompt(client, SERVER.name, #name, &arguments))
             }
-            OfferKind::Template { .. } => {
-                ("The variables of", quote!(#private::read_resource(client, SERVER.name, variables.uri()?)))
+            OfferKind::Template { uri_template, .. } => {
+                tokens.extend(quote! {
+                    impl #params {
+                        /// The URI, with every value percent-encoded as RFC 6570 says.
+                        ///
+                        /// # Errors
+                        /// [`CallError::InvalidArguments`] where a value would make a segment of the path `.` or `..`.
+                        pub fn uri(&self) -> Result<String, CallError> {
+                            #private::fill_in(SERVER.name, #uri_template, self)
+                        }
+                    }
+                });
+                quote!(#private::read_resource(client, SERVER.name, variables.uri()?))
             }
         };
-        self.params(plan, docs::lines([format!("{lead} {about}.")]).and(self.said.iter().cloned()), private, tokens);
-        if let OfferKind::Template { uri_template, .. } = &self.kind {
-            tokens.extend(quote! {
-                impl #params {
-                    /// The URI, with every value percent-encoded as RFC 6570 says.
-                    ///
-                    /// # Errors
-                    /// [`CallError::InvalidArguments`] where a value would make a segment of the path `.` or `..`.
-                    pub fn uri(&self) -> Result<String, CallError> {
-                        #private::fill_in(SERVER.name, #uri_template, self)
-                    }
-                }
-            });
-        }
         let (doc, handler) = (self.doc(), ident(&self.idents.handler));
         tokens.extend(quote! {
             #doc
@@ -91,12 +89,14 @@ impl Offer<'_> {
         words.map(ident)
     }
 
-    /// Returns its name or URI template for documentation.
-    fn about(&self) -> String {
-        match &self.kind {
-            OfferKind::Prompt(_) => docs::code(self.wire),
-            OfferKind::Template { uri_template, .. } => docs::code(uri_template),
-        }
+    /// Returns what its handler does and what its parameters are, for documentation, before its name or URI template.
+    fn about(&self) -> (String, String) {
+        let (does, lead, name) = match &self.kind {
+            OfferKind::Prompt(_) => ("Gets the prompt", "Arguments of the prompt", self.wire),
+            OfferKind::Template { uri_template, .. } => ("Reads the resource", "The variables of", *uri_template),
+        };
+        let name = docs::code(name);
+        (format!("{does} {name}."), format!("{lead} {name}."))
     }
 
     /// Emits the type of the parameters.
@@ -112,11 +112,7 @@ impl Offer<'_> {
     }
 
     fn doc(&self) -> docs::Docs {
-        let does = match &self.kind {
-            OfferKind::Prompt(_) => "Gets the prompt",
-            OfferKind::Template { .. } => "Reads the resource",
-        };
-        docs::lines(self.summary.clone()).and([format!("{does} {}.", self.about())])
+        docs::lines(self.summary.as_slice()).and(&[self.about().0])
     }
 
     fn spec(&self, krate: &TokenStream) -> TokenStream {

@@ -6,6 +6,7 @@ use quote::{ToTokens, quote};
 use super::docs::Docs;
 use super::{TypeEmitter, docs};
 use crate::names::{self, ident};
+use crate::order::sorted;
 use crate::plan::Standard;
 use mcp_bindgen_schema::{Field, Presence, Shape, ShapeId, StructShape, Unknown};
 
@@ -52,23 +53,23 @@ impl TypeEmitter<'_, '_> {
         let name = self.name(id);
         let idents = self.schema.field_names(id, object);
         let extra = object.unknown.kept().map(|slot| (ident(&names::extra(&idents)), self.slot_type(slot)));
-        let members: Vec<Member<'_>> = object
-            .fields
-            .iter()
-            .zip(idents.iter().zip(names::setters(&idents)))
-            .map(|(field, (name, setter))| Member {
+        let mut members: Vec<Member<'_>> = Vec::new();
+        for (field, (name, setter)) in object.fields.iter().zip(idents.iter().zip(names::setters(&idents))) {
+            members.push(Member {
                 name: ident(name),
                 setter: ident(&setter),
                 ty: self.field_type(id, field),
                 field,
                 only: if field.presence == Presence::Required { self.only_value(field.slot) } else { None },
-                docs: docs::of_schemas(&self.schema.document.schemas, &field.schemas, &[&field.wire], || {
+                docs: docs::of_schemas(&self.schema.document.schemas, &field.schemas, &[&field.wire], &|| {
                     docs::code(&field.wire)
                 }),
-            })
-            .collect();
-        let demands = object.require_any.iter().map(|sets| demand(sets));
-        let docs = demands.fold(self.type_doc(id), |docs, demand| docs.and([demand]));
+            });
+        }
+        let mut docs = self.type_doc(id);
+        for sets in &object.require_any {
+            docs = docs.and(&[demand(sets)]);
+        }
         let derives = self.derives(id);
         let has_default = !members.iter().any(Member::is_asked_for);
         let default = has_default.then(|| quote!(, Default));
@@ -107,8 +108,13 @@ impl TypeEmitter<'_, '_> {
         members: &[Member<'_>],
         extra: Option<&Ident>,
     ) -> (TokenStream, TokenStream) {
-        let mut required: Vec<&Member<'_>> = members.iter().filter(|member| member.is_asked_for()).collect();
-        required.sort_by_key(|member| object.required.iter().position(|key| *key == member.field.wire));
+        let asked_for: Vec<&Member<'_>> = members.iter().filter(|member| member.is_asked_for()).collect();
+        let rank = |place: usize| {
+            let key = &asked_for.get(place)?.field.wire;
+            object.required.iter().position(|required| required == key)
+        };
+        let order = sorted(asked_for.len(), &|left, right| rank(left).cmp(&rank(right)));
+        let required: Vec<&Member<'_>> = order.into_iter().filter_map(|place| asked_for.get(place).copied()).collect();
         if required.is_empty() && !self.schema.is_sent(id) {
             return Default::default();
         }
@@ -120,22 +126,25 @@ impl TypeEmitter<'_, '_> {
         let extra = extra.map(|extra| quote!(#extra: BTreeMap::new(),));
         let others = quote!(#(#others)* #extra);
         if self.switches.named && !required.is_empty() {
-            let builder = self.schema.builders.get(&id);
+            let builder = self.schema.builders.get(id);
             return builder.map(|name| self.builder(id, name, &required, &others)).unwrap_or_default();
         }
-        let (arguments, values): (Vec<_>, Vec<_>) = required
-            .iter()
-            .map(|Member { name, ty, field, .. }| match self.is_text(field) {
-                true => (quote!(#name: impl Into<String>), quote!(#name: #name.into(),)),
-                false => (quote!(#name: #ty), quote!(#name,)),
-            })
-            .unzip();
+        let (mut arguments, mut values) = (Vec::new(), TokenStream::new());
+        for Member { name, ty, field, .. } in &required {
+            if self.is_text(field) {
+                arguments.push(quote!(#name: impl Into<String>));
+                values.extend(quote!(#name: #name.into(),));
+            } else {
+                arguments.push(quote!(#name: #ty));
+                values.extend(quote!(#name,));
+            }
+        }
         let many = (required.len() > MOST_ARGUMENTS).then(|| quote!(#[allow(clippy::too_many_arguments)]));
         let new = quote! {
             /// Creates it with the required properties.
             #many
             pub fn new(#(#arguments),*) -> Self {
-                Self { #(#values)* #others }
+                Self { #values #others }
             }
         };
         (new, TokenStream::new())
@@ -146,20 +155,20 @@ impl TypeEmitter<'_, '_> {
         if !self.switches.setters || !self.schema.is_sent(id) {
             return TokenStream::new();
         }
-        let optional = members.iter().filter(|member| member.field.presence != Presence::Required);
-        let setter = |member: &Member<'_>| {
+        let mut setters = TokenStream::new();
+        for member in members.iter().filter(|member| member.field.presence != Presence::Required) {
             let Setter { doc, name, taken, value } = self.setter(id, member);
             let field = &member.name;
-            quote! {
+            setters.extend(quote! {
                 #doc
                 #[must_use]
                 pub fn #name(mut self, value: #taken) -> Self {
                     self.#field = Some(#value);
                     self
                 }
-            }
-        };
-        optional.map(setter).collect()
+            });
+        }
+        setters
     }
 
     /// Returns the setter of a member. It takes what `new` takes, and a value for an optional member.
@@ -177,7 +186,7 @@ impl TypeEmitter<'_, '_> {
             }
             _ => (held, quote!(value)),
         };
-        let doc = docs::lines(vec![format!("Sets {}.", docs::code(&field.wire))]).deprecated(docs.is_deprecated());
+        let doc = docs::lines(&[format!("Sets {}.", docs::code(&field.wire))]).deprecated(docs.is_deprecated);
         Setter { doc, name: setter, taken, value }
     }
 
@@ -185,9 +194,7 @@ impl TypeEmitter<'_, '_> {
     fn is_text(&self, field: &Field) -> bool {
         let is_null = field.slot.nullable && field.presence != Presence::Optional;
         let shape = field.slot.shape;
-        matches!(self.schema.document.shapes.get(shape), Shape::Text)
-            && !is_null
-            && !self.schema.checks.contains_key(&shape)
+        matches!(self.schema.document.shapes.get(shape), Shape::Text) && !is_null && !self.schema.checks.has(shape)
     }
 
     /// Returns the table of the fields and their keys.
@@ -218,6 +225,10 @@ impl TypeEmitter<'_, '_> {
 
 /// Describes one demand for any of several sets.
 fn demand(sets: &[Vec<String>]) -> String {
-    let set = |set: &Vec<String>| set.iter().map(|key| docs::code(key)).collect::<Vec<_>>().join(" with ");
-    format!("At least one of: {}.", sets.iter().map(set).collect::<Vec<_>>().join(", "))
+    let mut shown = Vec::new();
+    for set in sets {
+        let keys: Vec<String> = set.iter().map(|key| docs::code(key)).collect();
+        shown.push(keys.join(" with "));
+    }
+    format!("At least one of: {}.", shown.join(", "))
 }

@@ -20,8 +20,8 @@ impl ToolPlan<'_> {
         let types = TypeEmitter::new(&self.input, plan, private);
         TypeEmitter { replacement: replaced.input.as_ref(), root_doc: self.params_doc(), ..types }.types(tokens);
         if let Some(schema) = &self.output {
-            let root_doc = docs::lines(vec![format!("Structured result of {}.", docs::code(self.wire))]);
-            let root_doc = root_doc.and(self.output_said());
+            let root_doc = docs::lines(&[format!("Structured result of {}.", docs::code(self.wire))]);
+            let root_doc = root_doc.and(self.output_said().as_slice());
             let types = TypeEmitter::new(schema, plan, private);
             TypeEmitter { replacement: replaced.output.as_ref(), root_doc, ..types }.types(tokens);
         }
@@ -62,7 +62,8 @@ impl ToolPlan<'_> {
             let schema = json_literal(schema);
             quote!(.output_schema(#schema))
         });
-        let hints = self.hints().map(|(hint, value)| {
+        let hints = self.hints();
+        let hints = hints.iter().map(|(hint, value)| {
             let setter = ident(hint.name());
             quote!(.#setter(#value))
         });
@@ -83,8 +84,9 @@ impl ToolPlan<'_> {
         }
     }
 
-    fn hints(&self) -> impl Iterator<Item = (Hint, bool)> {
-        Hint::ALL.into_iter().filter_map(|hint| Some((hint, self.annotations?.get(hint.wire())?.as_bool()?)))
+    fn hints(&self) -> Vec<(Hint, bool)> {
+        let value = |hint: Hint| Some((hint, self.annotations?.get(hint.wire())?.as_bool()?));
+        Hint::ALL.into_iter().filter_map(value).collect()
     }
 
     /// Returns the type that handler and method return, as text.
@@ -152,28 +154,30 @@ impl ToolPlan<'_> {
         let viewed = self.declared.viewed;
         let overridden =
             self.declared.input.map(|_| "An override changes what the server declares of them.".to_owned());
-        let hidden: Vec<String> =
-            viewed.iter().flat_map(|viewed| viewed.view.hidden_arguments()).map(docs::code).collect();
+        let mut hidden = Vec::new();
+        if let Some(viewed) = viewed {
+            hidden.extend(viewed.view.hidden_arguments().map(docs::code));
+        }
         let hidden = (!hidden.is_empty()).then(|| format!("The configuration decides about {}.", hidden.join(", ")));
         let is_changed = viewed.is_some_and(|viewed| !viewed.view.hints.is_empty());
         let whose = if is_changed { "Hints" } else { "The server says" };
-        let hint = |(hint, value): (Hint, bool)| {
-            format!("{}: {}", hint.name().replace('_', "-"), if value { "yes" } else { "no" })
-        };
-        let hints: Vec<String> = self.hints().map(hint).collect();
-        docs::lines([format!("Parameters of {}.", docs::code(self.wire))])
-            .and(overridden)
-            .and(hidden)
-            .and(self.said.iter().cloned())
-            .and(docs::facts_of(&self.input.document.schemas, self.input.origin(self.input.document.root)))
-            .and((!hints.is_empty()).then(|| format!("{whose}: {}.", hints.join(", "))))
+        let mut hints = Vec::new();
+        for (hint, value) in self.hints() {
+            hints.push(format!("{}: {}", hint.name().replace('_', "-"), if value { "yes" } else { "no" }));
+        }
+        docs::lines(&[format!("Parameters of {}.", docs::code(self.wire))])
+            .and(overridden.as_slice())
+            .and(hidden.as_slice())
+            .and(&self.said)
+            .and(&docs::facts_of(&self.input.document.schemas, self.input.origin(self.input.document.root)))
+            .and((!hints.is_empty()).then(|| format!("{whose}: {}.", hints.join(", "))).as_slice())
     }
 
     /// Returns a short description of the method; the parameters have the whole description.
     fn call_doc(&self) -> docs::Docs {
         let says_so = self.summary.is_some() && self.wire == self.idents.method;
         let call = (!says_so).then(|| format!("Calls {}.", docs::code(self.wire)));
-        docs::lines(self.summary.clone()).and(call).deprecated(self.is_deprecated())
+        docs::lines(self.summary.as_slice()).and(call.as_slice()).deprecated(self.is_deprecated())
     }
 
     /// Returns `true` if the server says not to use the tool any more: MCP has no word for it, but the schema of its

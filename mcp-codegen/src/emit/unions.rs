@@ -7,7 +7,8 @@ use quote::quote;
 
 use super::{TypeEmitter, docs, enums};
 use crate::names::{branch_labels, branches, ident};
-use mcp_bindgen_schema::{Presence, Shape, ShapeId, TagKey, UnionShape};
+use crate::order::sorted;
+use mcp_bindgen_schema::{Branch, Presence, Shape, ShapeId, TagKey, UnionShape};
 
 /// The contents of the variant for branches that the schema does not list.
 const OTHER_HOLDS: &str = "Value";
@@ -27,7 +28,7 @@ impl TypeEmitter<'_, '_> {
         let held: Vec<_> = union.branches.iter().map(|branch| self.held_type(id, branch.shape)).collect();
         let described = union.branches.iter().map(|branch| {
             let origin = self.schema.origin(branch.shape);
-            docs::of_schemas(&self.schema.document.schemas, origin, &[&branch.name], || docs::code(&branch.name))
+            docs::of_schemas(&self.schema.document.schemas, origin, &[&branch.name], &|| docs::code(&branch.name))
         });
         let other = self.schema.has_other(id, union).then(|| {
             quote! {
@@ -58,17 +59,17 @@ impl TypeEmitter<'_, '_> {
     /// Emits `From` for every branch whose type no other branch has and that is not the union itself.
     fn conversions(&self, id: ShapeId, union: &UnionShape, variants: &[Ident]) -> TokenStream {
         let name = self.name(id);
-        let payloads: Vec<TokenStream> = union.branches.iter().map(|branch| self.shape_type(branch.shape)).collect();
-        let texts: Vec<String> = payloads.iter().map(TokenStream::to_string).collect();
+        let payload = |branch: &Branch| self.shape_type(branch.shape);
+        let payloads = union.branches.iter().map(payload).map(|payload| (payload.to_string(), payload));
+        let payloads: Vec<(String, TokenStream)> = payloads.collect();
         let mut counts: HashMap<&str, usize> = HashMap::new();
         let own = name.to_string();
         let taken = [own.as_str()].into_iter().chain(self.schema.has_other(id, union).then_some(OTHER_HOLDS));
-        for text in texts.iter().map(String::as_str).chain(taken) {
+        for text in payloads.iter().map(|(text, _)| text.as_str()).chain(taken) {
             *counts.entry(text).or_default() += 1;
         }
         let mut branches = TokenStream::new();
-        for (branch, ((payload, text), variant)) in union.branches.iter().zip(payloads.iter().zip(&texts).zip(variants))
-        {
+        for (branch, ((text, payload), variant)) in union.branches.iter().zip(payloads.iter().zip(variants)) {
             // A type of the user's may be another name of any other.
             let is_opaque = matches!(self.schema.document.shapes.get(branch.shape), Shape::Opaque);
             if is_opaque || counts.get(text.as_str()) != Some(&1) {
@@ -124,17 +125,17 @@ impl TypeEmitter<'_, '_> {
         let (mut keys, mut others) = (Vec::new(), Vec::new());
         for (place, asked) in asked.iter().enumerate() {
             match asked.iter().min_by_key(|key| counts.get(key)) {
-                Some((key, text)) => keys.push((key, text, place)),
+                Some(key) => keys.push((key, place)),
                 None => others.push(Literal::usize_unsuffixed(place)),
             }
         }
         if keys.len() < MANY_KEYS {
             return TokenStream::new();
         }
-        keys.sort_unstable();
-        let keys = keys.into_iter().map(|(key, text, place)| {
+        let order = sorted(keys.len(), &|left, right| keys.get(left).cmp(&keys.get(right)));
+        let keys = order.iter().filter_map(|place| keys.get(*place)).map(|((key, text), place)| {
             let text = text.map(|text| quote!(= #text));
-            let place = Literal::usize_unsuffixed(place);
+            let place = Literal::usize_unsuffixed(*place);
             quote!(#key #text => #place,)
         });
         quote!(by [#(#keys)*] [#(#others),*])
@@ -143,16 +144,16 @@ impl TypeEmitter<'_, '_> {
     /// Returns the keys that an object has to have, and with the only text that its value can be.
     fn required_keys<'k>(&'k self, shape: &'k Shape) -> Vec<Key<'k>> {
         let Shape::Struct(object) = shape else { return Vec::new() };
-        let required = object.fields.iter().filter(|field| field.presence == Presence::Required);
-        let keys = required.flat_map(|field| {
-            let only = match self.schema.document.shapes.get(field.slot.shape) {
-                Shape::TextEnum(values) if values.len() == 1 && !field.slot.nullable => values.first(),
-                _ => None,
-            };
-            let key = field.wire.as_str();
-            only.map(|text| (key, Some(text.as_str()))).into_iter().chain([(key, None)])
-        });
-        keys.collect()
+        let mut keys = Vec::new();
+        for field in object.fields.iter().filter(|field| field.presence == Presence::Required) {
+            if let Shape::TextEnum(values) = self.schema.document.shapes.get(field.slot.shape)
+                && let ([only], false) = (values.as_slice(), field.slot.nullable)
+            {
+                keys.push((field.wire.as_str(), Some(only.as_str())));
+            }
+            keys.push((field.wire.as_str(), None));
+        }
+        keys
     }
 }
 

@@ -1,14 +1,14 @@
 //! Finds equal types of a server, and their places.
 
-use std::collections::HashMap;
-
 use mcp_bindgen_schema::{Alike, Class, Role, Shape, ShapeId};
 
+use super::naming::wire_path;
 use super::{SchemaPlan, ToolPlan};
 use crate::names::Identity;
+use crate::table::Table;
 
 /// A type of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TypeAt {
     /// The place of its tool in the plan.
     pub(super) tool: usize,
@@ -18,12 +18,13 @@ pub(super) struct TypeAt {
 
 impl TypeAt {
     /// Returns every named type of a plan, in its order.
-    pub(super) fn all<'p>(tools: &'p [ToolPlan<'_>]) -> impl Iterator<Item = Self> + 'p {
-        tools.iter().enumerate().flat_map(|(tool, plan)| {
-            plan.schemas().flat_map(move |schema| {
-                schema.order.iter().map(move |shape| Self { tool, role: schema.document.role, shape: *shape })
-            })
-        })
+    pub(super) fn all(tools: &[ToolPlan<'_>]) -> Vec<Self> {
+        let schemas =
+            tools.iter().enumerate().flat_map(|(tool, plan)| plan.schemas().map(move |schema| (tool, schema)));
+        let types = schemas.flat_map(|(tool, schema)| {
+            schema.order.iter().map(move |shape| Self { tool, role: schema.document.role, shape: *shape })
+        });
+        types.collect()
     }
 
     pub(super) fn schema<'p, 's>(&self, tools: &'p [ToolPlan<'s>]) -> Option<&'p SchemaPlan<'s>> {
@@ -43,7 +44,7 @@ impl TypeAt {
     }
 
     pub(super) fn rename(&self, tools: &mut [ToolPlan<'_>], name: &str) {
-        if let Some(found) = self.schema_mut(tools).and_then(|schema| schema.types.get_mut(&self.shape)) {
+        if let Some(found) = self.schema_mut(tools).and_then(|schema| schema.types.get_mut(self.shape)) {
             name.clone_into(&mut found.name);
         }
     }
@@ -51,7 +52,7 @@ impl TypeAt {
     /// Returns what tells the type from others of its name, whatever the order of the tools.
     pub(super) fn identity(&self, tools: &[ToolPlan<'_>]) -> Identity {
         let (Some(tool), Some(schema)) = (tools.get(self.tool), self.schema(tools)) else { return Identity::default() };
-        let (depth, path) = schema.path(self.shape);
+        let (depth, path) = wire_path(&schema.types, self.shape);
         let role = if self.role == Role::Input { "input" } else { "output" };
         (depth, format!("{} {role} {path}", tool.key))
     }
@@ -64,6 +65,11 @@ impl TypeAt {
         }
     }
 
+    /// Returns `true` for a newtype of checked values.
+    pub(super) fn is_checked(&self, tools: &[ToolPlan<'_>]) -> bool {
+        self.schema(tools).is_some_and(|schema| schema.checks.has(self.shape))
+    }
+
     /// Returns `true` if it is the type of a whole value.
     pub(super) fn is_root(&self, tools: &[ToolPlan<'_>]) -> bool {
         self.schema(tools).is_some_and(|schema| schema.document.root == self.shape)
@@ -74,43 +80,38 @@ impl TypeAt {
 #[derive(Debug)]
 pub(super) struct AlikeTypes {
     alike: Alike,
-    /// The place of each document in the comparison.
-    documents: HashMap<(usize, Role), usize>,
-    members: HashMap<Class, Vec<TypeAt>>,
+    /// The places of each tool's first document in the comparison; that of its result follows.
+    documents: Vec<usize>,
+    members: Table<Vec<TypeAt>>,
 }
 
 impl AlikeTypes {
     pub(super) fn new(tools: &[ToolPlan<'_>]) -> Self {
-        let plans = tools.iter().enumerate();
-        let schemas = plans.flat_map(|(tool, plan)| plan.schemas().map(move |schema| (tool, schema)));
-        let schemas: Vec<(usize, &SchemaPlan<'_>)> = schemas.collect();
-        let documents: Vec<_> = schemas.iter().map(|(_, schema)| &schema.document).collect();
-        let alike = Alike::new(&documents);
-        let mut members: HashMap<Class, Vec<TypeAt>> = HashMap::new();
-        let mut documents = HashMap::new();
-        for (place, (tool, schema)) in schemas.into_iter().enumerate() {
-            let role = schema.document.role;
-            documents.insert((tool, role), place);
-            for shape in schema.types.keys().filter(|id| !schema.checks.contains_key(id)) {
-                if let Some(class) = alike.class(place, *shape) {
-                    members.entry(class).or_default().push(TypeAt { tool, role, shape: *shape });
-                }
+        let (mut places, mut documents) = (Vec::new(), Vec::new());
+        for tool in tools {
+            places.push(documents.len());
+            for schema in tool.schemas() {
+                documents.push(&schema.document);
             }
         }
-        Self { alike, documents, members }
+        let alike = Alike::new(&documents);
+        let mut types = Self { alike, documents: places, members: Table::default() };
+        for at in TypeAt::all(tools) {
+            if let Some(class) = types.class(at).filter(|_| !at.is_checked(tools)) {
+                types.members.push(class, at);
+            }
+        }
+        types
     }
 
+    /// Returns the class of a shape of a schema that the plan has.
     pub(super) fn class(&self, at: TypeAt) -> Option<Class> {
-        self.alike.class(*self.documents.get(&(at.tool, at.role))?, at.shape)
+        let place = *self.documents.get(at.tool)? + usize::from(at.role == Role::Output);
+        self.alike.class(place, at.shape)
     }
 
     /// Returns the types of one class, in the order of the plan.
     pub(super) fn members(&self, class: Class) -> &[TypeAt] {
-        self.members.get(&class).map_or(&[], Vec::as_slice)
-    }
-
-    /// Returns every class, in no order.
-    pub(super) fn classes(&self) -> impl Iterator<Item = (Class, &[TypeAt])> {
-        self.members.iter().map(|(class, members)| (*class, members.as_slice()))
+        self.members.get(class).map_or(&[], Vec::as_slice)
     }
 }

@@ -1,17 +1,20 @@
 //! Shapes in several places of a server, which could share a type.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
-use mcp_bindgen_schema::{Class, Document, Field, Role, Shape, ShapeId};
+use mcp_bindgen_schema::{Class, Document, Role, Shape, ShapeId};
 
 use super::alike::{AlikeTypes, TypeAt};
-use super::idents::{OwnNames, reserved};
+use super::idents::reserved;
+use super::naming::definition;
 use super::place::{Place, Step, locate, parts};
 use super::shared::is_type_name;
-use super::{Plan, ToolPlan};
+use super::{Plan, ToolPlan, schemas};
 use crate::names::Style;
 use crate::options::Options;
+use crate::order::sorted;
 use crate::rules::Kind;
+use crate::table::Table;
 
 /// A shape that occurs in several places of a server's tools, or that `shared` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,58 +51,85 @@ impl Plan<'_> {
     pub(crate) fn alike_shapes(&self, options: &Options, every: &[&str]) -> Vec<AlikeShapes> {
         let alike = AlikeTypes::new(&self.tools);
         let names = self.shared_names(&alike, options, every);
-        let mut places: HashMap<Class, Vec<Found<'_>>> = HashMap::new();
-        let mut named: HashSet<&str> = HashSet::new();
-        // If tools share a name, places refer to the first.
-        let tools = self.tools.iter().enumerate().filter(|(_, tool)| named.insert(tool.wire));
-        for found in tools.flat_map(|(index, tool)| found_in(index, tool)) {
-            let class = alike.class(found.at);
-            if let Some(class) = class.filter(|class| is_clear(&found, *class, &alike)) {
-                places.entry(class).or_default().push(found);
+        let all = self.places(&alike);
+        // Short places come first, so that parameters precede results.
+        let length = |place: usize| all.get(place).map(|(_, found)| (found.text.chars().count(), &found.text));
+        let mut groups: Table<Vec<&Found<'_>>> = Table::default();
+        for place in sorted(all.len(), &|left, right| length(left).cmp(&length(right))) {
+            if let Some((class, found)) = all.get(place) {
+                groups.push(*class, found);
             }
         }
-        places.retain(|class, places| names.contains_key(class) || places.len() > 1);
-        let mut groups: Vec<(Class, Vec<Found<'_>>)> = places.into_iter().collect();
-        // Short places come first, so that parameters precede results.
-        groups
-            .iter_mut()
-            .for_each(|(_, places)| places.sort_by_key(|found| (found.text.chars().count(), found.text.clone())));
-        groups.sort_by_key(|(_, places)| places.first().map(|found| found.text.clone()));
-        let lead = OwnNames::new(options).type_lead;
-        let types = self.tools.iter().flat_map(ToolPlan::schemas).flat_map(|schema| schema.types.values());
-        let own = [self.client_type.as_str(), &self.call_type];
-        let taken = types.map(|named| named.name.as_str()).chain(own).chain(reserved()).map(str::to_owned);
-        let mut taken: HashSet<String> = taken.chain(names.values().map(|name| format!("{lead}{name}"))).collect();
+        let groups = groups.values();
+        let first = |group: usize| groups.get(group)?.first().map(|found| &found.text);
+        let lead = &self.own.type_lead;
+        let mut known = [&reserved()[..], &self.own.types()].concat();
+        schemas(&self.tools).iter().for_each(|schema| known.append(&mut schema.names()));
+        let mut taken: HashSet<String> = known.into_iter().map(str::to_owned).collect();
+        taken.extend(names.clone().values().into_iter().map(|name| format!("{lead}{name}")));
         let mut shapes = Vec::new();
-        for (class, places) in groups {
-            let name = names.get(&class).map(|name| (*name).to_owned());
-            let is_free = |name: &String| is_type_name(name) && !taken.contains(&format!("{lead}{name}"));
-            let suggested = name.clone().unwrap_or_else(|| self.suggestion(&places, is_free));
+        for group in sorted(groups.len(), &|left, right| first(left).cmp(&first(right))) {
+            let Some(found) = groups.get(group) else { continue };
+            let class = found.first().and_then(|found| alike.class(found.at));
+            let name = class.and_then(|class| names.get(class)).map(|name| (*name).to_owned());
+            if name.is_none() && found.len() < 2 {
+                continue;
+            }
+            let is_free = |name: &str| is_type_name(name) && !taken.contains(&format!("{lead}{name}"));
+            let suggested = name.clone().unwrap_or_else(|| self.suggestion(found, &is_free));
             taken.insert(format!("{lead}{suggested}"));
-            let place = |found: Found<'_>| {
-                let type_name = found.at.name(&self.tools).to_owned();
-                AlikePlace { place: found.text, type_name }
+            let place = |found: &&Found<'_>| AlikePlace {
+                place: found.text.clone(),
+                type_name: found.at.name(&self.tools).to_owned(),
             };
-            shapes.push(AlikeShapes { name, suggested, places: places.into_iter().map(place).collect() });
+            let places = found.iter().map(place).collect();
+            shapes.push(AlikeShapes { name, suggested, places });
         }
         shapes
     }
 
     /// Returns the user's names of the classes.
-    fn shared_names<'o>(&self, alike: &AlikeTypes, options: &'o Options, every: &[&str]) -> HashMap<Class, &'o str> {
+    fn shared_names<'o>(&self, alike: &AlikeTypes, options: &'o Options, every: &[&str]) -> Table<&'o str> {
         let class = |place: &str| {
             let located = locate(&self.tools, every, place).ok()?;
             let shape = located.found.first()?.slot.shape;
             alike.class(TypeAt { tool: located.tool, role: located.place.role, shape })
         };
-        let rules = options.rules.of(Kind::Shared);
-        rules.filter_map(|rule| Some((class(&rule.value)?, rule.key.as_str()))).collect()
+        let mut names = Table::default();
+        for rule in options.rules.of(Kind::Shared) {
+            class(&rule.value).into_iter().for_each(|class| names.insert(class, rule.key.as_str()));
+        }
+        names
+    }
+
+    /// Returns the places of all types, one for each, with their classes. If tools share a name, places refer to the
+    /// first.
+    fn places(&self, alike: &AlikeTypes) -> Vec<(Class, Found<'_>)> {
+        let (mut all, mut named) = (Vec::new(), HashSet::new());
+        for (index, tool) in self.tools.iter().enumerate() {
+            if !named.insert(tool.wire) {
+                continue;
+            }
+            for schema in tool.schemas() {
+                let role = schema.document.role;
+                for (shape, steps) in places(&schema.document) {
+                    let (at, place) =
+                        (TypeAt { tool: index, role, shape }, Place { tool: tool.wire.to_owned(), role, steps });
+                    let found = Found { at, text: place.to_string(), place, tool };
+                    if let Some(class) = alike.class(at).filter(|class| is_clear(&found, *class, alike)) {
+                        all.push((class, found));
+                    }
+                }
+            }
+        }
+        all
     }
 
     /// Suggests a free name: that of a definition, of the property, or of the tool.
-    fn suggestion(&self, places: &[Found<'_>], is_free: impl Fn(&String) -> bool) -> String {
+    fn suggestion(&self, places: &[&Found<'_>], is_free: &dyn Fn(&str) -> bool) -> String {
         let Some(Found { place, tool, .. }) = places.first() else { return String::new() };
-        let definition = places.iter().find_map(|found| found.at.schema(&self.tools)?.definition(found.at.shape));
+        let definition =
+            places.iter().find_map(|found| definition(&found.at.schema(&self.tools)?.document, found.at.shape));
         let property = place.steps.iter().rev().find_map(|step| match step {
             Step::Property(name) => Some(Style::Pascal.apply(name)),
             Step::Each => None,
@@ -111,22 +141,10 @@ impl Plan<'_> {
             (None, Some(name)) => name,
             (None, None) => tool.clone(),
         };
+        let plain = [base.clone(), format!("{tool}{base}"), format!("{base}Shape")];
         let numbered = (2..).map(|number: usize| format!("{tool}{base}Shape{number}"));
-        let mut candidates =
-            [base.clone(), format!("{tool}{base}"), format!("{base}Shape")].into_iter().chain(numbered);
-        candidates.find(is_free).unwrap_or(base)
+        plain.into_iter().chain(numbered).find(|name| is_free(name)).unwrap_or(base)
     }
-}
-
-/// Returns the places of the types of a tool, one for each.
-fn found_in<'p>(index: usize, tool: &'p ToolPlan<'p>) -> impl Iterator<Item = Found<'p>> {
-    tool.schemas().flat_map(move |schema| {
-        let role = schema.document.role;
-        places(&schema.document).into_iter().map(move |(shape, steps)| {
-            let place = Place { tool: tool.wire.to_owned(), role, steps };
-            Found { at: TypeAt { tool: index, role, shape }, text: place.to_string(), place, tool }
-        })
-    })
 }
 
 /// Returns `true` if a place can be written, and leads to the types of this class and no others.
@@ -144,9 +162,8 @@ fn is_clear(found: &Found<'_>, class: Class, alike: &AlikeTypes) -> bool {
 fn places(document: &Document<'_>) -> Vec<(ShapeId, Vec<Step>)> {
     let mut places: Vec<(ShapeId, Vec<Step>)> = Vec::new();
     let (mut placed, mut opened) = (HashSet::new(), HashSet::new());
-    let is_arguments = document.role == Role::Input;
-    let mut pending: VecDeque<(ShapeId, Vec<Step>, bool)> =
-        VecDeque::from([(document.root, Vec::new(), !is_arguments)]);
+    let mut pending: VecDeque<(ShapeId, Vec<Step>, bool)> = VecDeque::new();
+    pending.push_back((document.root, Vec::new(), document.role == Role::Output));
     while let Some((id, steps, has_place)) = pending.pop_front() {
         let shape = document.shapes.get(id);
         if has_place && shape.is_named() && placed.insert(id) {
@@ -155,21 +172,25 @@ fn places(document: &Document<'_>) -> Vec<(ShapeId, Vec<Step>)> {
         if !opened.insert(id) {
             continue;
         }
-        let with = |step: Step| steps.iter().cloned().chain([step]).collect::<Vec<_>>();
+        let with = |step: Step| [steps.as_slice(), &[step]].concat();
         match shape {
             // Places pass through unions, so none leads to a branch.
             Shape::Union(union) => {
-                pending.extend(union.branches.iter().map(|branch| (branch.shape, steps.clone(), false)));
+                for branch in &union.branches {
+                    pending.push_back((branch.shape, steps.clone(), false));
+                }
             }
             Shape::Named(slot) => pending.push_back((slot.shape, steps.clone(), false)),
             Shape::Struct(object) => {
-                let fields = object.fields_by_name().into_iter();
-                let field = |field: &Field| (field.slot.shape, with(Step::Property(field.wire.clone())), true);
-                pending.extend(fields.map(field));
+                for field in object.fields_by_name() {
+                    pending.push_back((field.slot.shape, with(Step::Property(field.wire.clone())), true));
+                }
             }
             _ => {}
         }
-        pending.extend(parts(shape).iter().map(|slot| (slot.shape, with(Step::Each), true)));
+        for slot in parts(shape) {
+            pending.push_back((slot.shape, with(Step::Each), true));
+        }
     }
     places
 }

@@ -1,12 +1,10 @@
 //! The names of the builders that `named` asks for. Types keep their names, and builders make way.
 
-use std::collections::HashSet;
-
 use mcp_bindgen_schema::{Presence, Shape, ShapeId};
 
 use super::alike::TypeAt;
-use super::{SchemaPlan, ToolPlan};
-use crate::names::{Wanted, renamed_types};
+use super::{SchemaPlan, ToolPlan, renamed};
+use crate::names::Wanted;
 
 /// The end of a builder's name.
 pub(super) const BUILDER: &str = "Builder";
@@ -16,20 +14,20 @@ const MOST_REQUIRED: usize = 32;
 
 /// Names the builders of the types of tools.
 pub(super) fn name(tools: &mut [ToolPlan<'_>], own: &[&str]) {
-    let is_built = |at: &TypeAt| at.schema(tools).is_some_and(|schema| schema.has_builder(at.shape));
-    let built: Vec<TypeAt> = TypeAt::all(tools).filter(is_built).collect();
-    let mut names: Vec<String> = built.iter().map(|at| format!("{}{BUILDER}", at.name(tools))).collect();
-    let wanted: Vec<Wanted<'_>> = names.iter().map(|name| Wanted { name, is_root: false }).collect();
-    let types = TypeAt::all(tools).map(|at| at.name(tools)).chain(own.iter().copied());
-    let taken: HashSet<&str> = types.filter(|name| name.contains(BUILDER)).collect();
-    let taken: Vec<&str> = taken.into_iter().collect();
-    let identity = |place: usize| built.get(place).map(|at| at.identity(tools)).unwrap_or_default();
-    for (place, renamed) in renamed_types(&wanted, &taken, &identity) {
-        if let Some(name) = names.get_mut(place) {
-            *name = renamed;
+    let (mut built, mut names, mut taken) = (Vec::new(), Vec::new(), own.to_vec());
+    for at in TypeAt::all(tools) {
+        let name = at.name(tools);
+        taken.push(name);
+        if at.schema(tools).is_some_and(|schema| schema.has_builder(at.shape)) {
+            names.push(format!("{name}{BUILDER}"));
+            built.push(at);
         }
     }
-    for (at, name) in built.into_iter().zip(names) {
+    taken.retain(|name| name.contains(BUILDER));
+    let wanted: Vec<Wanted<'_>> = names.iter().map(|name| Wanted { name, is_root: false }).collect();
+    let mut renamed = renamed(tools, &built, &wanted, &taken);
+    for (place, (at, name)) in built.iter().zip(names).enumerate() {
+        let name = renamed.remove(place).unwrap_or(name);
         at.schema_mut(tools).map(|schema| schema.builders.insert(at.shape, name));
     }
 }

@@ -1,13 +1,14 @@
 //! Additional derives from the options, and the types that can have them.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::{Presence, Shape, ShapeId, Slot, UnionShape, Unknown};
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 
-use super::{SchemaPlan, ToolPlan};
+use super::{SchemaPlan, ToolPlan, schemas};
+use crate::names::ident;
 use crate::rules::{Kind, RuleFault, Rules};
 use crate::rust_path::RustPath;
 
@@ -17,13 +18,13 @@ const USUAL: [&str; 5] = ["Clone", "Debug", "PartialEq", "Serialize", "Deseriali
 /// The derives for every type.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Derives {
-    standard: BTreeSet<Standard>,
+    standard: Vec<Standard>,
     /// Unknown derives, and the positions at which errors about them are reported.
     others: Vec<(RustPath, Span)>,
 }
 
 /// A derive of the standard library that not every type can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standard {
     Copy,
     Default,
@@ -34,29 +35,20 @@ pub(crate) enum Standard {
 }
 
 impl Standard {
-    fn of(path: &RustPath) -> Option<Self> {
-        match path.last().as_str() {
-            _ if !path.is_standard() => None,
-            "Copy" => Some(Self::Copy),
-            "Default" => Some(Self::Default),
-            "Eq" => Some(Self::Eq),
-            "Hash" => Some(Self::Hash),
-            "PartialOrd" => Some(Self::PartialOrd),
-            "Ord" => Some(Self::Ord),
-            _ => None,
-        }
-    }
+    /// Each, in the order of generated code, with its module in `core` and its name.
+    const ALL: [(Self, &str, &str); 6] = [
+        (Self::Copy, "marker", "Copy"),
+        (Self::Default, "default", "Default"),
+        (Self::Eq, "cmp", "Eq"),
+        (Self::Hash, "hash", "Hash"),
+        (Self::PartialOrd, "cmp", "PartialOrd"),
+        (Self::Ord, "cmp", "Ord"),
+    ];
 
-    /// Returns the full path, which is independent of the user's names.
-    fn tokens(self) -> TokenStream {
-        match self {
-            Self::Copy => quote!(::core::marker::Copy),
-            Self::Default => quote!(::core::default::Default),
-            Self::Eq => quote!(::core::cmp::Eq),
-            Self::Hash => quote!(::core::hash::Hash),
-            Self::PartialOrd => quote!(::core::cmp::PartialOrd),
-            Self::Ord => quote!(::core::cmp::Ord),
-        }
+    fn of(path: &RustPath) -> Option<Self> {
+        let last = path.last();
+        let mut all = Self::ALL.iter().filter(|_| path.is_standard());
+        all.find(|(_, _, name)| *name == last).map(|(derive, ..)| *derive)
     }
 
     /// Describes the types that can have the derive.
@@ -74,7 +66,7 @@ impl Standard {
 impl Derives {
     /// Reads the rules. Derives that cannot hold are reported.
     pub(super) fn new(rules: &Rules, tools: &[ToolPlan<'_>], faults: &mut Vec<RuleFault>) -> Self {
-        let schemas = || tools.iter().flat_map(ToolPlan::schemas);
+        let schemas = schemas(tools);
         let mut derives = Self::default();
         for rule in rules.of(Kind::Derive) {
             let shown = printable(&rule.value);
@@ -92,10 +84,12 @@ impl Derives {
                 }
                 continue;
             };
-            derives.standard.insert(standard);
-            derives.standard.extend((standard == Standard::Ord).then_some(Standard::PartialOrd));
-            let can = |schema: &SchemaPlan<'_>| schema.order.iter().any(|id| schema.can_derive(*id, standard));
-            if schemas().next().is_some() && !schemas().any(can) {
+            derives.standard.push(standard);
+            if standard == Standard::Ord {
+                derives.standard.push(Standard::PartialOrd);
+            }
+            let can = |schema: &&SchemaPlan<'_>| schema.order.iter().any(|id| schema.can_derive(*id, standard));
+            if !schemas.is_empty() && !schemas.iter().any(can) {
                 let message = format!("no type of this server can have `{shown}`");
                 faults.push(rule.fault_of_value(message, format!("remove it: {}", standard.needs())));
             }
@@ -105,26 +99,29 @@ impl Derives {
 
     /// Returns the derives for a type besides those in `has`, each after a comma.
     pub(crate) fn of(&self, schema: &SchemaPlan<'_>, id: ShapeId, has: &[Standard]) -> TokenStream {
-        let standard = self.standard.iter().filter(|derive| !has.contains(derive));
-        let standard = standard.filter(|derive| schema.can_derive(id, **derive)).map(|derive| derive.tokens());
+        let is_wanted =
+            |derive| self.standard.contains(derive) && !has.contains(derive) && schema.can_derive(id, *derive);
+        let standard = Standard::ALL.iter().filter(|(derive, ..)| is_wanted(derive));
+        // The full paths are independent of the user's names.
+        let standard = standard.map(|(_, module, name)| (ident(module), ident(name)));
+        let standard = standard.map(|(module, name)| quote!(::core::#module::#name));
         let others = self.others.iter().map(|(path, span)| path.tokens(*span));
-        standard.chain(others).map(|path| quote!(, #path)).collect()
+        quote!(#(, #standard)* #(, #others)*)
     }
 }
 
 impl SchemaPlan<'_> {
     /// Returns `true` if a type can derive it.
     pub(crate) fn can_derive(&self, id: ShapeId, derive: Standard) -> bool {
-        let mut reached = self.reached(id, Shape::children);
-        let is_float = |id| matches!(self.document.shapes.get(id), Shape::Number);
-        let is_opaque = |id| matches!(self.document.shapes.get(id), Shape::Opaque);
-        match derive {
-            Standard::Default => self.has_default(id, &mut HashSet::new()),
-            Standard::Copy => reached.all(|id| !self.owns_memory(id)),
-            Standard::Eq | Standard::Hash => reached.all(|id| !is_float(id) && !is_opaque(id)),
-            Standard::PartialOrd => reached.all(|id| !self.is_untyped(id)),
-            Standard::Ord => reached.all(|id| !self.is_untyped(id) && !is_float(id)),
+        if derive == Standard::Default {
+            return self.has_default(id, &mut HashSet::new());
         }
+        self.reached(id, Shape::children).all(|id| match (derive, self.document.shapes.get(id)) {
+            (Standard::Copy, _) => !self.owns_memory(id),
+            (Standard::Eq | Standard::Hash, shape) => !matches!(shape, Shape::Number | Shape::Opaque),
+            (Standard::Ord, Shape::Number) => false,
+            _ => !self.is_untyped(id),
+        })
     }
 
     /// Returns `true` for types without known traits: JSON values and user types. A tagged union from the server also
@@ -153,7 +150,7 @@ impl SchemaPlan<'_> {
 
     /// `holders` hold the type: one that requires itself has no default.
     fn has_default(&self, id: ShapeId, holders: &mut HashSet<ShapeId>) -> bool {
-        if self.checks.contains_key(&id) || !holders.insert(id) {
+        if self.checks.has(id) || !holders.insert(id) {
             return false;
         }
         let mut slot_has = |slot: &Slot| slot.nullable || self.has_default(slot.shape, holders);

@@ -1,12 +1,14 @@
 //! Types of the user's in place of definitions.
 
+use std::collections::BTreeSet;
+
 use mcp_bindgen_model::{nearest, pointer_segment, printable};
 use mcp_bindgen_schema::{Shape, ShapeId};
 use proc_macro2::{Span, TokenStream};
 use serde_json::Value;
 
 use super::place::listed;
-use super::{SchemaPlan, ToolPlan};
+use super::{SchemaPlan, ToolPlan, schemas};
 use crate::rules::{Rule, RuleFault};
 use crate::rust_path::RustPath;
 
@@ -27,7 +29,7 @@ const MOST_NAMED: usize = 8;
 
 impl ExternTypes {
     /// Reads the rules; invalid rules are reported and skipped.
-    pub(super) fn new(rules: &[&Rule], faults: &mut Vec<RuleFault>) -> Self {
+    pub(super) fn new(rules: Vec<&Rule>, faults: &mut Vec<RuleFault>) -> Self {
         let mut types = Vec::new();
         for rule in rules {
             let Some(pointer) = rule.key.strip_prefix('#').filter(|pointer| pointer.starts_with('/')) else {
@@ -42,7 +44,7 @@ impl ExternTypes {
                 faults.push(rule.fault_of_value(message, help));
                 continue;
             };
-            types.push(ExternType { rule: (*rule).clone(), pointer: pointer.to_owned(), path });
+            types.push(ExternType { rule: rule.clone(), pointer: pointer.to_owned(), path });
         }
         Self(types)
     }
@@ -57,39 +59,44 @@ impl ExternTypes {
         self.0.iter().find(|found| found.is_at(schema, id)).map(|found| &found.path)
     }
 
-    /// Returns the types that these tools use, each once.
-    pub(crate) fn used(&self, tools: &[ToolPlan<'_>]) -> Vec<&TokenStream> {
-        let mut used: Vec<&ExternType> = self.0.iter().filter(|found| found.stands_in(tools)).collect();
-        used.sort_by_key(|found| found.path.to_string());
-        used.dedup_by_key(|found| found.path.to_string());
-        used.into_iter().map(|found| &found.path).collect()
+    /// Returns the types that these tools use, each once, sorted by their text.
+    pub(crate) fn used(&self, tools: &[ToolPlan<'_>]) -> Vec<(String, &TokenStream)> {
+        let mut used: Vec<(String, &TokenStream)> = Vec::new();
+        for found in self.0.iter().filter(|found| found.stands_in(tools)) {
+            let text = found.path.to_string();
+            if let Err(place) = used.binary_search_by(|(known, _)| known.cmp(&text)) {
+                used.insert(place, (text, &found.path));
+            }
+        }
+        used
     }
 
-    /// Returns faults for rules whose definition is missing or unused.
-    pub(super) fn idle(&self, tools: &[ToolPlan<'_>]) -> Vec<RuleFault> {
-        let fault = |found: &ExternType| {
-            let (rule, shown) = (&found.rule, printable(&found.rule.key));
-            if schemas(tools).any(|schema| schema.pointer(&found.pointer).is_some()) {
+    /// Reports rules whose definition is missing or unused.
+    pub(super) fn report_idle(&self, tools: &[ToolPlan<'_>], faults: &mut Vec<RuleFault>) {
+        for ExternType { rule, pointer, .. } in self.0.iter().filter(|found| !found.stands_in(tools)) {
+            let shown = printable(&rule.key);
+            if declared(tools).iter().any(|schema| schema.pointer(pointer).is_some()) {
                 let message = format!("no bound value has exactly the definition `{shown}`");
                 let help = "if other keywords narrow a definition, its type is still generated";
-                return rule.fault_of_key(message, help);
+                faults.push(rule.fault_of_key(message, help));
+                continue;
             }
             let known = definitions(tools);
-            let help = match (nearest(&rule.key, known.iter().map(String::as_str)).first(), known.is_empty()) {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let help = match (nearest(&rule.key, known.iter().copied()).first(), known.is_empty()) {
                 (Some(near), _) => format!("did you mean `{}`?", printable(near)),
                 (None, false) => format!("there is {}", listed(&known, MOST_NAMED)),
                 (None, true) => "no schema of these tools has `$defs` or `definitions`".to_owned(),
             };
-            rule.fault_of_key(format!("no bound tool has the definition `{shown}`"), help)
-        };
-        self.0.iter().filter(|found| !found.stands_in(tools)).map(fault).collect()
+            faults.push(rule.fault_of_key(format!("no bound tool has the definition `{shown}`"), help));
+        }
     }
 }
 
 impl ExternType {
     fn stands_in(&self, tools: &[ToolPlan<'_>]) -> bool {
-        let is_in = |schema: &SchemaPlan<'_>| schema.document.shapes.ids().any(|id| self.is_at(schema, id));
-        tools.iter().flat_map(ToolPlan::schemas).any(is_in)
+        let is_in = |schema: &&SchemaPlan<'_>| schema.document.shapes.ids().any(|id| self.is_at(schema, id));
+        schemas(tools).iter().any(is_in)
     }
 
     /// Returns `true` if a shape is the definition, which the schema was read around.
@@ -99,21 +106,23 @@ impl ExternType {
     }
 }
 
-fn schemas<'t>(tools: &'t [ToolPlan<'_>]) -> impl Iterator<Item = &'t Value> {
-    tools.iter().flat_map(|tool| std::iter::once(tool.input_schema).chain(tool.output_schema))
+/// Returns the schemas as the tools declare them.
+fn declared<'t>(tools: &'t [ToolPlan<'_>]) -> Vec<&'t Value> {
+    tools.iter().flat_map(|tool| [Some(tool.input_schema), tool.output_schema]).flatten().collect()
 }
 
 /// Returns the definitions of the schemas, as they are written in a rule.
-fn definitions(tools: &[ToolPlan<'_>]) -> Vec<String> {
-    let of = |schema: &Value, keyword: &str| -> Vec<String> {
-        let names = schema.get(keyword).and_then(Value::as_object).into_iter().flat_map(|map| map.keys());
-        names.map(|name| format!("#/{keyword}/{}", pointer_segment(name))).collect()
-    };
-    let mut all: Vec<String> = schemas(tools)
-        .flat_map(|schema| ["$defs", "definitions"].into_iter().flat_map(|keyword| of(schema, keyword)))
-        .collect();
-    all.sort();
-    all.dedup();
+fn definitions(tools: &[ToolPlan<'_>]) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for schema in declared(tools) {
+        for keyword in ["$defs", "definitions"] {
+            if let Some(Value::Object(definitions)) = schema.get(keyword) {
+                for name in definitions.keys() {
+                    all.insert(format!("#/{keyword}/{}", pointer_segment(name)));
+                }
+            }
+        }
+    }
     all
 }
 

@@ -1,6 +1,6 @@
 //! The names of a module's items: those that every module has, and those of its tools.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use mcp_bindgen_model::{Prefix, Snapshot, canonical_json};
 use mcp_bindgen_schema::names::PrefixedNames;
@@ -8,16 +8,20 @@ use serde_json::{Map, Value};
 
 use crate::names::{self, STANDARD, Style, ToolNames, fingerprint};
 use crate::options::Options;
+use crate::order::sorted;
 use crate::patterns::tool_names;
 
 /// The names in a module beside its tools.
-pub(super) struct OwnNames {
+#[derive(Debug)]
+pub(crate) struct OwnNames {
     /// The beginning of the names of handlers: `github_`, or nothing.
     pub(super) handler_lead: String,
     /// The beginning of the names of types: `Github`, or nothing.
     pub(super) type_lead: String,
-    pub(super) client_type: String,
-    pub(super) call_type: String,
+    /// `Github`
+    pub(crate) client_type: String,
+    /// `GithubCall`
+    pub(crate) call_type: String,
 }
 
 /// Names that generated code takes from the library, beside those of the standard library.
@@ -25,8 +29,8 @@ const LIBRARY: &str = "BTreeMap CallError CallTool Client ConnectError Map Nulla
                        Tool ToolCall ToolResult ToolSpec Value";
 
 /// Returns the names that no generated type may have.
-pub(super) fn reserved<'n>() -> impl Iterator<Item = &'n str> {
-    [STANDARD, LIBRARY].into_iter().flat_map(|names| names.split(' '))
+pub(super) fn reserved() -> Vec<&'static str> {
+    STANDARD.split(' ').chain(LIBRARY.split(' ')).collect()
 }
 
 impl OwnNames {
@@ -38,7 +42,8 @@ impl OwnNames {
         };
         let mut client_type = Style::Pascal.apply(prefix.as_deref().unwrap_or(&options.server.name));
         let call = |client_type: &str| format!("{client_type}Call");
-        while [client_type.as_str(), &call(&client_type)].iter().any(|name| reserved().any(|known| known == *name)) {
+        let reserved = reserved();
+        while reserved.contains(&client_type.as_str()) || reserved.contains(&call(&client_type).as_str()) {
             client_type.push_str("Server");
         }
         Self {
@@ -100,21 +105,24 @@ impl ToolIdents {
         own: &OwnNames,
     ) -> Vec<Self> {
         let prefixed = prefixed(snapshot, options, keys, given);
-        let tools = keys.iter().zip(given).zip(names::tools(keys, given)).zip(prefixed);
-        tools
-            .map(|(((tool, given), ToolNames { method, variant }), prefixed)| {
-                let stem = own.type_stem(&variant);
-                Self {
-                    handler: format!("{}{method}", own.handler_lead),
-                    prefixed,
-                    params: format!("{stem}Params"),
-                    output: format!("{stem}Output"),
-                    renamed: given.is_none() && method != Style::Snake.apply(tool),
-                    method,
-                    variant,
-                }
-            })
-            .collect()
+        let mut all = Vec::new();
+        for (place, (ToolNames { method, variant }, prefixed)) in
+            names::tools(keys, given).into_iter().zip(prefixed).enumerate()
+        {
+            let stem = own.type_stem(&variant);
+            let as_declared = keys.get(place).map(|tool| Style::Snake.apply(tool));
+            let is_given = given.get(place).is_some_and(Option::is_some);
+            all.push(Self {
+                handler: format!("{}{method}", own.handler_lead),
+                prefixed,
+                params: format!("{stem}Params"),
+                output: format!("{stem}Output"),
+                renamed: !is_given && as_declared.as_ref() != Some(&method),
+                method,
+                variant,
+            });
+        }
+        all
     }
 }
 
@@ -131,26 +139,25 @@ fn prefixed(snapshot: &Snapshot, options: &Options, keys: &[&str], given: &[Opti
 /// Returns a key for each item of a list: its name. Of several with one name the least by content has it, and the
 /// others have a fingerprint behind it.
 pub(super) fn unique_keys(items: &[(&str, &Map<String, Value>)]) -> Vec<String> {
-    let mut keys: Vec<String> = items.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let (mut keys, mut taken) = (Vec::new(), HashSet::new());
+    let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
     for (place, (name, _)) in items.iter().enumerate() {
+        keys.push((*name).to_owned());
+        taken.insert((*name).to_owned());
         by_name.entry(name).or_default().push(place);
     }
-    let mut taken: HashSet<String> = HashSet::new();
-    for (name, places) in by_name.into_iter().filter(|(_, places)| places.len() > 1) {
-        if taken.is_empty() {
-            taken.extend(keys.iter().cloned());
-        }
-        let content = |place: usize| items.get(place).map(|(_, item)| canonical_json(&Value::Object((*item).clone())));
-        let mut ranked: Vec<(Option<String>, usize)> =
-            places.into_iter().map(|place| (content(place), place)).collect();
-        ranked.sort();
-        for (content, place) in ranked.into_iter().skip(1) {
-            let mut key = format!("{name} {}", fingerprint(&content.unwrap_or_default()));
+    // The keys of two names differ, so that the order of names does not matter.
+    for (name, places) in by_name.iter().filter(|(_, places)| places.len() > 1) {
+        let content = |(_, item): &(&str, &Map<String, Value>)| canonical_json(&Value::Object((*item).clone()));
+        let contents: Vec<Option<String>> = places.iter().map(|place| items.get(*place).map(content)).collect();
+        let order = sorted(contents.len(), &|left, right| contents.get(left).cmp(&contents.get(right)));
+        for rank in order.into_iter().skip(1) {
+            let Some(Some(content)) = contents.get(rank) else { continue };
+            let mut key = format!("{name} {}", fingerprint(content));
             while !taken.insert(key.clone()) {
                 key.push('x');
             }
-            if let Some(slot) = keys.get_mut(place) {
+            if let Some(slot) = places.get(rank).and_then(|place| keys.get_mut(*place)) {
                 *slot = key;
             }
         }
@@ -171,7 +178,7 @@ mod tests {
         let mut exported: Vec<&str> = names.chain(["Self"]).collect();
         exported.sort_unstable();
         exported.dedup();
-        let mut known: Vec<&str> = reserved().collect();
+        let mut known = reserved();
         known.sort_unstable();
         assert_eq!(known, exported);
     }

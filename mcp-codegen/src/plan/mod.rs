@@ -17,7 +17,7 @@ mod tool;
 use std::collections::HashMap;
 
 use mcp_bindgen_model::{Snapshot, Types, UnknownKeys, side_by_side};
-use mcp_bindgen_schema::diagnostics::{DUPLICATE_TOOL, Diagnostics, MALFORMED_TOOL, RENAMED, Reporter};
+use mcp_bindgen_schema::diagnostics::{Code, DUPLICATE_TOOL, Diagnostics, MALFORMED_TOOL, RENAMED, Reporter};
 use proc_macro2::Ident;
 use serde_json::{Map, Value};
 
@@ -36,7 +36,8 @@ pub(crate) use tool::{Declared, ToolPlan};
 use crate::names::{Wanted, renamed_types};
 use crate::options::Options;
 use crate::patterns::tool_names;
-use crate::rules::{Kind, Rule, RuleFault, Switches};
+use crate::rules::{Kind, RuleFault, Switches};
+use crate::table::Table;
 
 /// The number of tools from which reading takes longer than starting a thread.
 const WORTH_A_THREAD: usize = 32;
@@ -46,10 +47,8 @@ const WORTH_A_THREAD: usize = 32;
 pub(crate) struct Plan<'s> {
     pub(crate) server: String,
     pub(crate) module: Ident,
-    /// `Github`
-    pub(crate) client_type: String,
-    /// `GithubCall`
-    pub(crate) call_type: String,
+    /// The names beside those of tools.
+    pub(crate) own: OwnNames,
     pub(crate) tools: Vec<ToolPlan<'s>>,
     /// The prompts, then the resource templates.
     pub(crate) offers: Vec<Offer<'s>>,
@@ -74,21 +73,22 @@ impl<'s> Plan<'s> {
         let idents = ToolIdents::all(snapshot, options, &keys, &given, &own);
         let is_native = options.server.types == Types::Native;
         // These only affect the generator's own types.
-        let rules = |kind| options.rules.of(kind).filter(|_| is_native).collect::<Vec<&Rule>>();
-        let extern_types = ExternTypes::new(&rules(Kind::Extern), &mut faults);
+        let rules = |kind| if is_native { options.rules.of(kind) } else { Vec::new() };
+        let extern_types = ExternTypes::new(rules(Kind::Extern), &mut faults);
         let around = extern_types.pointers();
         let switches = options.rules.switches();
         let checked = switches.checked && is_native;
-        let entries: Vec<(Entry<'s>, ToolIdents)> = entries.into_iter().zip(idents).collect();
-        let plan = |(entry, idents): &(Entry<'s>, ToolIdents)| ToolPlan::new(snapshot, entry, idents, &around, checked);
+        let pairs: Vec<_> = entries.iter().zip(&idents).collect();
+        let plan =
+            |(entry, idents): &(&Entry<'s>, &ToolIdents)| ToolPlan::new(snapshot, entry, idents, &around, checked);
         let mut tools: Vec<ToolPlan<'s>> = Vec::with_capacity(entries.len());
-        for (tool, said) in side_by_side(&entries, WORTH_A_THREAD, plan) {
+        for (tool, said) in side_by_side(&pairs, WORTH_A_THREAD, plan) {
             diagnostics.extend(said);
             tools.push(tool);
         }
-        faults.extend(extern_types.idle(&tools));
+        extern_types.report_idle(&tools, &mut faults);
         let every = if options.rules.is_empty() { Vec::new() } else { tool_names(snapshot) };
-        let sharing = Sharing::new(&mut tools, &rules(Kind::Shared), &every, &own, &mut faults);
+        let sharing = Sharing::new(&mut tools, rules(Kind::Shared), &every, &own, &mut faults);
         name_types(&mut tools, own.types(), &sharing, &mut diagnostics);
         if switches.named {
             builders::name(&mut tools, &own.types());
@@ -98,12 +98,10 @@ impl<'s> Plan<'s> {
         }
         let derives = rules::apply(options, &mut tools, &sharing, &every, &mut faults);
         let offers = offers::all(snapshot, &tools, &own, &mut diagnostics);
-        let OwnNames { client_type, call_type, .. } = own;
         Self {
             server: options.server.name.clone(),
             module: options.module_ident(),
-            client_type,
-            call_type,
+            own,
             tools,
             offers,
             diagnostics,
@@ -132,10 +130,8 @@ impl<'s> Entry<'s> {
         for (index, tool) in snapshot.tools.iter().enumerate() {
             let named = tool.as_object().and_then(|map| Some((map, map.get("name")?.as_str()?)));
             let Some((map, wire)) = named else {
-                let mut reporter = Reporter::new(&format!("#{index}"), index, "");
                 let fault = if tool.is_object() { "it has no name" } else { "it is not an object" };
-                reporter.say(MALFORMED_TOOL, "", fault);
-                diagnostics.extend(reporter.finish());
+                report(Reporter::new(&format!("#{index}"), index, ""), (MALFORMED_TOOL, "", fault), diagnostics);
                 continue;
             };
             if !options.selects(wire) {
@@ -144,9 +140,7 @@ impl<'s> Entry<'s> {
             let twins = by_name.entry(wire).or_default();
             let same = twins.iter().find(|twin| entries.get(**twin).is_some_and(|entry| entry.tool == map)).copied();
             if !twins.is_empty() {
-                let mut reporter = Reporter::new(wire, index, "");
-                reporter.say(DUPLICATE_TOOL, "/name", "");
-                diagnostics.extend(reporter.finish());
+                report(Reporter::new(wire, index, ""), (DUPLICATE_TOOL, "/name", ""), diagnostics);
             }
             match same.and_then(|twin| entries.get_mut(twin)) {
                 Some(entry) => entry.repeats.push(index),
@@ -156,8 +150,10 @@ impl<'s> Entry<'s> {
                 }
             }
         }
-        let keys = unique_keys(&entries.iter().map(|entry| (entry.wire, entry.tool)).collect::<Vec<_>>());
-        entries.iter_mut().zip(keys).for_each(|(entry, key)| entry.key = key);
+        let items: Vec<_> = entries.iter().map(|entry| (entry.wire, entry.tool)).collect();
+        for (entry, key) in entries.iter_mut().zip(unique_keys(&items)) {
+            entry.key = key;
+        }
         entries
     }
 }
@@ -165,20 +161,22 @@ impl<'s> Entry<'s> {
 /// Names all types of all tools in one scope.
 fn name_types(tools: &mut [ToolPlan<'_>], own: [&str; 2], sharing: &Sharing, diagnostics: &mut Diagnostics) {
     let named = sharing.named();
-    let names: Vec<String> = named.iter().map(|at| at.name(tools).to_owned()).collect();
-    let types: Vec<TypeAt> = TypeAt::all(tools).filter(|at| !named.contains(at)).collect();
-    let wanted: Vec<Wanted<'_>> =
-        types.iter().map(|at| Wanted { name: at.name(tools), is_root: at.is_root(tools) }).collect();
-    let identity = |place: usize| types.get(place).map(|at| at.identity(tools)).unwrap_or_default();
-    let reserved: Vec<&str> = reserved().chain(own).chain(names.iter().map(String::as_str)).collect();
-    let mut renamed = renamed_types(&wanted, &reserved, &identity);
-    renamed.sort();
-    for (place, name) in renamed {
-        let Some(at) = types.get(place) else { continue };
+    let (mut types, mut wanted) = (Vec::new(), Vec::new());
+    let mut taken = [&reserved()[..], &own].concat();
+    for at in TypeAt::all(tools) {
+        if named.contains(&at) {
+            taken.push(at.name(tools));
+        } else {
+            types.push(at);
+            wanted.push(Wanted { name: at.name(tools), is_root: at.is_root(tools) });
+        }
+    }
+    let mut names = renamed(tools, &types, &wanted, &taken);
+    for (place, at) in types.iter().enumerate() {
+        let Some(name) = names.remove(place) else { continue };
         if let Some(tool) = tools.get(at.tool) {
-            let mut reporter = Reporter::new(tool.wire, tool.index, "");
-            reporter.say(RENAMED, "", format!("the type `{}` is named `{name}`", at.name(tools)));
-            diagnostics.extend(reporter.finish());
+            let fault = format!("the type `{}` is named `{name}`", at.name(tools));
+            report(Reporter::new(tool.wire, tool.index, ""), (RENAMED, "", &fault), diagnostics);
         }
         at.rename(tools, &name);
     }
@@ -187,4 +185,23 @@ fn name_types(tools: &mut [ToolPlan<'_>], own: [&str; 2], sharing: &Sharing, dia
         tool.idents.params = tool.input.root_name().to_owned();
         tool.idents.output = tool.output.as_ref().map_or("", SchemaPlan::root_name).to_owned();
     }
+}
+
+/// Returns new names for those of these types whose wanted names are taken, by their places.
+fn renamed(tools: &[ToolPlan<'_>], types: &[TypeAt], wanted: &[Wanted<'_>], taken: &[&str]) -> Table<String> {
+    let identity = |place: usize| types.get(place).map(|at| at.identity(tools)).unwrap_or_default();
+    let mut names = Table::default();
+    renamed_types(wanted, taken, &identity).into_iter().for_each(|(place, name)| names.insert(place, name));
+    names
+}
+
+/// Reports one diagnostic: its code, its pointer, and what is wrong.
+fn report(mut reporter: Reporter, (code, pointer, fault): (Code, &str, &str), diagnostics: &mut Diagnostics) {
+    reporter.say(code, pointer, fault);
+    diagnostics.extend(reporter.finish());
+}
+
+/// Returns the schemas of all tools.
+fn schemas<'p, 's>(tools: &'p [ToolPlan<'s>]) -> Vec<&'p SchemaPlan<'s>> {
+    tools.iter().flat_map(ToolPlan::schemas).collect()
 }

@@ -1,15 +1,13 @@
 //! The preferred names of a schema's types: from their definition, or their place. A type in several places is named
 //! after one that its content determines, whatever the order of properties.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-
 use mcp_bindgen_model::pointer_segment;
 use mcp_bindgen_schema::{Document, SchemaId, Shape, ShapeId, Slot, Unknown};
 
 use serde_json::Value;
 
 use crate::names::{Style, branch_labels};
+use crate::table::Table;
 
 /// A type of a schema, and its name.
 #[derive(Debug)]
@@ -76,21 +74,22 @@ pub(super) fn named_types(
     document: &Document<'_>,
     checks: &Checks,
     root_name: &str,
-) -> (BTreeMap<ShapeId, NamedType>, Vec<ShapeId>) {
-    let root = document.root;
+) -> (Table<NamedType>, Vec<ShapeId>) {
     let name = Style::Pascal.within_limit(root_name.to_owned(), root_name);
-    named_below(document, checks, BTreeMap::from([(root, NamedType::of_name(name))]), root, root_name)
+    let mut types = Table::default();
+    types.insert(document.root, NamedType::of_name(name));
+    named_below(document, checks, types, document.root, root_name)
 }
 
 /// Names the types inside a type, recursively. Types in `types` keep their names and are not entered.
 pub(super) fn named_below(
     document: &Document<'_>,
     checks: &Checks,
-    types: BTreeMap<ShapeId, NamedType>,
+    types: Table<NamedType>,
     root: ShapeId,
     root_name: &str,
-) -> (BTreeMap<ShapeId, NamedType>, Vec<ShapeId>) {
-    let mut naming = Naming { document, checks, types, level: Vec::new(), spots: BTreeMap::new() };
+) -> (Table<NamedType>, Vec<ShapeId>) {
+    let mut naming = Naming { document, checks, types, level: Vec::new(), spots: Table::default() };
     let mut order = vec![root];
     let mut level = vec![root];
     while !level.is_empty() {
@@ -107,10 +106,10 @@ pub(super) fn named_below(
 }
 
 /// Returns the path to a type in a map of named types.
-pub(super) fn wire_path(types: &BTreeMap<ShapeId, NamedType>, id: ShapeId) -> WirePath {
+pub(super) fn wire_path(types: &Table<NamedType>, id: ShapeId) -> WirePath {
     let mut spots = Vec::new();
     let mut text = String::new();
-    let mut named = types.get(&id);
+    let mut named = types.get(id);
     while let Some(NamedType { definition, spot, .. }) = named {
         if let Some(pointer) = definition {
             text = format!("#{pointer}");
@@ -118,36 +117,39 @@ pub(super) fn wire_path(types: &BTreeMap<ShapeId, NamedType>, id: ShapeId) -> Wi
         }
         let Some(spot) = spot else { break };
         spots.push(spot);
-        named = types.get(&spot.holder);
+        named = types.get(spot.holder);
     }
-    let depth = usize::from(!text.is_empty()) + spots.iter().map(|spot| spot.depth).sum::<usize>();
-    spots.iter().rev().for_each(|spot| text.push_str(&spot.path));
+    let mut depth = usize::from(!text.is_empty());
+    for spot in spots.iter().rev() {
+        depth += spot.depth;
+        text.push_str(&spot.path);
+    }
     (depth, text)
 }
 
 /// The strings, numbers and lists that are types of their own.
-type Checks = BTreeMap<ShapeId, Value>;
+type Checks = Table<Value>;
 
 struct Naming<'n, 's> {
     document: &'n Document<'s>,
     checks: &'n Checks,
-    types: BTreeMap<ShapeId, NamedType>,
+    types: Table<NamedType>,
     /// The types that the last ones hold, and that have no name yet.
     level: Vec<ShapeId>,
     /// The spots of the types, each with its schemas.
-    spots: BTreeMap<ShapeId, (Spot, &'n [SchemaId])>,
+    spots: Table<(Spot, &'n [SchemaId])>,
 }
 
 impl<'n> Naming<'n, '_> {
     /// Gives a type the name that its spot asks for.
     fn settle(&mut self, id: ShapeId, root_name: &str) {
-        let Some((spot, _)) = self.spots.remove(&id) else { return };
+        let Some((spot, _)) = self.spots.remove(id) else { return };
         // A branch is a type of its own beside the definition that it comes from.
         let is_branch = spot.path.starts_with(BRANCH) && spot.depth == 1;
         let definition = if is_branch { None } else { definition(self.document, id) };
         let (name, definition) = match definition {
             Some((name, pointer)) => (format!("{root_name}{}", Style::Pascal.apply(&name)), Some(pointer.to_owned())),
-            None => (spot.name(self.types.get(&spot.holder).map_or("", |holder| holder.name.as_str())), None),
+            None => (spot.name(self.types.get(spot.holder).map_or("", |holder| holder.name.as_str())), None),
         };
         let whole = name.clone();
         let name = Style::Pascal.within_limit(name, &whole);
@@ -159,9 +161,11 @@ impl<'n> Naming<'n, '_> {
         let own = document.shapes.origin(holder);
         match document.shapes.get(holder) {
             Shape::Struct(object) => {
-                for field in object.fields.iter().filter(|field| self.needs_name(field.slot)).collect::<Vec<_>>() {
-                    let path = format!("/{}", pointer_segment(&field.wire));
-                    self.place(field.slot.shape, &Spot::new(holder, &field.wire, path), &field.schemas);
+                for field in &object.fields {
+                    if self.needs_name(field.slot) {
+                        let path = format!("/{}", pointer_segment(&field.wire));
+                        self.place(field.slot.shape, &Spot::new(holder, &field.wire, path), &field.schemas);
+                    }
                 }
                 if let Unknown::Keep(slot) = object.unknown {
                     self.place(slot.shape, &Spot::new(holder, "extra", "/~extra".to_owned()), own);
@@ -185,13 +189,13 @@ impl<'n> Naming<'n, '_> {
     /// Returns `true` if a type in this place has, or holds, a name of its own.
     fn needs_name(&self, slot: Slot) -> bool {
         let shape = self.document.shapes.get(slot.shape);
-        shape.is_named() || self.checks.contains_key(&slot.shape) || shape.is_array() || matches!(shape, Shape::Map(_))
+        shape.is_named() || self.checks.has(slot.shape) || shape.is_array() || matches!(shape, Shape::Map(_))
     }
 
     /// Records the types in a spot: the type itself, or those inside an unnamed container.
     fn place(&mut self, id: ShapeId, spot: &Spot, schemas: &'n [SchemaId]) {
         match self.document.shapes.get(id) {
-            shape if shape.is_named() || self.checks.contains_key(&id) => self.find(id, spot.clone(), schemas),
+            shape if shape.is_named() || self.checks.has(id) => self.find(id, spot.clone(), schemas),
             Shape::List(Slot { shape, .. }) => self.place(*shape, &spot.inside("/~item", "Item"), schemas),
             Shape::Map(Slot { shape, .. }) => self.place(*shape, &spot.inside("/~any", "Value"), schemas),
             Shape::Tuple(items) | Shape::Prefixed(items, _) => {
@@ -208,22 +212,16 @@ impl<'n> Naming<'n, '_> {
     }
 
     fn find(&mut self, id: ShapeId, spot: Spot, schemas: &'n [SchemaId]) {
-        if self.types.contains_key(&id) {
+        if self.types.has(id) {
             return;
         }
-        match self.spots.entry(id) {
-            Entry::Vacant(vacant) => {
-                vacant.insert((spot, schemas));
-                self.level.push(id);
-            }
-            Entry::Occupied(mut known) => {
-                let rank = |(spot, schemas): &(Spot, &[SchemaId])| rank(self.document, &self.types, id, spot, schemas);
-                let found = (spot, schemas);
-                if rank(&found) < rank(known.get()) {
-                    known.insert(found);
-                }
-            }
+        let rank = |spot: &Spot, schemas: &[SchemaId]| rank(self.document, &self.types, id, spot, schemas);
+        match self.spots.get(id) {
+            Some((known, described)) if rank(&spot, schemas) >= rank(known, described) => return,
+            Some(_) => {}
+            None => self.level.push(id),
         }
+        self.spots.insert(id, (spot, schemas));
     }
 }
 
@@ -237,7 +235,7 @@ pub(super) fn definition<'d>(document: &'d Document<'_>, id: ShapeId) -> Option<
 /// to it, then the shortest path wins, then the smallest.
 fn rank(
     document: &Document<'_>,
-    types: &BTreeMap<ShapeId, NamedType>,
+    types: &Table<NamedType>,
     id: ShapeId,
     spot: &Spot,
     schemas: &[SchemaId],

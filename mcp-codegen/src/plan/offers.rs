@@ -8,9 +8,10 @@ use serde_json::{Map, Value, json};
 
 use super::builders::BUILDER;
 use super::idents::{OwnNames, reserved, unique_keys};
-use super::{SchemaPlan, ToolPlan};
+use super::{ToolPlan, report, schemas};
 use crate::markdown::{first_sentence, is_in_name, sanitized};
 use crate::names::{self, Style, first_free, identifiers};
+use crate::order::sorted;
 
 /// The maximum number of arguments of a function. More are unusable, and slow to compile.
 const MOST_VARIABLES: usize = 100;
@@ -90,9 +91,8 @@ fn read<'s>(listed: Listed, list: &'s [Value], diagnostics: &mut Diagnostics) ->
     for (index, value) in list.iter().enumerate() {
         let named = value.as_object().and_then(|item| Some((item, item.get("name")?.as_str()?)));
         let Some((item, wire)) = named.filter(|(_, name)| !name.is_empty()) else {
-            let mut reporter = Reporter::of(listed, &format!("#{index}"), index);
-            reporter.say(malformed, "", if value.is_object() { "it has no name" } else { "it is not an object" });
-            diagnostics.extend(reporter.finish());
+            let fault = if value.is_object() { "it has no name" } else { "it is not an object" };
+            report(Reporter::of(listed, &format!("#{index}"), index), (malformed, "", fault), diagnostics);
             continue;
         };
         let mut reporter = Reporter::of(listed, wire, index);
@@ -127,13 +127,13 @@ fn read<'s>(listed: Listed, list: &'s [Value], diagnostics: &mut Diagnostics) ->
 /// Returns a prompt, and the schema of its arguments, if they are a list.
 fn prompt<'s>(prompt: &'s Map<String, Value>, reporter: &mut Reporter) -> Option<(OfferKind<'s>, Value)> {
     let arguments = arguments(prompt, reporter)?;
-    let properties = arguments.iter().map(|argument| {
+    let property = |argument: &PromptArgument<'s>| {
         let mut schema = Map::from_iter([("type".to_owned(), json!("string"))]);
         let texts = [("title", argument.title), ("description", argument.description)];
         schema.extend(texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into()))));
         (argument.name, Value::Object(schema), argument.is_required)
-    });
-    let schema = object(properties);
+    };
+    let schema = object(arguments.iter().map(property).collect());
     Some((OfferKind::Prompt(arguments), schema))
 }
 
@@ -190,16 +190,17 @@ fn template<'s>(template: &'s Map<String, Value>, reporter: &mut Reporter) -> Op
             return None;
         }
     };
-    let properties = variables.iter().map(|variable| {
+    let mut properties = Vec::new();
+    for variable in &variables {
         let text = json!({ "type": "string" });
         let schema = if variable.is_list { json!({ "type": "array", "items": text }) } else { text };
-        (variable.name.as_str(), schema, variable.is_required)
-    });
+        properties.push((variable.name.as_str(), schema, variable.is_required));
+    }
     Some((OfferKind::Template { uri_template, mime_type: text("mimeType") }, object(properties)))
 }
 
 /// Returns the schema of an object with these properties.
-fn object<'p>(properties: impl Iterator<Item = (&'p str, Value, bool)>) -> Value {
+fn object(properties: Vec<(&str, Value, bool)>) -> Value {
     let mut declared = Map::new();
     let mut required = Vec::new();
     for (name, schema, is_required) in properties {
@@ -223,12 +224,12 @@ pub(super) fn all<'s>(
     if prompts.is_empty() && templates.is_empty() {
         return prompts;
     }
-    let types = |schema: &'_ SchemaPlan<'s>| -> Vec<String> {
-        let types = schema.order.iter().filter_map(|id| schema.name(*id));
-        types.chain(schema.builders.values().map(String::as_str)).map(str::to_owned).collect()
-    };
-    let types = tools.iter().flat_map(ToolPlan::schemas).flat_map(types);
-    let taken: HashSet<String> = types.chain(reserved().chain(own.types()).map(str::to_owned)).collect();
+    let mut names = [&reserved()[..], &own.types()].concat();
+    for schema in schemas(tools) {
+        names.append(&mut schema.names());
+        names.extend(schema.order.iter().filter_map(|id| schema.builders.get(*id)).map(String::as_str));
+    }
+    let taken: HashSet<String> = names.into_iter().map(str::to_owned).collect();
     let methods: Vec<&str> = tools.iter().map(|tool| tool.idents.method.as_str()).collect();
     name(&mut prompts, &methods, &taken, own, diagnostics);
     name(&mut templates, &methods, &taken, own, diagnostics);
@@ -249,26 +250,26 @@ fn name(
         Listed::Prompt => ("prompt", "Prompt", "PromptArguments"),
         _ => ("resource", "Resource", "ResourceVariables"),
     };
-    let keys = unique_keys(&offers.iter().map(|offer| (offer.wire, offer.item)).collect::<Vec<_>>());
+    let items: Vec<_> = offers.iter().map(|offer| (offer.wire, offer.item)).collect();
+    let keys = unique_keys(&items);
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let bases = names::offers(word, &keys, methods.iter().copied());
     let bases_read: Vec<&str> = bases.iter().map(String::as_str).collect();
     let types = identifiers(Style::Pascal, &bases_read, &[], word);
     let mut given: HashSet<String> = HashSet::new();
-    let mut order: Vec<(usize, &String, &String)> =
-        bases.iter().zip(&types).enumerate().map(|(place, (base, name))| (place, base, name)).collect();
     // Ties do not depend on the order of the list.
-    order.sort_by_key(|(_, base, _)| *base);
-    for (place, base, name) in order {
-        let Some(offer) = offers.get_mut(place) else { continue };
+    for place in sorted(bases.len(), &|left, right| bases.get(left).cmp(&bases.get(right))) {
+        let (Some(offer), Some(base), Some(name)) = (offers.get_mut(place), bases.get(place), types.get(place)) else {
+            continue;
+        };
         let stem = own.type_stem(name);
         // `args_prompt` is a prompt already.
         let says_so = *base == word || base.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'));
-        let suffixes = if says_so { ["", suffix, longer] } else { [suffix, longer, longer] };
-        let candidates = suffixes.map(|suffix| {
+        let mut candidates = Vec::new();
+        for suffix in if says_so { ["", suffix, longer] } else { [suffix, longer, longer] } {
             let name = format!("{stem}{suffix}");
-            Style::Pascal.within_limit(name.clone(), &name)
-        });
+            candidates.push(Style::Pascal.within_limit(name.clone(), &name));
+        }
         let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();
         let params = first_free(&candidates, "X", |name| taken.contains(name) || given.contains(name));
         given.insert(params.clone());
@@ -277,9 +278,8 @@ fn name(
         let (method, handler) = (format!("{word}_{base}"), format!("{}{word}_{base}", own.handler_lead));
         offer.idents = OfferIdents { method, handler, params, builder };
         if *base != Style::Snake.apply(offer.wire) {
-            let mut reporter = Reporter::of(listed, offer.wire, offer.index);
-            reporter.say(RENAMED, "/name", format!("bound as `{}`", offer.idents.method));
-            diagnostics.extend(reporter.finish());
+            let fault = format!("bound as `{}`", offer.idents.method);
+            report(Reporter::of(listed, offer.wire, offer.index), (RENAMED, "/name", &fault), diagnostics);
         }
     }
 }

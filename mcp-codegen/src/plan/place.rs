@@ -5,11 +5,12 @@
 //! In a name `~1` is `/` and `~0` is `~`, as in JSON Pointer; a property that is called `*` or `$output` is written `~*` and
 //! `~$output`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 use mcp_bindgen_model::{nearest, pointer_segment, printable};
-use mcp_bindgen_schema::{Document, Role, Shape, ShapeId, Slot};
+use mcp_bindgen_schema::{Document, Role, Shape, ShapeId, Slot, StructShape, Unknown};
 
 use super::ToolPlan;
 
@@ -62,7 +63,7 @@ pub(crate) struct Lost {
     /// How many steps lead somewhere.
     followed: usize,
     /// The steps that there are instead of the next one, as they are written.
-    known: Vec<String>,
+    known: BTreeSet<String>,
 }
 
 /// Why a place leads nowhere, and what to do about it.
@@ -145,10 +146,13 @@ impl Place {
                 }
             }
             if next.is_empty() {
-                let known = holders.iter().flat_map(|holder| steps_below(document.shapes.get(*holder)));
-                let mut known: Vec<String> = known.map(|step| step.to_string()).collect();
-                known.sort();
-                known.dedup();
+                let mut known = BTreeSet::new();
+                for shape in holders.iter().map(|holder| document.shapes.get(*holder)) {
+                    if let Shape::Struct(object) = shape {
+                        known.extend(object.fields.iter().map(|field| escaped(&field.wire)));
+                    }
+                    known.extend((!parts(shape).is_empty()).then(|| EACH.to_owned()));
+                }
                 return Err(Lost { followed, known });
             }
             here = next;
@@ -168,19 +172,14 @@ fn below(document: &Document<'_>, holder: ShapeId, step: &Step) -> Vec<Found> {
     }
 }
 
-fn steps_below(shape: &Shape) -> Vec<Step> {
-    let fields = if let Shape::Struct(object) = shape { object.fields.as_slice() } else { &[] };
-    let properties = fields.iter().map(|field| Step::Property(field.wire.clone()));
-    properties.chain((!parts(shape).is_empty()).then_some(Step::Each)).collect()
-}
-
 /// Returns the items of an array, or the values of a map.
 pub(super) fn parts(shape: &Shape) -> Vec<Slot> {
     match shape {
-        Shape::List(slot) | Shape::Map(slot) => vec![*slot],
+        Shape::List(slot) | Shape::Map(slot) | Shape::Struct(StructShape { unknown: Unknown::Keep(slot), .. }) => {
+            vec![*slot]
+        }
         Shape::Tuple(slots) => slots.clone(),
-        Shape::Prefixed(slots, rest) => slots.iter().chain(rest).copied().collect(),
-        Shape::Struct(object) => object.unknown.kept().into_iter().collect(),
+        Shape::Prefixed(slots, rest) => [slots.as_slice(), rest.as_slice()].concat(),
         _ => Vec::new(),
     }
 }
@@ -228,20 +227,22 @@ fn no_tool(place: &Place, text: &str, every: &[&str]) -> Nowhere {
 
 fn no_place(place: &Place, Lost { followed, known }: &Lost) -> Nowhere {
     let step = place.steps.get(*followed).map(ToString::to_string).unwrap_or_default();
-    let before = Place { steps: place.steps.iter().take(*followed).cloned().collect(), ..place.clone() };
-    let [place, before] = [place, &before].map(|place| printable(&place.to_string()));
-    let near = nearest(&step, known.iter().map(String::as_str));
+    let mut before = place.clone();
+    before.steps.truncate(*followed);
+    let (place, before) = (printable(&place.to_string()), printable(&before.to_string()));
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let near = nearest(&step, known.iter().copied());
     let help = match (near.is_empty(), known.is_empty()) {
         (false, _) => format!("did you mean {}?", listed(&near, near.len())),
-        (true, false) => format!("there is {}", listed(known, MOST_NAMED)),
+        (true, false) => format!("there is {}", listed(&known, MOST_NAMED)),
         (true, true) => "it has no named parts".to_owned(),
     };
     Nowhere { message: format!("`{place}` not found: no `{}` in `{before}`", printable(&step)), help }
 }
 
 /// Lists at most `most` names.
-pub(super) fn listed(names: &[impl AsRef<str>], most: usize) -> String {
-    let shown: Vec<String> = names.iter().take(most).map(|name| format!("`{}`", printable(name.as_ref()))).collect();
+pub(super) fn listed(names: &[&str], most: usize) -> String {
+    let shown: Vec<String> = names.iter().take(most).map(|name| format!("`{}`", printable(name))).collect();
     format!("{}{}", shown.join(", "), if names.len() > most { ", .." } else { "" })
 }
 

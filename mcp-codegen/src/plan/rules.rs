@@ -39,14 +39,11 @@ pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<Rule
     if given.is_empty() {
         return names;
     }
-    let as_written = vec![None; keys.len()];
-    let own: Vec<String> = names::tools(keys, &as_written).into_iter().map(|names| names.method).collect();
+    let own = names::tools(keys, &vec![None; keys.len()]);
     for (index, rule) in given {
-        let name = names.get(index).cloned().flatten();
-        let others = names.iter().zip(&own).zip(keys).enumerate().filter(|(other, _)| *other != index);
-        let taken =
-            others.map(|(_, other)| other).find(|((renamed, own), _)| renamed.as_ref().or(Some(own)) == name.as_ref());
-        if let Some((_, key)) = taken {
+        let name_of = |place: usize| names.get(place)?.as_ref().or(own.get(place).map(|own| &own.method));
+        let is_taken = |other: &usize| *other != index && name_of(*other) == names.get(index).and_then(Option::as_ref);
+        if let Some(key) = (0..keys.len()).find(is_taken).and_then(|other| keys.get(other)) {
             let (name, tool) = (printable(&rule.value), printable(key));
             faults.push(rule.fault_of_value(format!("`{name}` is already the name of tool `{tool}`"), OTHER_NAME));
             if let Some(slot) = names.get_mut(index) {
@@ -81,8 +78,9 @@ pub(super) fn apply(
             Kind::Derive | Kind::Extern | Kind::Shared => true,
         };
         faults.extend(rules.all().filter(is_ignored).map(Rule::without_effect));
-        let unknown = Rule::new(Kind::Switch, "unknown", UnknownKeys::Keep.name());
-        faults.extend((options.server.unknown == UnknownKeys::Keep).then(|| unknown.without_effect()));
+        if options.server.unknown == UnknownKeys::Keep {
+            faults.push(Rule::new(Kind::Switch, "unknown", UnknownKeys::Keep.name()).without_effect());
+        }
     }
     derives
 }
@@ -94,8 +92,8 @@ struct FieldRename<'r> {
     fields: Vec<(TypeAt, usize)>,
 }
 
-fn rename_fields<'r>(
-    rules: impl Iterator<Item = &'r Rule>,
+fn rename_fields(
+    rules: Vec<&Rule>,
     tools: &mut [ToolPlan<'_>],
     sharing: &Sharing,
     every: &[&str],
@@ -125,7 +123,7 @@ fn rename_fields<'r>(
     }
     // Names may be swapped, so conflicts are checked after all renames.
     for FieldRename { rule, name, fields } in &renames {
-        let taken = |(at, index): &(TypeAt, usize)| beside(at.schema(tools)?, (at.shape, *index), name);
+        let taken = |(at, index): &(TypeAt, usize)| beside(at.schema(tools)?, at.shape, *index, name);
         if let Some(wire) = fields.iter().find_map(taken) {
             let message = format!("`{name}` is already the field of property `{}`", printable(&wire));
             faults.push(rule.fault_of_value(message, OTHER_NAME));
@@ -148,13 +146,16 @@ fn field_rename<'r>(
     if place.is_tool() {
         return Ok(None);
     }
-    let of_likes = |(shape, index): (ShapeId, usize)| {
+    let mut fields = Vec::new();
+    for (shape, index) in found.iter().filter_map(|found| found.field) {
         let at = TypeAt { tool, role: place.role, shape };
         let wire = at.properties(tools).get(index).copied();
-        let index = move |like: &TypeAt| like.properties(tools).iter().position(|property| Some(*property) == wire);
-        sharing.likes(at).into_iter().filter_map(move |like| Some((like, index(&like)?)))
-    };
-    let fields: Vec<_> = found.iter().filter_map(|found| found.field).flat_map(of_likes).collect();
+        for like in sharing.likes(at) {
+            if let Some(index) = like.properties(tools).iter().position(|property| Some(*property) == wire) {
+                fields.push((like, index));
+            }
+        }
+    }
     if fields.is_empty() {
         let message = format!("no field at `{}`", printable(&rule.key));
         let help = "use a tool, or a property: `TOOL/PROPERTY`, `TOOL/$output/PROPERTY`";
@@ -166,13 +167,15 @@ fn field_rename<'r>(
 }
 
 /// Returns the property of the same struct whose field has that name as well.
-fn beside(schema: &SchemaPlan<'_>, (holder, index): (ShapeId, usize), name: &str) -> Option<String> {
+fn beside(schema: &SchemaPlan<'_>, holder: ShapeId, index: usize, name: &str) -> Option<String> {
     let Shape::Struct(object) = schema.document.shapes.get(holder) else { return None };
     let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
     let made = names::fields(&wires);
-    let mut others = made.iter().zip(wires).enumerate().filter(|(other, _)| *other != index);
-    let taken = others.find(|(other, (made, _))| schema.renamed.get(&(holder, *other)).unwrap_or(made) == name);
-    taken.map(|(_, (_, wire))| wire.to_owned())
+    let is_taken = |(other, made): &(usize, &String)| {
+        *other != index && schema.renamed.get(&(holder, *other)).unwrap_or(made) == name
+    };
+    let (other, _) = made.iter().enumerate().find(is_taken)?;
+    wires.get(other).map(|wire| (*wire).to_owned())
 }
 
 /// Returns a name that is an identifier as it is written, and that rustc's lints have nothing against.

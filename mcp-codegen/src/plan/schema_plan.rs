@@ -1,30 +1,31 @@
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use mcp_bindgen_schema::diagnostics::Reporter;
 use mcp_bindgen_schema::{Document, Role, SchemaId, Shape, ShapeId, StructShape};
 use serde_json::Value;
 
-use super::naming::{NamedType, WirePath, definition, named_types, wire_path};
+use super::naming::{NamedType, named_types};
 use crate::names;
+use crate::table::Table;
 
 /// One of a tool's two schemas, translated.
 #[derive(Debug)]
 pub(crate) struct SchemaPlan<'s> {
     pub(crate) document: Document<'s>,
     /// The shapes that have a name.
-    pub(crate) types: BTreeMap<ShapeId, NamedType>,
+    pub(crate) types: Table<NamedType>,
     /// The same, outermost first.
     pub(crate) order: Vec<ShapeId>,
     /// Pairs of shapes that hold each other, so that the first has to box the second.
     pub(super) boxed: HashSet<(ShapeId, ShapeId)>,
     /// Which ways the values of shared types go; those of others go the way of the document.
-    pub(super) uses: HashMap<ShapeId, Uses>,
+    pub(super) uses: Table<Uses>,
     /// `true` if the schema of the root type is this document. A type shared by several results has the schema of one.
     pub(crate) is_described: bool,
     /// The strings and numbers that become newtypes, with the schemas that they check.
-    pub(crate) checks: BTreeMap<ShapeId, Value>,
+    pub(crate) checks: Table<Value>,
     /// The names of builders, by the struct that they make.
-    pub(crate) builders: HashMap<ShapeId, String>,
+    pub(crate) builders: Table<String>,
     /// The user's names of fields: a struct's, by their places.
     pub(super) renamed: HashMap<(ShapeId, usize), String>,
 }
@@ -38,6 +39,8 @@ pub(super) struct Uses {
     pub(super) answered: bool,
     /// Somewhere undeclared properties are not refused.
     pub(super) lenient: bool,
+    /// The type is generated for an equal one.
+    pub(super) elsewhere: bool,
 }
 
 impl<'s> SchemaPlan<'s> {
@@ -52,16 +55,19 @@ impl<'s> SchemaPlan<'s> {
     ) -> Self {
         let mut document = Document::read_around(schema, role, definitions, reporter);
         document.keep_declared();
-        let checks = if checked { document.checks(reporter) } else { BTreeMap::new() };
+        let mut checks = Table::default();
+        if checked {
+            document.checks(reporter).into_iter().for_each(|(id, schema)| checks.insert(id, schema));
+        }
         let (types, order) = named_types(&document, &checks, root_name);
         Self {
             types,
             order,
             boxed: document.shapes.boxed(),
-            uses: HashMap::new(),
+            uses: Table::default(),
             is_described: true,
             checks,
-            builders: HashMap::new(),
+            builders: Table::default(),
             renamed: HashMap::new(),
             document,
         }
@@ -73,23 +79,23 @@ impl<'s> SchemaPlan<'s> {
 
     /// Returns `true` if values of a type come from the server, which may say more than it declared.
     pub(crate) fn is_answered(&self, id: ShapeId) -> bool {
-        self.uses.get(&id).map_or(self.document.role == Role::Output, |uses| uses.answered)
+        self.uses.get(id).map_or(self.document.role == Role::Output, |uses| uses.answered)
     }
 
     /// Returns `true` if a closed type refuses unknown properties. Values from a server are read leniently.
     pub(crate) fn is_strict(&self, id: ShapeId) -> bool {
-        self.uses.get(&id).map_or(self.document.role == Role::Input, |uses| !uses.lenient)
+        self.uses.get(id).map_or(self.document.role == Role::Input, |uses| !uses.lenient)
     }
 
     /// Returns `true` if values of a type are sent.
     pub(crate) fn is_sent(&self, id: ShapeId) -> bool {
-        self.uses.get(&id).map_or(self.document.role == Role::Input, |uses| uses.sent)
+        self.uses.get(id).map_or(self.document.role == Role::Input, |uses| uses.sent)
     }
 
     /// Makes structs keep unknown properties that they would ignore.
     pub(super) fn keep_unknown(&mut self) {
-        let strict: HashSet<ShapeId> = self.document.shapes.ids().filter(|id| self.is_strict(*id)).collect();
-        self.document.keep_unknown(|id| strict.contains(&id));
+        let is_input = self.document.role == Role::Input;
+        self.document.keep_unknown(|id| self.uses.get(id).map_or(is_input, |uses| !uses.lenient));
     }
 
     /// Removes the checks of all types inside a type, because they also occur in results, which are not checked.
@@ -98,15 +104,15 @@ impl<'s> SchemaPlan<'s> {
             return;
         }
         for id in self.reached(id, Shape::children).collect::<Vec<_>>() {
-            if self.checks.remove(&id).is_some() {
-                self.types.remove(&id);
+            if self.checks.remove(id).is_some() {
+                self.types.remove(id);
                 self.order.retain(|other| *other != id);
             }
         }
     }
 
     /// Returns a shape and all those below it, each once.
-    pub(super) fn reached(&self, id: ShapeId, below: impl Fn(&Shape) -> Vec<ShapeId>) -> impl Iterator<Item = ShapeId> {
+    pub(super) fn reached(&self, id: ShapeId, below: fn(&Shape) -> Vec<ShapeId>) -> impl Iterator<Item = ShapeId> {
         let (mut pending, mut seen) = (vec![id], HashSet::from([id]));
         std::iter::from_fn(move || {
             let id = pending.pop()?;
@@ -118,7 +124,12 @@ impl<'s> SchemaPlan<'s> {
 
     /// Returns the name of a shape that has one.
     pub(crate) fn name(&self, id: ShapeId) -> Option<&str> {
-        self.types.get(&id).map(|named| named.name.as_str())
+        self.types.get(id).map(|named| named.name.as_str())
+    }
+
+    /// Returns the names of all shapes that have one.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.document.shapes.ids().filter_map(|id| self.name(id)).collect()
     }
 
     /// Returns the identifiers of a struct's fields.
@@ -137,11 +148,6 @@ impl<'s> SchemaPlan<'s> {
         self.name(self.document.root).unwrap_or_default()
     }
 
-    /// Returns the path of a named shape, whatever its name.
-    pub(crate) fn path(&self, id: ShapeId) -> WirePath {
-        wire_path(&self.types, id)
-    }
-
     /// Returns the number of fields whose schema has a `type`, and the number of untyped ones among them.
     pub(crate) fn coverage(&self) -> (usize, usize) {
         let mut counts = (0, 0);
@@ -157,11 +163,6 @@ impl<'s> SchemaPlan<'s> {
             }
         }
         counts
-    }
-
-    /// Returns the name and the pointer of the definition that a shape is.
-    pub(super) fn definition(&self, id: ShapeId) -> Option<(String, &str)> {
-        definition(&self.document, id)
     }
 
     /// Returns the schemas that document a shape.

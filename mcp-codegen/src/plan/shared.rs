@@ -1,7 +1,5 @@
 //! `shared`: one type for all places of a server with the shape of a given one, and for its content.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-
 use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::{Class, Role, Shape, ShapeId, Unknown};
 
@@ -13,6 +11,7 @@ use super::schema_plan::Uses;
 use super::{SchemaPlan, ToolPlan};
 use crate::names::Style;
 use crate::rules::{Rule, RuleFault};
+use crate::table::Table;
 
 /// The types that replace several types of a plan.
 #[derive(Debug, Default)]
@@ -39,7 +38,8 @@ fn uses_of(tools: &[ToolPlan<'_>], members: &[TypeAt]) -> Uses {
         matches!(shape, Some(Shape::Struct(object)) if object.unknown == Unknown::Deny)
     };
     let answered = has(Role::Output);
-    Uses { sent: has(Role::Input), answered, lenient: answered || !members.iter().all(refuses) }
+    let lenient = answered || !members.iter().all(refuses);
+    Uses { sent: has(Role::Input), answered, lenient, elsewhere: false }
 }
 
 /// A rule that holds.
@@ -56,7 +56,7 @@ impl Sharing {
     /// of the snapshot, bound or not.
     pub(super) fn new(
         tools: &mut [ToolPlan<'_>],
-        rules: &[&Rule],
+        rules: Vec<&Rule>,
         every: &[&str],
         own: &OwnNames,
         faults: &mut Vec<RuleFault>,
@@ -73,25 +73,21 @@ impl Sharing {
             }
         }
         for member in named.iter().flat_map(|named| alike.members(named.class)) {
-            if let Some(schema) = member.schema_mut(tools) {
-                schema.uncheck_below(member.shape);
-            }
+            member.schema_mut(tools).into_iter().for_each(|schema| schema.uncheck_below(member.shape));
         }
-        let held: HashSet<Class> = named.iter().flat_map(|named| held(tools, &alike, named.at)).collect();
-        refuse_taken(&mut named, tools, &alike, &held, faults);
-        named.sort_by(|left, right| left.name.cmp(&right.name));
+        let named = with_free_names(named, tools, &alike, faults);
         let nested = nested_types(tools, &alike, &named);
         let mut groups = Vec::new();
         for named in &named {
-            if let Some(found) = named.at.schema_mut(tools).and_then(|schema| schema.types.get_mut(&named.at.shape)) {
+            if let Some(found) = named.at.schema_mut(tools).and_then(|schema| schema.types.get_mut(named.at.shape)) {
                 found.name.clone_from(&named.name);
                 found.share_as(&named.name, "");
             }
             groups.push(Group { kept: named.at, members: alike.members(named.class).to_vec(), is_named: true });
         }
-        for (class, (at, nested)) in nested {
+        for Nested { at, class, named, .. } in nested {
             if let Some(schema) = at.schema_mut(tools) {
-                schema.types.insert(at.shape, nested);
+                schema.types.insert(at.shape, named);
             }
             groups.push(Group { kept: at, members: alike.members(class).to_vec(), is_named: false });
         }
@@ -101,7 +97,7 @@ impl Sharing {
     }
 
     /// Returns the types whose names are the user's.
-    pub(super) fn named(&self) -> HashSet<TypeAt> {
+    pub(super) fn named(&self) -> Vec<TypeAt> {
         self.groups.iter().filter(|group| group.is_named).map(|group| group.kept).collect()
     }
 
@@ -120,7 +116,6 @@ impl Sharing {
     }
 
     fn keep_one_of_each(&self, tools: &mut [ToolPlan<'_>], alike: &AlikeTypes) {
-        let mut left_out: HashSet<TypeAt> = HashSet::new();
         for group in &self.groups {
             let roots = group.members.iter().filter(|member| member.is_root(tools));
             // The schema of a type that several tools answer is that of one of them, whatever their order.
@@ -130,16 +125,16 @@ impl Sharing {
             for member in &group.members {
                 let boxed = member.schema(tools).map(|schema| boxed(schema, alike, *member)).unwrap_or_default();
                 let Some(schema) = member.schema_mut(tools) else { continue };
-                schema.uses.insert(member.shape, uses);
-                schema.boxed.extend(boxed.into_iter().map(|held| (member.shape, held)));
+                schema.uses.insert(member.shape, Uses { elsewhere: *member != group.kept, ..uses });
+                for held in boxed {
+                    schema.boxed.insert((member.shape, held));
+                }
                 schema.is_described &= member.shape != schema.document.root || Some(*member) == with_schema;
             }
-            left_out.extend(group.members.iter().filter(|member| **member != group.kept));
         }
-        for (tool, plan) in tools.iter_mut().enumerate() {
-            for schema in plan.schemas_mut() {
-                let role = schema.document.role;
-                schema.order.retain(|shape| !left_out.contains(&TypeAt { tool, role, shape: *shape }));
+        for plan in tools {
+            for SchemaPlan { order, uses, .. } in plan.schemas_mut() {
+                order.retain(|shape| !uses.get(*shape).is_some_and(|uses| uses.elsewhere));
             }
         }
     }
@@ -166,7 +161,7 @@ fn named_by<'w>(
         return fault(format!("invalid type name `{key}`"), &help);
     }
     let name = format!("{}{}", own.type_lead, rule.key);
-    if reserved().chain(own.types()).any(|known| known == name) {
+    if reserved().contains(&name.as_str()) || own.types().contains(&name.as_str()) {
         return fault(format!("the bindings already have a `{name}`"), "choose another name");
     }
     let (at, class) = type_at(tools, alike, every, rule)?;
@@ -241,70 +236,81 @@ pub(super) fn is_type_name(name: &str) -> bool {
         && (name.len() == 1 || name.contains(|char: char| !char.is_ascii_uppercase()))
 }
 
-/// Returns a type's identity, and those of the types in it.
-fn held(tools: &[ToolPlan<'_>], alike: &AlikeTypes, at: TypeAt) -> Vec<Class> {
-    let shapes = at.schema(tools).into_iter().flat_map(|schema| schema.reached(at.shape, Shape::children));
-    shapes.filter_map(|shape| alike.class(TypeAt { shape, ..at })).collect()
-}
-
-/// Leaves out names that a type has which is not shared.
-fn refuse_taken(
-    named: &mut Vec<Named<'_>>,
+/// Returns the rules, sorted by their names, without those whose name a type has that is not shared.
+fn with_free_names<'w>(
+    named: Vec<Named<'w>>,
     tools: &[ToolPlan<'_>],
     alike: &AlikeTypes,
-    held: &HashSet<Class>,
     faults: &mut Vec<RuleFault>,
-) {
-    let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
-    let rest = alike.classes().filter(|(class, _)| !held.contains(class)).flat_map(|(_, members)| members);
-    for at in rest {
-        let name = at.schema(tools).and_then(|schema| schema.name(at.shape));
-        if let (Some(name), Some(tool)) = (name, tools.get(at.tool)) {
-            let wire = taken.entry(name).or_insert(tool.wire);
-            *wire = (*wire).min(tool.wire);
+) -> Vec<Named<'w>> {
+    let mut held = Table::default();
+    for Named { at, .. } in &named {
+        for shape in at.schema(tools).into_iter().flat_map(|schema| schema.reached(at.shape, Shape::children)) {
+            if let Some(class) = alike.class(TypeAt { shape, ..*at }) {
+                held.insert(class, ());
+            }
         }
     }
-    named.retain(|named| {
-        let Some(wire) = taken.get(named.name.as_str()) else { return true };
-        let message = format!("tool `{}` already has a type `{}`", printable(wire), named.name);
-        faults.push(named.rule.fault_of_key(message, "choose another name"));
-        false
-    });
+    let types = TypeAt::all(tools);
+    let mut free: Vec<Named<'w>> = Vec::new();
+    for candidate in named {
+        let has_name = |at: &&TypeAt| {
+            at.name(tools) == candidate.name
+                && !at.is_checked(tools)
+                && alike.class(**at).is_some_and(|class| !held.has(class))
+        };
+        let wires = types.iter().filter(has_name).filter_map(|at| tools.get(at.tool)).map(|tool| tool.wire);
+        if let Some(wire) = wires.min() {
+            let message = format!("tool `{}` already has a type `{}`", printable(wire), candidate.name);
+            faults.push(candidate.rule.fault_of_key(message, "choose another name"));
+            continue;
+        }
+        let place = free.partition_point(|known| known.name < candidate.name);
+        free.insert(place, candidate);
+    }
+    free
+}
+
+/// A type that a shared one holds.
+struct Nested {
+    at: TypeAt,
+    class: Class,
+    named: NamedType,
+    /// The number of steps from the shared type.
+    depth: usize,
 }
 
 /// Returns the types that shared ones hold, named after them; of several names for one type the least deep counts, then
 /// the least.
-fn nested_types(
-    tools: &[ToolPlan<'_>],
-    alike: &AlikeTypes,
-    named: &[Named<'_>],
-) -> HashMap<Class, (TypeAt, NamedType)> {
-    let mut best: HashMap<Class, (usize, TypeAt, NamedType)> = HashMap::new();
+fn nested_types(tools: &[ToolPlan<'_>], alike: &AlikeTypes, named: &[Named<'_>]) -> Vec<Nested> {
+    let mut best: Table<Nested> = Table::default();
     for outer in named {
         let Some(schema) = outer.at.schema(tools) else { continue };
         let at = |shape| TypeAt { shape, ..outer.at };
-        let mut types = BTreeMap::new();
+        let mut types = Table::default();
         if outer.at.role == Role::Input {
             types.insert(schema.document.root, NamedType::of_name(String::new()));
         }
         for shape in &schema.order {
-            let known = named.iter().find(|known| Some(known.class) == alike.class(at(*shape)));
-            types.extend(known.map(|known| (*shape, NamedType::of_name(known.name.clone()))));
+            if let Some(known) = named.iter().find(|known| Some(known.class) == alike.class(at(*shape))) {
+                types.insert(*shape, NamedType::of_name(known.name.clone()));
+            }
         }
         let (mut types, order) = named_below(&schema.document, &schema.checks, types, outer.at.shape, &outer.name);
-        let inner = order.into_iter().skip(1);
-        let paths: Vec<_> = inner.map(|shape| (shape, wire_path(&types, shape))).collect();
+        let mut paths = Vec::new();
+        for shape in order.into_iter().skip(1) {
+            paths.push((shape, wire_path(&types, shape)));
+        }
         for (shape, (depth, path)) in paths {
-            let Some((class, mut nested)) = alike.class(at(shape)).zip(types.remove(&shape)) else { continue };
-            nested.share_as(&outer.name, &path);
-            let found = (depth, at(shape), nested);
-            let rank = |(depth, _, nested): &(usize, TypeAt, NamedType)| (*depth, nested.name.clone());
-            if best.get(&class).is_none_or(|known| rank(&found) < rank(known)) {
-                best.insert(class, found);
+            let Some((class, mut named)) = alike.class(at(shape)).zip(types.remove(shape)) else { continue };
+            named.share_as(&outer.name, &path);
+            let is_better = |known: &Nested| (depth, &named.name) < (known.depth, &known.named.name);
+            if best.get(class).is_none_or(is_better) {
+                best.insert(class, Nested { at: at(shape), class, named, depth });
             }
         }
     }
-    best.into_iter().map(|(class, (_, at, nested))| (class, (at, nested))).collect()
+    best.values()
 }
 
 /// Returns the shapes that a shared type must box: those that contain an equal type.
@@ -315,5 +321,7 @@ fn boxed(schema: &SchemaPlan<'_>, alike: &AlikeTypes, holder: TypeAt) -> Vec<Sha
         |held: &ShapeId| schema.reached(*held, Shape::inline).any(|shape| class(shape) == class(holder.shape));
     let is_union = matches!(shapes.get(holder.shape), Shape::Union(_));
     let is_branch = |held: &ShapeId| is_union && matches!(shapes.get(*held), Shape::Struct(_));
-    shapes.get(holder.shape).inline().into_iter().filter(|held| !is_branch(held) && leads_back(held)).collect()
+    let mut boxed = shapes.get(holder.shape).inline();
+    boxed.retain(|held| !is_branch(held) && leads_back(held));
+    boxed
 }

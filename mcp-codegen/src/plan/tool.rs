@@ -7,7 +7,7 @@ use mcp_bindgen_schema::Role;
 use mcp_bindgen_schema::diagnostics::{Diagnostics, MALFORMED_INPUT, MALFORMED_OUTPUT, RENAMED, Reporter};
 use serde_json::{Map, Value};
 
-use super::{Entry, SchemaPlan, ToolIdents};
+use super::{Entry, SchemaPlan, ToolIdents, report};
 use crate::markdown::{first_sentence, is_in_name, sanitized};
 
 /// A tool, translated.
@@ -64,9 +64,8 @@ impl<'s> ToolPlan<'s> {
             .map(|schema| SchemaPlan::new(schema, Role::Output, &idents.output, definitions, false, &mut reporter));
         diagnostics.extend(reporter.finish());
         if idents.renamed {
-            let mut reporter = Reporter::new(wire, entry.index, "");
-            reporter.say(RENAMED, "/name", format!("bound as `{}`", idents.method));
-            diagnostics.extend(reporter.finish());
+            let fault = format!("bound as `{}`", idents.method);
+            report(Reporter::new(wire, entry.index, ""), (RENAMED, "/name", &fault), &mut diagnostics);
         }
         let says_more = |text: &&str| !is_in_name(text, wire);
         let annotations = tool.get("annotations").and_then(Value::as_object);

@@ -1,5 +1,3 @@
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::FileError;
@@ -12,6 +10,7 @@ use super::{Project, Source, check_backend, check_pattern};
 use crate::emit::{fault, fault_of};
 use crate::live::{Door, VARIABLE};
 use crate::options::Options;
+use crate::order::sorted;
 use crate::paths::{in_manifest_dir, relative};
 use crate::rules::RuleFault;
 
@@ -53,25 +52,28 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
     let source = |server| unreadable.clone().map_or_else(|| source(&project, server, &input), Err);
     let mut sources: Vec<_> = servers.iter().map(source).collect();
     narrow(&mut sources, &input);
-    let mut reported = Reported::new();
-    let modules = servers.iter().zip(&sources).zip(clashes(&servers)).map(|((server, source), clash)| {
-        if let Some(error) = clash {
-            return error.to_compile_error();
-        }
-        let module = source.as_ref().map_err(Clone::clone).and_then(|source| module(&project, server, source));
-        module.unwrap_or_else(|error| stand_in(&project, server, &input, &error, &mut reported))
-    });
-    let modules: Vec<TokenStream> = modules.collect();
+    let (mut modules, mut idents, mut reported) = (Vec::new(), Vec::new(), Vec::new());
+    for (server, source) in servers.iter().zip(&sources) {
+        let ident = Options::new(server.value()).module_ident();
+        let other = idents.iter().position(|known| *known == ident).and_then(|other| servers.get(other));
+        modules.push(if let Some(other) = other {
+            clash(server, other, &ident).to_compile_error()
+        } else {
+            let module = source.as_ref().map_err(Clone::clone).and_then(|source| module(&project, server, source));
+            module.unwrap_or_else(|error| stand_in(&project, server, &input, &error, &mut reported))
+        });
+        idents.push(ident);
+    }
     let names: Vec<String> = servers.iter().map(LitStr::value).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let sources =
-        servers.iter().zip(&sources).filter_map(|(server, source)| Some((server.span(), source.as_ref().ok()?)));
-    let around = surroundings(&project, &names, first, sources, None);
+    let sources = servers.iter().zip(&sources);
+    let read: Vec<_> = sources.filter_map(|(server, source)| Some((server.span(), source.as_ref().ok()?))).collect();
+    let around = surroundings(&project, &names, first, &read, None);
     Ok(quote!(#around #(#modules)*))
 }
 
 /// The modules that report errors, by the errors: one may be the fault of several servers.
-type Reported = HashMap<String, Ident>;
+type Reported = Vec<(String, Ident)>;
 
 /// Returns the module of a server at fault.
 fn stand_in(
@@ -84,12 +86,12 @@ fn stand_in(
     let mut options = project.salvaged_options(&server.value());
     options.rules.configured_at(server.span());
     let options = input.overlay.apply(options).tools(input.overlay.tools.clone().unwrap_or_default());
-    let fault = match reported.entry(error.to_compile_error().to_string()) {
-        Entry::Occupied(entry) => fault_of(entry.get()),
-        Entry::Vacant(entry) => {
-            entry.insert(options.module_ident());
-            fault(error)
-        }
+    let text = error.to_compile_error().to_string();
+    let fault = if let Some((_, module)) = reported.iter().find(|(known, _)| *known == text) {
+        fault_of(module)
+    } else {
+        reported.push((text, options.module_ident()));
+        fault(error)
     };
     project.stand_in(input.overlay.path.as_deref(), &options, &fault)
 }
@@ -142,22 +144,11 @@ fn source(project: &Project, server: &LitStr, input: &MacroInput) -> syn::Result
     Ok(source)
 }
 
-/// Returns the errors of servers whose module another one before them has.
-fn clashes(servers: &[LitStr]) -> Vec<Option<syn::Error>> {
-    let mut modules: HashMap<Ident, String> = HashMap::new();
-    let clash = |server: &LitStr| match modules.entry(Options::new(server.value()).module_ident()) {
-        Entry::Vacant(entry) => {
-            entry.insert(server.value());
-            None
-        }
-        Entry::Occupied(entry) => {
-            let (server, module, other, place) = (server.value(), entry.key(), entry.get(), server.span());
-            let message = format!("servers `{other}` and `{server}` have the same module name `{module}`");
-            let help = "bind one of them in a separate `mcp_tools!` with `mod = ..`";
-            Some(syn::Error::new(place, FileError::new(message).with_help(help)))
-        }
-    };
-    servers.iter().map(clash).collect()
+/// Returns the error of a server whose module another one before it has.
+fn clash(server: &LitStr, other: &LitStr, module: &Ident) -> syn::Error {
+    let message = format!("servers `{}` and `{}` have the same module name `{module}`", other.value(), server.value());
+    let help = "bind one of them in a separate `mcp_tools!` with `mod = ..`";
+    syn::Error::new(server.span(), FileError::new(message).with_help(help))
 }
 
 fn module(project: &Project, server: &LitStr, source: &Source) -> syn::Result<TokenStream> {
@@ -171,27 +162,33 @@ fn module(project: &Project, server: &LitStr, source: &Source) -> syn::Result<To
 }
 
 /// Returns the warnings about servers, and what makes cargo rebuild the crate when one of its files changes.
-pub(super) fn surroundings<'s>(
+pub(super) fn surroundings(
     project: &Project,
     servers: &[&str],
     here: Span,
-    sources: impl Iterator<Item = (Span, &'s Source)>,
-    template: Option<&'s Path>,
+    sources: &[(Span, &Source)],
+    template: Option<&Path>,
 ) -> TokenStream {
     let mut warnings: Vec<_> = project.warnings(servers).iter().map(|warning| warn(here, warning)).collect();
-    let config = project.config_path().map(Path::to_owned);
-    let mut files: BTreeSet<&Path> = config.as_deref().into_iter().chain(template).collect();
+    let mut files: Vec<&Path> = project.config_path().into_iter().chain(template).collect();
     for (span, source) in sources {
-        warnings.extend(source.warnings.iter().map(|warning| warn(span, warning)));
-        files.extend(source.files());
+        source.warnings.iter().for_each(|warning| warnings.push(warn(*span, warning)));
+        source.files().for_each(|file| files.push(file));
     }
-    let tracked = files.into_iter().map(|path| track(&project.manifest_dir, path));
-    let variable = project.depends_on_variable().then(|| {
+    let (mut tracked, mut last) = (TokenStream::new(), None);
+    for place in sorted(files.len(), &|left, right| files.get(left).cmp(&files.get(right))) {
+        let file = files.get(place);
+        if let Some(file) = file.filter(|_| last != file) {
+            tracked.extend(track(&project.manifest_dir, file));
+        }
+        last = file;
+    }
+    let variable = project.live.depends_on_variable().then(|| {
         quote!(
             const _: fn() -> ::core::option::Option<&'static str> = || ::core::option_env!(#VARIABLE);
         )
     });
-    quote!(#(#tracked)* #variable #(#warnings)*)
+    quote!(#tracked #variable #(#warnings)*)
 }
 
 /// Makes rustc warn. A macro cannot on stable, but the use of a deprecated item does. `deny(warnings)` does not turn it

@@ -10,6 +10,7 @@ mod template_door;
 #[cfg(feature = "templates")]
 mod template_input;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub use macro_door::expand_macro;
@@ -37,7 +38,7 @@ pub struct Project {
     config: Option<Config>,
     /// The configuration with the prefixes that a build sets.
     named: Option<Config>,
-    live: Live,
+    pub(crate) live: Live,
 }
 
 /// A parsed snapshot with the configuration of its server.
@@ -99,11 +100,6 @@ impl Project {
         Ok(Self { live, ..project })
     }
 
-    /// Returns `true` if the variable that asks for live servers decides about the bindings.
-    pub(crate) fn depends_on_variable(&self) -> bool {
-        self.live.depends_on_variable()
-    }
-
     /// Returns warnings about the configuration of these servers, and about its invalid entries.
     #[must_use]
     pub fn warnings(&self, servers: &[&str]) -> Vec<String> {
@@ -132,8 +128,9 @@ impl Project {
 
     /// Sets the prefix of a server, which keeps its names distinct from those of other servers.
     pub(crate) fn set_prefix(&mut self, server: &str, prefix: &Prefix) {
-        let servers = self.named.iter_mut().flat_map(|config| config.servers.get_mut(server));
-        servers.for_each(|server| server.prefix = prefix.clone());
+        if let Some(server) = self.named.as_mut().and_then(|config| config.servers.get_mut(server)) {
+            server.prefix = prefix.clone();
+        }
     }
 
     /// Returns the names of the configured servers.
@@ -147,10 +144,13 @@ impl Project {
             return self.servers().map(str::to_owned).collect();
         }
         let files = std::fs::read_dir(self.manifest_dir.join("mcp")).into_iter().flatten().flatten();
-        let names = files.filter_map(|file| file.file_name().to_str()?.strip_suffix(".json").map(str::to_owned));
-        let mut names: Vec<String> = names.filter(|name| is_server_name(name)).collect();
-        names.sort();
-        names
+        let mut names = BTreeSet::new();
+        for name in files.filter_map(|file| file.file_name().into_string().ok()) {
+            if let Some(name) = name.strip_suffix(".json").filter(|name| is_server_name(name)) {
+                names.insert(name.to_owned());
+            }
+        }
+        names.into_iter().collect()
     }
 
     /// Returns `true` if the configuration hides this diagnostic.
@@ -334,14 +334,13 @@ impl Source {
 
     /// Returns an error with each diagnostic that the project denies, if there are any.
     pub(crate) fn denied(&self, project: &Project, diagnostics: &Diagnostics) -> Option<FileError> {
-        let denies = |said: &&Diagnostic| {
-            project.config.iter().flat_map(|config| &config.diagnostics.deny).any(|code| code == said.code.id)
-        };
-        let denied = diagnostics.iter().filter(denies).cloned().map(|mut said| {
+        let codes = &project.config.as_ref()?.diagnostics.deny;
+        let mut denied = Vec::new();
+        for said in diagnostics.iter().filter(|said| codes.iter().any(|code| code == said.code.id)) {
+            let mut said = said.clone();
             said.code.severity = Severity::Error;
-            format!("{}\n  = note: denied in the configuration", self.located(&said))
-        });
-        let denied: Vec<String> = denied.collect();
+            denied.push(format!("{}\n  = note: denied in the configuration", self.located(&said)));
+        }
         (!denied.is_empty()).then(|| FileError::new(denied.join("\n")))
     }
 

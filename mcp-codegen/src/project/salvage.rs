@@ -1,6 +1,6 @@
 //! Finds names in the invalid files of a server.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use mcp_bindgen_model::{Overrides, Snapshot, Types, parse_leniently};
@@ -11,6 +11,7 @@ use super::Project;
 use crate::bindings::Bindings;
 use crate::emit::stand_in;
 use crate::options::Options;
+use crate::patterns::tool_names;
 
 impl Project {
     /// Returns the options of the configuration, as far as it can be read.
@@ -84,10 +85,9 @@ fn readable_parts(text: &str) -> Snapshot {
             here.get(1..).unwrap_or_default()
         };
     }
-    for tool in &snapshot.tools {
-        names.remove(tool.get("name").and_then(Value::as_str).unwrap_or_default());
-    }
-    snapshot.tools.extend(names.iter().map(|name| named(name)));
+    let whole: HashSet<&str> = tool_names(&snapshot).into_iter().collect();
+    let rest: Vec<Value> = names.iter().filter(|name| !whole.contains(name.as_str())).map(|name| named(name)).collect();
+    snapshot.tools.extend(rest);
     snapshot
 }
 

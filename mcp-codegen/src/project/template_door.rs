@@ -73,8 +73,8 @@ fn expand(input: TemplateInput, manifest_dir: Option<PathBuf>) -> syn::Result<To
         crate_path: &crate_path,
     });
     let used: Vec<&str> = checked.servers().collect();
-    let read = sources.read.values().map(|source| (place, source));
-    let around = surroundings(&project, &used, place, read, Some(&file.path));
+    let read: Vec<_> = sources.read.values().map(|source| (place, source)).collect();
+    let around = surroundings(&project, &used, place, &read, Some(&file.path));
     Ok(quote!(#around #tokens))
 }
 

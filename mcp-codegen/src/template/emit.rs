@@ -36,7 +36,7 @@ pub(crate) fn module(module: &Module<'_>) -> TokenStream {
     let Module { ident: name, path, text, checked, crate_path: krate, .. } = module;
     let private = &quote!(#krate::agents::__private);
     let callers = callers(&checked.servers);
-    let doc = docs::lines(vec![format!("The template {}.", docs::code(path))]);
+    let doc = docs::lines(&[format!("The template {}.", docs::code(path))]);
     let specs = callers.iter().map(|caller| caller.spec(krate));
     let (vars, clients) = (vars(&checked.fields, private), clients(&callers, krate, private));
     let run = run(module, &callers, private);
@@ -115,7 +115,7 @@ fn vars(fields: &[Field], private: &TokenStream) -> TokenStream {
         (taken, false) => taken,
         (taken, true) => quote!(#private::Option<#taken>),
     });
-    let said = fields.iter().map(|field| docs::lines(vec![field.said()]));
+    let said = fields.iter().map(|field| docs::lines(&[field.said()]));
     let derive_default = fields.iter().all(|field| field.is_optional).then(|| quote!(#[derive(#private::Default)]));
     quote! {
         /// The variables of the template.
@@ -144,11 +144,12 @@ fn clients(callers: &[Caller<'_>], krate: &TokenStream, private: &TokenStream) -
     let constants: Vec<&Ident> = callers.iter().map(|caller| &caller.constant).collect();
     let said = callers.iter().map(|caller| {
         let (server, first) = (docs::code(caller.server.known.name()), "Calls the tools of the server");
-        docs::lines(vec![format!("{first} {server}.")])
+        docs::lines(&[format!("{first} {server}.")])
     });
     let generics = (!types.is_empty()).then(|| quote!(<#(#types = #krate::Client),*>));
     let derive_default = types.is_empty().then(|| quote!(#[derive(#private::Default)]));
-    let bounds = connect_bounds(callers.iter().map(|caller| caller.server.known.options), krate);
+    let options: Vec<_> = callers.iter().map(|caller| caller.server.known.options).collect();
+    let bounds = connect_bounds(&options, krate);
     let connect = (!types.is_empty()).then(|| {
         quote! {
             impl Clients {
@@ -198,7 +199,7 @@ fn run(module: &Module<'_>, callers: &[Caller<'_>], private: &TokenStream) -> To
         false => (TokenStream::new(), TokenStream::new()),
     };
     let fills = if module.completes { " `completer` fills its slots." } else { "" };
-    let run_doc = docs::lines(vec![format!("Runs the template and returns its text.{fills}")]);
+    let run_doc = docs::lines(&[format!("Runs the template and returns its text.{fills}")]);
     quote! {
         #run_doc
         ///

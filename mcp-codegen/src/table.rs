@@ -1,0 +1,65 @@
+//! Values by small numbers.
+
+/// Values by the number of a shape or a class. Unlike a map, it takes place for every number up to the largest.
+#[derive(Clone, Debug)]
+pub(crate) struct Table<T>(Vec<Option<T>>);
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Table<T> {
+    pub(crate) fn get(&self, number: impl Into<usize>) -> Option<&T> {
+        self.0.get(number.into())?.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, number: impl Into<usize>) -> Option<&mut T> {
+        self.0.get_mut(number.into())?.as_mut()
+    }
+
+    pub(crate) fn has(&self, number: impl Into<usize>) -> bool {
+        self.get(number).is_some()
+    }
+
+    pub(crate) fn insert(&mut self, number: impl Into<usize>, value: T) {
+        let number = number.into();
+        while self.0.len() <= number {
+            self.0.push(None);
+        }
+        if let Some(slot) = self.0.get_mut(number) {
+            *slot = Some(value);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, number: impl Into<usize>) -> Option<T> {
+        self.0.get_mut(number.into())?.take()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the values, sorted by their numbers.
+    pub(crate) fn values(self) -> Vec<T> {
+        let mut values = Vec::new();
+        for value in self.0 {
+            if let Some(value) = value {
+                values.push(value);
+            }
+        }
+        values
+    }
+}
+
+impl<T> Table<Vec<T>> {
+    /// Appends a value to the list of a number.
+    pub(crate) fn push(&mut self, number: impl Into<usize>, value: T) {
+        let number = number.into();
+        match self.get_mut(number) {
+            Some(values) => values.push(value),
+            None => self.insert(number, vec![value]),
+        }
+    }
+}
