@@ -134,7 +134,7 @@ impl Bindings {
 /// ```
 #[derive(Debug)]
 pub struct PlannedBindings<'s> {
-    plan: Plan<'s>,
+    pub(crate) plan: Plan<'s>,
     replaced: Vec<Replaced>,
     diagnostics: Diagnostics,
     snapshot: &'s Snapshot,
@@ -157,11 +157,6 @@ impl<'s> PlannedBindings<'s> {
     /// Returns the module of the server, as [`Bindings::generate`] does.
     pub(crate) fn module(&self) -> TokenStream {
         emit::module(&self.plan, &self.replaced, self.snapshot, &self.options)
-    }
-
-    /// Returns the rules that do not fit these tools, as [`Bindings::faults`] does.
-    pub(crate) fn faults(&self) -> &[RuleFault] {
-        &self.plan.faults
     }
 
     /// Returns the diagnostics about the whole list.

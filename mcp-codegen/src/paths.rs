@@ -25,11 +25,8 @@ pub(crate) fn in_manifest_dir(relative: &Path) -> TokenStream {
     if relative.as_os_str().is_empty() {
         return quote!(::core::env!("CARGO_MANIFEST_DIR"));
     }
-    let mut path = String::new();
-    for part in relative.components() {
-        path.push('/');
-        path.push_str(&part.as_os_str().to_string_lossy());
-    }
+    let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    let path = format!("/{}", parts.join("/"));
     quote!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #path))
 }
 

@@ -139,27 +139,19 @@ impl Options {
 
     /// Returns the tools and arguments of a policy that are not there.
     fn idle_in(&self, rule: &PolicyRule, snapshot: &Snapshot) -> Vec<IdlePattern> {
-        let mut all = self.unmatched("policy", &rule.tools, &tool_names(snapshot));
-        for idle in &mut all {
-            idle.place = rule.place(&format!("tools/{}", idle.pattern));
-        }
-        let mut known = Vec::new();
-        let is_ours = |tool: &&Value| name_of(tool).is_some_and(|name| matches_globs(&rule.tools, name));
-        for tool in snapshot.tools.iter().filter(is_ours) {
-            let schema = tool.get("inputSchema").and_then(Value::as_object);
-            let mut declared = schema.map(declared_arguments).unwrap_or_default();
-            // A tool that declares no arguments takes any.
-            if declared.is_empty() {
-                return all;
-            }
-            known.append(&mut declared);
-        }
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        for argument in rule.when.keys().filter(|argument| !known.contains(&&*first_name(argument))) {
-            let place = rule.place(&format!("when/{argument}"));
-            all.push(IdlePattern { place, ..self.idle("policy", argument, Idle::NoArgument, &known) });
-        }
-        all
+        let tools = self.unmatched("policy", &rule.tools, &tool_names(snapshot));
+        let schemas =
+            snapshot.tools.iter().filter(|tool| name_of(tool).is_some_and(|name| matches_globs(&rule.tools, name)));
+        let declared = schemas.map(|tool| tool.get("inputSchema").and_then(Value::as_object).map(declared_arguments));
+        let declared: Vec<Vec<String>> = declared.map(Option::unwrap_or_default).collect();
+        // A tool that declares no arguments takes any.
+        let is_open = declared.iter().any(Vec::is_empty);
+        let known: Vec<&str> = declared.iter().flatten().map(String::as_str).collect();
+        let unknown = rule.when.keys().filter(|argument| !is_open && !known.contains(&&*first_name(argument)));
+        let arguments = unknown.map(|argument| self.idle("policy", argument, Idle::NoArgument, &known));
+        let tools = tools.into_iter().map(|idle| (format!("tools/{}", idle.pattern), idle));
+        let arguments = arguments.map(|idle| (format!("when/{}", idle.pattern), idle));
+        tools.chain(arguments).map(|(key, idle)| IdlePattern { place: rule.place(&key), ..idle }).collect()
     }
 
     fn idle_among(&self, pattern: &str, names: &[&str]) -> Option<IdlePattern> {

@@ -5,7 +5,7 @@ use proc_macro2::Span;
 
 /// The rules of a server, the configuration's first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rules(Vec<Rule>);
+pub(crate) struct Rules(pub(crate) Vec<Rule>);
 
 /// One entry.
 #[derive(Clone, Debug)]
@@ -125,27 +125,18 @@ impl From<&ServerConfig> for Rules {
             (Kind::Shared, &rust.shared),
             (Kind::Switch, &rust.switches),
         ];
-        let mut all = Vec::new();
-        for (kind, rules) in lists {
-            for rule in rules {
-                all.push(Rule { place: Some(rule.place.clone()), ..Rule::new(kind, &rule.key, &rule.value) });
-            }
-        }
-        for (tool, view) in &config.views {
-            if let Some(name) = &view.name {
-                let rule = Rule::new(Kind::Rename, pointer_segment(tool), name);
-                all.push(Rule { is_view: true, place: Some(view.place("name")), ..rule });
-            }
-        }
-        Self(all)
+        let rules = lists.into_iter().flat_map(|(kind, rules)| rules.iter().map(move |rule| (kind, rule)));
+        let rules = rules
+            .map(|(kind, rule)| Rule { place: Some(rule.place.clone()), ..Rule::new(kind, &rule.key, &rule.value) });
+        let views = config.views.iter().filter_map(|(tool, view)| {
+            let rule = Rule::new(Kind::Rename, pointer_segment(tool), view.name.clone()?);
+            Some(Rule { is_view: true, place: Some(view.place("name")), ..rule })
+        });
+        Self(rules.chain(views).collect())
     }
 }
 
 impl Rules {
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Rule> {
-        self.0.iter()
-    }
-
     /// Returns the rules of one kind.
     pub(crate) fn of(&self, kind: Kind) -> Vec<&Rule> {
         self.0.iter().filter(|rule| rule.kind == kind).collect()

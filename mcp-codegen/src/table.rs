@@ -19,15 +19,9 @@ impl<T> Table<T> {
         self.0.get_mut(number.into())?.as_mut()
     }
 
-    pub(crate) fn has(&self, number: impl Into<usize>) -> bool {
-        self.get(number).is_some()
-    }
-
     pub(crate) fn insert(&mut self, number: impl Into<usize>, value: T) {
         let number = number.into();
-        while self.0.len() <= number {
-            self.0.push(None);
-        }
+        self.0.extend((self.0.len()..=number).map(|_| None));
         if let Some(slot) = self.0.get_mut(number) {
             *slot = Some(value);
         }
@@ -43,13 +37,7 @@ impl<T> Table<T> {
 
     /// Returns the values, sorted by their numbers.
     pub(crate) fn values(self) -> Vec<T> {
-        let mut values = Vec::new();
-        for value in self.0 {
-            if let Some(value) = value {
-                values.push(value);
-            }
-        }
-        values
+        self.0.into_iter().flatten().collect()
     }
 }
 

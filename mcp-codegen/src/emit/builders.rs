@@ -19,11 +19,8 @@ impl TypeEmitter<'_, '_> {
         values: &TokenStream,
     ) -> (TokenStream, TokenStream) {
         let (private, name, builder) = (self.private, self.name(id), ident(builder));
-        let (mut fields, mut types) = (Vec::new(), Vec::new());
-        for member in required {
-            fields.push(&member.name);
-            types.push(&member.ty);
-        }
+        let fields: Vec<&Ident> = required.iter().map(|member| &member.name).collect();
+        let types = required.iter().map(|member| &member.ty);
         let parameters = self.type_parameters(required.len());
         let setters = required.iter().enumerate().map(|(place, member)| {
             let before = parameters.get(..place).unwrap_or_default();

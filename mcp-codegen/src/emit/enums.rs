@@ -37,7 +37,8 @@ impl TypeEmitter<'_, '_> {
         order: &[Standard],
         implement: TokenStream,
     ) -> TokenStream {
-        let (private, name, docs) = (self.private, self.name(id), self.type_doc(id).and(always(wires).as_slice()));
+        let always = if let [only] = wires { Some(format!("Always {}.", docs::code(only))) } else { None };
+        let (private, name, docs) = (self.private, self.name(id), self.type_doc(id).and(always.as_slice()));
         let variants = variants(wires, enumeration);
         let described = wires.iter().map(|wire| docs::lines(&[docs::code(wire)]));
         let allow = lints(wires.len());
@@ -86,11 +87,6 @@ impl TypeEmitter<'_, '_> {
 
 fn variants(wires: &[&str], enumeration: Enumeration) -> Vec<Ident> {
     names::variants(wires, enumeration).iter().map(|name| ident(name)).collect()
-}
-
-/// Describes a constant.
-fn always(wires: &[&str]) -> Option<String> {
-    if let [only] = wires { Some(format!("Always {}.", docs::code(only))) } else { None }
 }
 
 /// Returns attributes for lints, because the server's names may share a prefix.

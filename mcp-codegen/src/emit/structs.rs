@@ -6,7 +6,6 @@ use quote::{ToTokens, quote};
 use super::docs::Docs;
 use super::{TypeEmitter, docs};
 use crate::names::{self, ident};
-use crate::order::sorted;
 use crate::plan::Standard;
 use mcp_bindgen_schema::{Field, Presence, Shape, ShapeId, StructShape, Unknown};
 
@@ -108,13 +107,8 @@ impl TypeEmitter<'_, '_> {
         members: &[Member<'_>],
         extra: Option<&Ident>,
     ) -> (TokenStream, TokenStream) {
-        let asked_for: Vec<&Member<'_>> = members.iter().filter(|member| member.is_asked_for()).collect();
-        let rank = |place: usize| {
-            let key = &asked_for.get(place)?.field.wire;
-            object.required.iter().position(|required| required == key)
-        };
-        let order = sorted(asked_for.len(), &|left, right| rank(left).cmp(&rank(right)));
-        let required: Vec<&Member<'_>> = order.into_iter().filter_map(|place| asked_for.get(place).copied()).collect();
+        let mut required: Vec<&Member<'_>> = members.iter().filter(|member| member.is_asked_for()).collect();
+        required.sort_by_key(|member| object.required.iter().position(|key| *key == member.field.wire));
         if required.is_empty() && !self.schema.is_sent(id) {
             return Default::default();
         }
@@ -194,7 +188,9 @@ impl TypeEmitter<'_, '_> {
     fn is_text(&self, field: &Field) -> bool {
         let is_null = field.slot.nullable && field.presence != Presence::Optional;
         let shape = field.slot.shape;
-        matches!(self.schema.document.shapes.get(shape), Shape::Text) && !is_null && !self.schema.checks.has(shape)
+        matches!(self.schema.document.shapes.get(shape), Shape::Text)
+            && !is_null
+            && !self.schema.checks.get(shape).is_some()
     }
 
     /// Returns the table of the fields and their keys.

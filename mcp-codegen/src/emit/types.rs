@@ -15,7 +15,7 @@ const ORDERED_NUMBER: [Standard; 3] = [Standard::Copy, Standard::PartialOrd, Sta
 impl TypeEmitter<'_, '_> {
     /// Returns the type of a shape, wherever `null` does not matter.
     pub(super) fn shape_type(&self, id: ShapeId) -> TokenStream {
-        if self.schema.checks.has(id) {
+        if self.schema.checks.get(id).is_some() {
             let name = self.name(id);
             return quote!(#name);
         }

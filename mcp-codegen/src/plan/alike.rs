@@ -67,7 +67,7 @@ impl TypeAt {
 
     /// Returns `true` for a newtype of checked values.
     pub(super) fn is_checked(&self, tools: &[ToolPlan<'_>]) -> bool {
-        self.schema(tools).is_some_and(|schema| schema.checks.has(self.shape))
+        self.schema(tools).is_some_and(|schema| schema.checks.get(self.shape).is_some())
     }
 
     /// Returns `true` if it is the type of a whole value.

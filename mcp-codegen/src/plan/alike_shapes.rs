@@ -176,9 +176,7 @@ fn places(document: &Document<'_>) -> Vec<(ShapeId, Vec<Step>)> {
         match shape {
             // Places pass through unions, so none leads to a branch.
             Shape::Union(union) => {
-                for branch in &union.branches {
-                    pending.push_back((branch.shape, steps.clone(), false));
-                }
+                pending.extend(union.branches.iter().map(|branch| (branch.shape, steps.clone(), false)));
             }
             Shape::Named(slot) => pending.push_back((slot.shape, steps.clone(), false)),
             Shape::Struct(object) => {
@@ -188,9 +186,7 @@ fn places(document: &Document<'_>) -> Vec<(ShapeId, Vec<Step>)> {
             }
             _ => {}
         }
-        for slot in parts(shape) {
-            pending.push_back((slot.shape, with(Step::Each), true));
-        }
+        pending.extend(parts(shape).iter().map(|slot| (slot.shape, with(Step::Each), true)));
     }
     places
 }

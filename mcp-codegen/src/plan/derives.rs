@@ -85,9 +85,7 @@ impl Derives {
                 continue;
             };
             derives.standard.push(standard);
-            if standard == Standard::Ord {
-                derives.standard.push(Standard::PartialOrd);
-            }
+            derives.standard.extend((standard == Standard::Ord).then_some(Standard::PartialOrd));
             let can = |schema: &&SchemaPlan<'_>| schema.order.iter().any(|id| schema.can_derive(*id, standard));
             if !schemas.is_empty() && !schemas.iter().any(can) {
                 let message = format!("no type of this server can have `{shown}`");
@@ -150,7 +148,7 @@ impl SchemaPlan<'_> {
 
     /// `holders` hold the type: one that requires itself has no default.
     fn has_default(&self, id: ShapeId, holders: &mut HashSet<ShapeId>) -> bool {
-        if self.checks.has(id) || !holders.insert(id) {
+        if self.checks.get(id).is_some() || !holders.insert(id) {
             return false;
         }
         let mut slot_has = |slot: &Slot| slot.nullable || self.has_default(slot.shape, holders);

@@ -151,9 +151,8 @@ impl<'s> Entry<'s> {
             }
         }
         let items: Vec<_> = entries.iter().map(|entry| (entry.wire, entry.tool)).collect();
-        for (entry, key) in entries.iter_mut().zip(unique_keys(&items)) {
-            entry.key = key;
-        }
+        let keys = unique_keys(&items);
+        entries.iter_mut().zip(keys).for_each(|(entry, key)| entry.key = key);
         entries
     }
 }

@@ -189,13 +189,13 @@ impl<'n> Naming<'n, '_> {
     /// Returns `true` if a type in this place has, or holds, a name of its own.
     fn needs_name(&self, slot: Slot) -> bool {
         let shape = self.document.shapes.get(slot.shape);
-        shape.is_named() || self.checks.has(slot.shape) || shape.is_array() || matches!(shape, Shape::Map(_))
+        shape.is_named() || self.checks.get(slot.shape).is_some() || shape.is_array() || matches!(shape, Shape::Map(_))
     }
 
     /// Records the types in a spot: the type itself, or those inside an unnamed container.
     fn place(&mut self, id: ShapeId, spot: &Spot, schemas: &'n [SchemaId]) {
         match self.document.shapes.get(id) {
-            shape if shape.is_named() || self.checks.has(id) => self.find(id, spot.clone(), schemas),
+            shape if shape.is_named() || self.checks.get(id).is_some() => self.find(id, spot.clone(), schemas),
             Shape::List(Slot { shape, .. }) => self.place(*shape, &spot.inside("/~item", "Item"), schemas),
             Shape::Map(Slot { shape, .. }) => self.place(*shape, &spot.inside("/~any", "Value"), schemas),
             Shape::Tuple(items) | Shape::Prefixed(items, _) => {
@@ -212,7 +212,7 @@ impl<'n> Naming<'n, '_> {
     }
 
     fn find(&mut self, id: ShapeId, spot: Spot, schemas: &'n [SchemaId]) {
-        if self.types.has(id) {
+        if self.types.get(id).is_some() {
             return;
         }
         let rank = |spot: &Spot, schemas: &[SchemaId]| rank(self.document, &self.types, id, spot, schemas);

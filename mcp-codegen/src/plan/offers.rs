@@ -139,17 +139,16 @@ fn prompt<'s>(prompt: &'s Map<String, Value>, reporter: &mut Reporter) -> Option
 
 /// Returns the arguments of a prompt, or `None` if they are not a list.
 fn arguments<'s>(prompt: &'s Map<String, Value>, reporter: &mut Reporter) -> Option<Vec<PromptArgument<'s>>> {
-    let fault = match prompt.get("arguments") {
-        None | Some(Value::Null) => return Some(Vec::new()),
-        Some(Value::Array(list)) if list.len() <= MOST_VARIABLES => return Some(listed_arguments(list, reporter)),
-        Some(Value::Array(list)) => format!("{} arguments are too many", list.len()),
-        Some(_) => "they are not an array".to_owned(),
+    let list = match prompt.get("arguments") {
+        None | Some(Value::Null) => &[],
+        Some(Value::Array(list)) if list.len() <= MOST_VARIABLES => list.as_slice(),
+        other => {
+            let many = other.and_then(Value::as_array).map(|list| format!("{} arguments are too many", list.len()));
+            let fault = many.unwrap_or_else(|| "they are not an array".to_owned());
+            reporter.say(MALFORMED_PROMPT, "/arguments", fault);
+            return None;
+        }
     };
-    reporter.say(MALFORMED_PROMPT, "/arguments", fault);
-    None
-}
-
-fn listed_arguments<'s>(list: &'s [Value], reporter: &mut Reporter) -> Vec<PromptArgument<'s>> {
     let mut arguments: Vec<PromptArgument<'s>> = Vec::new();
     for (place, item) in list.iter().enumerate() {
         let text = |key: &str| item.get(key).and_then(Value::as_str);
@@ -168,7 +167,7 @@ fn listed_arguments<'s>(list: &'s [Value], reporter: &mut Reporter) -> Vec<Promp
         };
         reporter.say(MALFORMED_PROMPT, &format!("/arguments/{place}"), fault);
     }
-    arguments
+    Some(arguments)
 }
 
 /// Returns a resource template, and the schema of its variables, if it can be filled in.

@@ -77,7 +77,7 @@ pub(super) fn apply(
             Kind::Switch => rule.value == "true",
             Kind::Derive | Kind::Extern | Kind::Shared => true,
         };
-        faults.extend(rules.all().filter(is_ignored).map(Rule::without_effect));
+        faults.extend(rules.0.iter().filter(is_ignored).map(Rule::without_effect));
         if options.server.unknown == UnknownKeys::Keep {
             faults.push(Rule::new(Kind::Switch, "unknown", UnknownKeys::Keep.name()).without_effect());
         }

@@ -85,9 +85,9 @@ impl Sharing {
             }
             groups.push(Group { kept: named.at, members: alike.members(named.class).to_vec(), is_named: true });
         }
-        for Nested { at, class, named, .. } in nested {
+        for (_, at, class, nested) in nested {
             if let Some(schema) = at.schema_mut(tools) {
-                schema.types.insert(at.shape, named);
+                schema.types.insert(at.shape, nested);
             }
             groups.push(Group { kept: at, members: alike.members(class).to_vec(), is_named: false });
         }
@@ -126,9 +126,7 @@ impl Sharing {
                 let boxed = member.schema(tools).map(|schema| boxed(schema, alike, *member)).unwrap_or_default();
                 let Some(schema) = member.schema_mut(tools) else { continue };
                 schema.uses.insert(member.shape, Uses { elsewhere: *member != group.kept, ..uses });
-                for held in boxed {
-                    schema.boxed.insert((member.shape, held));
-                }
+                schema.boxed.extend(boxed.into_iter().map(|held| (member.shape, held)));
                 schema.is_described &= member.shape != schema.document.root || Some(*member) == with_schema;
             }
         }
@@ -245,11 +243,9 @@ fn with_free_names<'w>(
 ) -> Vec<Named<'w>> {
     let mut held = Table::default();
     for Named { at, .. } in &named {
-        for shape in at.schema(tools).into_iter().flat_map(|schema| schema.reached(at.shape, Shape::children)) {
-            if let Some(class) = alike.class(TypeAt { shape, ..*at }) {
-                held.insert(class, ());
-            }
-        }
+        let shapes = at.schema(tools).into_iter().flat_map(|schema| schema.reached(at.shape, Shape::children));
+        let classes = shapes.filter_map(|shape| alike.class(TypeAt { shape, ..*at }));
+        classes.for_each(|class| held.insert(class, ()));
     }
     let types = TypeAt::all(tools);
     let mut free: Vec<Named<'w>> = Vec::new();
@@ -257,7 +253,7 @@ fn with_free_names<'w>(
         let has_name = |at: &&TypeAt| {
             at.name(tools) == candidate.name
                 && !at.is_checked(tools)
-                && alike.class(**at).is_some_and(|class| !held.has(class))
+                && alike.class(**at).is_some_and(|class| !held.get(class).is_some())
         };
         let wires = types.iter().filter(has_name).filter_map(|at| tools.get(at.tool)).map(|tool| tool.wire);
         if let Some(wire) = wires.min() {
@@ -271,19 +267,14 @@ fn with_free_names<'w>(
     free
 }
 
-/// A type that a shared one holds.
-struct Nested {
-    at: TypeAt,
-    class: Class,
-    named: NamedType,
-    /// The number of steps from the shared type.
-    depth: usize,
-}
-
 /// Returns the types that shared ones hold, named after them; of several names for one type the least deep counts, then
 /// the least.
-fn nested_types(tools: &[ToolPlan<'_>], alike: &AlikeTypes, named: &[Named<'_>]) -> Vec<Nested> {
-    let mut best: Table<Nested> = Table::default();
+fn nested_types(
+    tools: &[ToolPlan<'_>],
+    alike: &AlikeTypes,
+    named: &[Named<'_>],
+) -> Vec<(usize, TypeAt, Class, NamedType)> {
+    let mut best: Table<(usize, TypeAt, Class, NamedType)> = Table::default();
     for outer in named {
         let Some(schema) = outer.at.schema(tools) else { continue };
         let at = |shape| TypeAt { shape, ..outer.at };
@@ -302,11 +293,10 @@ fn nested_types(tools: &[ToolPlan<'_>], alike: &AlikeTypes, named: &[Named<'_>])
             paths.push((shape, wire_path(&types, shape)));
         }
         for (shape, (depth, path)) in paths {
-            let Some((class, mut named)) = alike.class(at(shape)).zip(types.remove(shape)) else { continue };
-            named.share_as(&outer.name, &path);
-            let is_better = |known: &Nested| (depth, &named.name) < (known.depth, &known.named.name);
-            if best.get(class).is_none_or(is_better) {
-                best.insert(class, Nested { at: at(shape), class, named, depth });
+            let Some((class, mut nested)) = alike.class(at(shape)).zip(types.remove(shape)) else { continue };
+            nested.share_as(&outer.name, &path);
+            if best.get(class).is_none_or(|(least, .., known)| (depth, &nested.name) < (*least, &known.name)) {
+                best.insert(class, (depth, at(shape), class, nested));
             }
         }
     }

@@ -79,11 +79,11 @@ impl MacroInput {
                 if self.tools.is_empty() {
                     return Err(syn::Error::new(key.span(), "`tools` is empty; remove it to bind all"));
                 }
-                overlay.tools = Some(values(&self.tools));
+                overlay.tools = Some(self.tools.iter().map(LitStr::value).collect());
             }
             "exclude" => {
                 self.exclude = list(input, "expected a list of patterns: `exclude = [\"delete_*\"]`")?;
-                overlay.exclude = values(&self.exclude);
+                overlay.exclude = self.exclude.iter().map(LitStr::value).collect();
             }
             "mod" => overlay.module = Some(module(input)?.to_string()),
             "prefix" if input.peek(LitBool) => {
@@ -141,10 +141,6 @@ impl MacroInput {
         }
         Ok(())
     }
-}
-
-fn values(literals: &[LitStr]) -> Vec<String> {
-    literals.iter().map(LitStr::value).collect()
 }
 
 /// Parses an option and its `=`: one of the known ones that was not `seen` before.

@@ -326,7 +326,7 @@ impl Source {
     pub(crate) fn plan(&self, project: &Project) -> (PlannedBindings<'_>, Vec<RuleFault>) {
         let planned = Bindings::plan(&self.snapshot, &self.options);
         let (configured, others): (Vec<_>, Vec<_>) =
-            planned.faults().iter().cloned().partition(|fault| fault.is_configured);
+            planned.plan.faults.iter().cloned().partition(|fault| fault.is_configured);
         // Options of the macro may take away the tool of a rule that fits. A second plan is only for this case.
         let fault = if configured.is_empty() { None } else { self.configured_fault(project) };
         (planned, fault.map_or(others, |fault| vec![fault]))
