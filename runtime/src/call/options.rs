@@ -1,8 +1,11 @@
 //! The options of a call, and the progress that a server reports meanwhile (`notifications/progress`).
 
 use std::fmt;
+use std::future::poll_fn;
 use std::ops::{Deref, DerefMut};
+use std::pin::pin;
 use std::sync::{Arc, LazyLock};
+use std::task::Poll;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -227,11 +230,12 @@ impl CallOptions {
 
     /// Returns the output of a future, unless the call is cancelled before.
     pub(crate) async fn unless_cancelled<F: Future>(&self, future: F) -> Option<F::Output> {
-        tokio::select! {
-            biased;
-            () = cancelled(self.cancellation()) => None,
-            output = future => Some(output),
-        }
+        let (mut cancelled, mut future) = (pin!(cancelled(self.cancellation())), pin!(future));
+        poll_fn(|context| match cancelled.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(None),
+            Poll::Pending => future.as_mut().poll(context).map(Some),
+        })
+        .await
     }
 
     /// Passes progress to the call's listener, if there is one: for services that run tools themselves.

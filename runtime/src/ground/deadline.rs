@@ -1,9 +1,12 @@
 //! Deadlines.
 
-use std::future::Future;
+use std::future::{Future, pending, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout_at};
+use tokio::task::unconstrained;
+use tokio::time::{Instant, sleep_until};
 
 /// A point in time; `None` if it is beyond the range of the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,12 +39,26 @@ impl Deadline {
     }
 
     pub(crate) fn earlier(self, other: Self) -> Self {
-        Self(self.0.into_iter().chain(other.0).min())
+        match (self.0, other.0) {
+            (Some(own), Some(other)) => Self(Some(own.min(other))),
+            (own, other) => Self(own.or(other)),
+        }
     }
 
     /// Returns the output of a future, unless the time is up before.
     pub(crate) async fn bound<F: Future>(self, future: F) -> Option<F::Output> {
-        if let Some(end) = self.0 { timeout_at(end, future).await.ok() } else { Some(future.await) }
+        let (mut future, mut passed) = (pin!(future), pin!(self.passed()));
+        poll_fn(|context| match future.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending if passed.as_mut().poll(context).is_ready() => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        })
+        .await
+    }
+
+    /// Waits for the deadline, also in a task that has used up its budget.
+    async fn passed(self) {
+        if let Some(end) = self.0 { unconstrained(sleep_until(end)).await } else { pending().await }
     }
 }
 

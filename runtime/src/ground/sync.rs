@@ -21,14 +21,26 @@ pub(crate) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
 }
 
 /// Waits for a matching value, and forever if the sender is gone. Cancel safe.
-pub(crate) async fn awaited<T: Clone>(value: &mut watch::Receiver<T>, is_wanted: impl FnMut(&T) -> bool) -> T {
-    let wanted = value.wait_for(is_wanted).await.map(|wanted| wanted.clone());
-    if let Ok(wanted) = wanted { wanted } else { pending().await }
+pub(crate) async fn awaited<T: Clone>(value: &mut watch::Receiver<T>, mut is_wanted: impl FnMut(&T) -> bool) -> T {
+    loop {
+        let current = value.borrow_and_update().clone();
+        if is_wanted(&current) {
+            return current;
+        }
+        changed(value).await;
+    }
+}
+
+/// Waits for a change, and forever if the sender is gone. Cancel safe.
+async fn changed<T>(value: &mut watch::Receiver<T>) {
+    if value.changed().await.is_err() {
+        pending().await
+    }
 }
 
 /// Waits for the next value, and forever if the sender is gone. Cancel safe.
 pub(crate) async fn next<T: Clone>(value: &mut watch::Receiver<Option<T>>) -> T {
-    let changed = value.changed().await;
+    changed(value).await;
     let next = value.borrow().clone();
-    if let (Ok(()), Some(next)) = (changed, next) { next } else { pending().await }
+    if let Some(next) = next { next } else { pending().await }
 }
