@@ -1,7 +1,5 @@
 //! The forms in which a value can be repeated: unchanged, and escaped in several ways.
 
-use std::collections::HashSet;
-
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
 
@@ -13,56 +11,62 @@ const UNRESERVED: &str = "-._~";
 /// `encodeURI`.
 const UNESCAPED: [&str; 5] = ["", UNRESERVED, "-._~!*'()", "-._*", "-._~;/?:@&=+$,#!*'()[]"];
 
-/// Returns every form of a value, itself included. The matcher ignores backslashes.
-pub(super) fn of(value: &str) -> HashSet<String> {
-    let decoded = std::iter::successors(Some(value.to_owned()), |value| decode(value));
-    decoded.take(1 + MOST_DECODED).flat_map(|value| encoded(&value)).collect()
+/// Adds every form of a value, itself included. The matcher ignores backslashes.
+pub(super) fn add(value: &str, forms: &mut Vec<String>) {
+    let mut left = Some(value.to_owned());
+    for _ in 0..=MOST_DECODED {
+        let Some(value) = left else { return };
+        add_encoded(&value, forms);
+        left = decode(&value);
+    }
 }
 
-fn encoded(value: &str) -> HashSet<String> {
+fn add_encoded(value: &str, forms: &mut Vec<String>) {
+    let mut add = |form: String| forms.push(form);
     let json = serde_json::Value::from(value).to_string();
     let json = json.get(1..json.len() - 1).unwrap_or_default();
-    let mut forms = HashSet::from([
-        value.to_owned(),
-        json.to_owned(),
-        value.escape_debug().to_string(),
-        value.escape_default().to_string(),
-        value.as_bytes().escape_ascii().to_string(),
-        // Python escapes control characters as `\x1b` or `\n`, and no others.
-        escaped(value, |c| c.is_ascii_control(), |c| (c as u8).escape_ascii().to_string()),
-        // ASCII-only writers drop other characters or replace each with `?`.
-        value.chars().filter(char::is_ascii).collect(),
-        value.replace(|c: char| !c.is_ascii(), "?"),
-    ]);
+    add(value.to_owned());
+    add(json.to_owned());
+    add(value.escape_debug().to_string());
+    add(value.escape_default().to_string());
+    add(value.as_bytes().escape_ascii().to_string());
+    // Python escapes control characters as `\x1b` or `\n`, and no others.
+    add(escaped(value, &|c| c.is_ascii_control(), &|c| (c as u8).escape_ascii().to_string()));
+    // ASCII-only writers drop other characters or replace each with `?`.
+    add(escaped(value, &|c| !c.is_ascii(), &|_| String::new()));
+    add(escaped(value, &|c| !c.is_ascii(), &|_| "?".to_owned()));
     // Encoders for HTML, and for ASCII.
-    let in_units = |c: char| c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect();
-    for form in [value, json] {
-        forms.insert(escaped(form, |c| "<>&".contains(c), in_units));
-        let ascii = escaped(form, |c| !c.is_ascii() || c.is_control(), in_units);
-        forms.insert(ascii.to_ascii_uppercase().replace("\\U", "\\u"));
-        forms.insert(ascii);
+    let in_units =
+        |c: char| c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+    for form in &[value, json] {
+        add(escaped(form, &|c| "<>&".contains(c), &in_units));
+        let ascii = escaped(form, &|c| !c.is_ascii() || c.is_control(), &in_units);
+        add(ascii.to_ascii_uppercase().replace("\\U", "\\u"));
+        add(ascii);
     }
-    for kept in UNESCAPED {
+    let bytes = |c: char| c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
+    for kept in &UNESCAPED {
         let is_escaped = |c: char| !c.is_ascii_alphanumeric() && !kept.contains(c);
-        let bytes = |c: char| c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
-        let in_percents = escaped(value, is_escaped, bytes);
-        forms.insert(in_percents.replace("%20", "+"));
-        forms.insert(escaped(value, is_escaped, |c| bytes(c).to_ascii_lowercase()));
-        forms.insert(in_percents);
+        let in_percents = escaped(value, &is_escaped, &bytes);
+        add(in_percents.replace("%20", "+"));
+        add(in_percents);
+        add(escaped(value, &is_escaped, &|c| bytes(c).to_ascii_lowercase()));
     }
-    for apostrophe in ["&#39;", "&#x27;"] {
-        let text = value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-        forms.insert(text.replace('"', "&quot;").replace('\'', apostrophe));
-    }
+    let text = value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    add(text.replace('\'', "&#39;"));
+    add(text.replace('\'', "&#x27;"));
     if value.len() >= SHORTEST_IN_BASE64 {
-        forms.extend(in_base64(value));
+        add_base64(value, &mut add);
     }
-    forms
 }
 
 /// Replaces some characters of a text by their escapes.
-fn escaped(text: &str, is_escaped: impl Fn(char) -> bool, escape: impl Fn(char) -> String) -> String {
-    text.chars().map(|c| if is_escaped(c) { escape(c) } else { c.to_string() }).collect()
+fn escaped(text: &str, is_escaped: &dyn Fn(char) -> bool, escape: &dyn Fn(char) -> String) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        if is_escaped(c) { escaped.push_str(&escape(c)) } else { escaped.push(c) }
+    }
+    escaped
 }
 
 /// Decodes percent escapes; returns `None` if it is unchanged or not UTF-8.
@@ -71,32 +75,40 @@ pub(super) fn decode(text: &str) -> Option<String> {
     let mut rest = text.as_bytes();
     while let Some((byte, after)) = rest.split_first() {
         let digit = |at: usize| char::from(*after.get(at)?).to_digit(16);
-        let escaped = digit(0).zip(digit(1)).filter(|_| *byte == b'%');
-        let escaped = escaped.and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+        let escaped = match (byte, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => u8::try_from(high * 16 + low).ok(),
+            _ => None,
+        };
         bytes.push(escaped.unwrap_or(*byte));
         rest = after.get(if escaped.is_some() { 2 } else { 0 }..)?;
     }
     String::from_utf8(bytes).ok().filter(|decoded| decoded != text)
 }
 
-/// Returns the parts of its base64 that do not depend on the bytes around it, for each of the three possible offsets.
-fn in_base64(value: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for before in 0..3 {
-        let mut bytes = vec![0; before];
-        bytes.extend_from_slice(value.as_bytes());
-        // The first and last characters may encode bits of neighbouring bytes.
-        let (first, last) = ([0, 2, 3].get(before).copied().unwrap_or_default(), usize::from(bytes.len() % 3 != 0));
-        for encoded in [BASE64_STANDARD_NO_PAD.encode(&bytes), BASE64_URL_SAFE_NO_PAD.encode(&bytes)] {
-            found.extend(encoded.get(first..encoded.len() - last).map(str::to_owned));
+/// Adds the parts of its base64 that do not depend on the bytes around it, for each of the three possible offsets.
+fn add_base64(value: &str, add: &mut dyn FnMut(String)) {
+    // The first characters may encode bits of the bytes before, and the last one of those after.
+    for (before, first) in &[(0, 0), (1, 2), (2, 3)] {
+        let bytes = "\0".repeat(*before) + value;
+        let last = usize::from(bytes.len() % 3 != 0);
+        for engine in &[BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD] {
+            let encoded = engine.encode(&bytes);
+            add(encoded.get(*first..encoded.len() - last).unwrap_or_default().to_owned());
         }
     }
-    found
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
+
+    fn of(value: &str) -> HashSet<String> {
+        let mut forms = Vec::new();
+        add(value, &mut forms);
+        forms.into_iter().collect()
+    }
 
     #[test]
     fn forms_cover_every_encoder() {

@@ -21,9 +21,11 @@ impl<'t> Skeleton<'t> {
         }
         let mut text = String::with_capacity(original.len());
         let mut places = Vec::with_capacity(original.len());
-        for (at, character) in original.char_indices().filter(|(_, character)| *character != '\\') {
-            text.push(character);
-            places.extend(at..at + character.len_utf8());
+        for (at, character) in original.char_indices() {
+            if character != '\\' {
+                text.push(character);
+                places.extend(at..at + character.len_utf8());
+            }
         }
         Self { original, text: Cow::Owned(text), places }
     }
@@ -49,8 +51,10 @@ pub(super) struct Matcher {
 
 impl Matcher {
     /// Creates a matcher for these texts, escaped or not.
-    pub(super) fn new(texts: impl IntoIterator<Item = String>) -> Self {
-        let mut patterns: Vec<String> = texts.into_iter().map(|text| text.replace('\\', "")).collect();
+    pub(super) fn new(mut patterns: Vec<String>) -> Self {
+        for text in &mut patterns {
+            *text = text.replace('\\', "");
+        }
         patterns.retain(|text| text.len() >= SHORTEST);
         patterns.sort_unstable();
         patterns.dedup();
@@ -76,7 +80,10 @@ impl Matcher {
         loop {
             let last = self.patterns.partition_point(|pattern| pattern.as_bytes() <= rest).checked_sub(1)?;
             let pattern = self.patterns.get(last)?.as_bytes();
-            let mut shared = pattern.iter().zip(rest).take_while(|(a, b)| a == b).count();
+            let mut shared = 0;
+            while shared < pattern.len() && pattern.get(shared) == rest.get(shared) {
+                shared += 1;
+            }
             if shared == pattern.len() {
                 let end = skeleton.place(at + shared - 1) + 1;
                 if shared >= SHORTEST_INSIDE || is_alone(skeleton.original, skeleton.place(at), end) {

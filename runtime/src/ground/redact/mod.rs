@@ -5,7 +5,6 @@ mod matcher;
 mod values;
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, RwLock};
 
@@ -32,7 +31,7 @@ pub(crate) struct Redactor(Arc<RwLock<Shared>>);
 struct Shared {
     configured: PrivateValues,
     /// The values that were learned at run time, the latest first.
-    learned: VecDeque<String>,
+    learned: Vec<String>,
     /// The values of another redactor.
     lent: Option<Arc<Known>>,
     /// All of these values, and their matchers.
@@ -43,9 +42,17 @@ impl Shared {
     fn update(&mut self) {
         let mut values = self.configured.clone();
         self.learned.iter().for_each(|learned| values.secret(learned));
-        self.lent.iter().for_each(|lent| values.extend(&lent.values));
-        let forms = |sure_only: bool| Matcher::new(values.iter(sure_only).flat_map(forms::of));
-        self.known = Arc::new(Known { all: forms(false), sure: forms(true), values });
+        self.lent.iter().for_each(|lent| values.found.extend_from_slice(&lent.values.found));
+        let matcher = |sure_only: bool| {
+            let mut forms = Vec::new();
+            for (value, is_sure) in &values.found {
+                if *is_sure || !sure_only {
+                    forms::add(value, &mut forms);
+                }
+            }
+            Matcher::new(forms)
+        };
+        self.known = Arc::new(Known { all: matcher(false), sure: matcher(true), values });
     }
 }
 
@@ -69,7 +76,7 @@ impl Redactor {
         let mut shared = write(&self.0);
         if !shared.learned.iter().any(|learned| learned == secret) {
             shared.learned.truncate(MOST_LEARNED - 1);
-            shared.learned.push_front(secret.to_owned());
+            shared.learned.insert(0, secret.to_owned());
             shared.update();
         }
     }
@@ -109,11 +116,13 @@ impl Redactor {
         let text = without(text, &self.known().all, longest.saturating_add(1));
         let end = text.char_indices().nth(longest).map(|(end, _)| end);
         let kept = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
-        let lines = kept.split_inclusive(['\n', '\t']).map(|part| {
+        let mut shown = String::new();
+        for part in kept.split_inclusive(['\n', '\t']) {
             let line = part.trim_end_matches(['\n', '\t']);
-            printable(line) + part.get(line.len()..).unwrap_or_default()
-        });
-        lines.chain(end.map(|_| "…".to_owned())).collect()
+            shown += &printable(line);
+            shown += part.get(line.len()..).unwrap_or_default();
+        }
+        shown + if end.is_some() { "…" } else { "" }
     }
 
     /// Writes `Debug` of a value, without secrets.
@@ -243,9 +252,9 @@ fn clean(value: &mut Value, secrets: &Matcher) {
         Value::Object(members) => {
             members.values_mut().for_each(|member| clean(member, secrets));
             if members.keys().any(|key| matches!(without(key, secrets, usize::MAX), Cow::Owned(_))) {
-                let cleaned =
-                    |(key, member): (String, Value)| (without(&key, secrets, usize::MAX).into_owned(), member);
-                *members = std::mem::take(members).into_iter().map(cleaned).collect();
+                for (key, member) in std::mem::take(members) {
+                    members.insert(without(&key, secrets, usize::MAX).into_owned(), member);
+                }
             }
         }
         Value::Null | Value::Bool(_) => {}

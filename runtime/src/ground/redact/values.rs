@@ -1,7 +1,5 @@
 //! Selects the private values of a server's configuration, after its placeholders were replaced.
 
-use std::collections::HashMap;
-
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
 use mcp_bindgen_model::{ServerConfig, Transport};
@@ -24,6 +22,9 @@ const ORDINARY: &str = "\
     node,none,null,password,prod,production,public,python,readonly,root,secret,server,silent,staging,stdio,string,\
     test,testing,text,token,trace,true,undefined,user,utf-8,verbose,warn,warning";
 
+/// A kind of characters.
+type Chars = fn(char) -> bool;
+
 /// The origin of a value in the configuration.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
@@ -37,10 +38,10 @@ enum Origin {
     Part,
 }
 
-/// The private values, each with whether it is unmistakable.
+/// The private values, each with whether it is unmistakable. Some are there more than once.
 #[derive(Clone, Default)]
 pub(crate) struct PrivateValues {
-    found: HashMap<String, bool>,
+    pub(super) found: Vec<(String, bool)>,
     /// The program, which messages name.
     program: String,
 }
@@ -79,16 +80,6 @@ impl PrivateValues {
         self.add(value, Origin::Secret);
     }
 
-    pub(super) fn extend(&mut self, others: &Self) {
-        for (value, is_sure) in &others.found {
-            *self.found.entry(value.clone()).or_default() |= is_sure;
-        }
-    }
-
-    pub(super) fn iter(&self, sure_only: bool) -> impl Iterator<Item = &str> {
-        self.found.iter().filter(move |(_, is_sure)| **is_sure || !sure_only).map(|(value, _)| value.as_str())
-    }
-
     fn secrets_of(&mut self, config: &ServerConfig) {
         config.secrets().iter().for_each(|value| self.add(value, Origin::Secret));
     }
@@ -100,17 +91,18 @@ impl PrivateValues {
             self.add_url(value);
         }
         if origin == Origin::Part {
-            let between = |c: char| c.is_whitespace() || "\"'`,;:=&?/\\@()[]{}<>".contains(c);
+            let between: Chars = |c| c.is_whitespace() || "\"'`,;:=&?/\\@()[]{}<>".contains(c);
             value.split(between).for_each(|part| self.keep(part, origin));
             return;
         }
         if !(has_url && origin != Origin::Secret) {
             self.keep(value, origin);
         }
-        let lines: Vec<&str> = value.split('\n').flat_map(|line| line.split("\\n")).collect();
-        if lines.len() > 1 {
-            let long = |line: &&&str| line.len() >= SHORTEST_UNSURE && !line.starts_with("-----");
-            lines.iter().filter(long).for_each(|line| self.keep(line, origin));
+        let lines = value.replace("\\n", "\n");
+        for line in lines.split('\n') {
+            if line.len() < lines.len() && line.len() >= SHORTEST_UNSURE && !line.starts_with("-----") {
+                self.keep(line, origin);
+            }
         }
     }
 
@@ -126,19 +118,19 @@ impl PrivateValues {
                 Origin::Handed => !is_word,
                 Origin::Written | Origin::Part => is_random(value),
             };
-        *self.found.entry(value.to_owned()).or_default() |= is_sure;
+        self.found.push((value.to_owned(), is_sure));
     }
 
     /// Adds the credentials of `Bearer X` or `Basic X`: the receiver sees only `X` or its decoded form.
     fn add_credentials(&mut self, value: &str) {
-        let between = |c: char| c.is_whitespace() || "\"'`,;:=".contains(c);
-        let mut words = value.split(char::is_whitespace).filter(|word| !word.is_empty()).peekable();
-        while let Some(word) = words.next() {
+        let between: Chars = |c| c.is_whitespace() || "\"'`,;:=".contains(c);
+        let words: Vec<&str> = value.split_whitespace().collect();
+        for (at, word) in words.iter().enumerate() {
             let scheme = word.rsplit(between).next().unwrap_or_default().to_ascii_lowercase();
-            let Some(credentials) = words.peek().filter(|_| SCHEMES.contains(&scheme.as_str())) else { continue };
+            let Some(credentials) = words.get(at + 1).filter(|_| SCHEMES.contains(&&*scheme)) else { continue };
             let credentials = credentials.trim_matches(between);
             // `Token abc` inside a sentence is not a credential.
-            if credentials.len() < SHORTEST_UNSURE && words.clone().count() > 1 {
+            if credentials.len() < SHORTEST_UNSURE && at + 2 < words.len() {
                 continue;
             }
             self.keep(credentials, Origin::Secret);
@@ -163,7 +155,8 @@ impl PrivateValues {
     fn add_url(&mut self, text: &str) {
         for (at, _) in text.match_indices("://") {
             let rest = text.get(at + 3..).unwrap_or_default();
-            let end = rest.find(|c: char| c.is_whitespace() || "\"'`<>".contains(c)).unwrap_or(rest.len());
+            let ends: Chars = |c| c.is_whitespace() || "\"'`<>".contains(c);
+            let end = rest.find(ends).unwrap_or(rest.len());
             let url = rest.get(..end).unwrap_or_default();
             let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
             if let Some((login, _)) = authority.rsplit_once('@') {
@@ -205,7 +198,8 @@ fn is_ordinary(value: &str, origin: Origin) -> bool {
 fn is_path(value: &str) -> bool {
     let on_drive = value.get(1..3).is_some_and(|after| after == ":\\" || after == ":/");
     let starts_so = ["/", "./", "../", "~/"].iter().any(|start| value.starts_with(start)) || on_drive;
-    starts_so && !value.contains(char::is_whitespace) && !value.split(['/', '\\', ':', ',']).any(is_random)
+    let between: Chars = |c| "/\\:,".contains(c);
+    starts_so && !value.contains(char::is_whitespace as Chars) && !value.split(between).any(is_random)
 }
 
 /// Returns `true` for a host such as `api.example.com:443`.
@@ -222,11 +216,13 @@ fn is_host(value: &str) -> bool {
 
 /// Returns `true` if letters and digits are mixed as in no word, version or name of a model.
 fn is_random(value: &str) -> bool {
+    let (mut length, mut changes, mut was_digit) = (0, 0, false);
     value.len() >= SHORTEST_UNSURE
-        && value.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| {
-            let kinds: Vec<bool> = part.bytes().map(|b| b.is_ascii_digit()).collect();
-            let changes = kinds.windows(2).filter(|pair| pair.first() != pair.last()).count();
-            (part.len() >= 6 && changes >= 2) || (part.len() >= LONGEST_WORD && changes >= 1)
+        && value.bytes().any(|b| {
+            changes = if length == 0 { 0 } else { changes + usize::from(b.is_ascii_digit() != was_digit) };
+            length = if b.is_ascii_alphanumeric() { length + 1 } else { 0 };
+            was_digit = b.is_ascii_digit();
+            (length >= 6 && changes >= 2) || (length >= LONGEST_WORD && changes >= 1)
         })
 }
 
