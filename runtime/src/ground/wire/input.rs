@@ -1,11 +1,11 @@
 //! Values that are read, and the places that they go to. Types and sources of values meet here, and neither is generic
 //! over the other, so that there is one copy of the code of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
-use super::mismatch::{MOST_STRANGERS, missing_among};
+use super::mismatch::{MOST_STRANGERS, missing_among, nothing_read, unknown};
 use super::reading::Reading;
 use super::scalar::Scalar;
 use super::tape::{Node, Recorded, Tape};
@@ -25,17 +25,13 @@ pub(super) trait Stream {
     /// Reads the value into a sink; `null` leaves an optional sink empty.
     fn give(&mut self, sink: Sink<'_>, is_optional: bool, reading: &Reading) -> Result<(), Mismatch>;
 
-    /// Records the value, so that it can be read more than once.
-    fn open(&mut self, reading: &Reading) -> Result<Open<'_>, Mismatch>;
+    /// Returns the value, if it is recorded.
+    fn recorded(&self) -> Option<Recorded<'_>> {
+        None
+    }
 }
 
-/// A recorded value: the tape of a source that was recorded now, or a part of an earlier one.
-pub(super) enum Open<'o> {
-    Tape(Tape<'o>),
-    Recorded(Recorded<'o>),
-}
-
-impl Input<'_> {
+impl<'i> Input<'i> {
     /// Passes the value to a sink.
     ///
     /// # Errors
@@ -50,10 +46,24 @@ impl Input<'_> {
     /// # Errors
     /// Fails like `read`, or if the source fails.
     pub fn recorded<T>(self, read: impl FnOnce(Recorded<'_>) -> Result<T, Mismatch>) -> Result<T, Mismatch> {
-        match self.stream.open(self.reading)? {
-            Open::Tape(tape) => read(Recorded { tape: &tape, reading: self.reading, at: 0 }),
-            Open::Recorded(recorded) => read(recorded),
+        let mut tape = Tape::default();
+        read(self.on_tape(&mut tape)?)
+    }
+
+    /// Returns the value on its tape, or else records it on this one.
+    fn on_tape<'o>(self, tape: &'o mut Tape) -> Result<Recorded<'o>, Mismatch>
+    where
+        'i: 'o,
+    {
+        let Self { stream, reading } = self;
+        if reading.is_look() {
+            return Err(Mismatch::skipped());
         }
+        if stream.recorded().is_none() {
+            stream.give(Sink::Tape(tape), false, reading)?;
+            return Ok(Recorded { tape, reading, at: 0 });
+        }
+        stream.recorded().ok_or_else(nothing_read)
     }
 
     /// Returns the value, as it came.
@@ -114,8 +124,8 @@ impl Stream for Recorded<'_> {
         }
     }
 
-    fn open(&mut self, reading: &Reading) -> Result<Open<'_>, Mismatch> {
-        if reading.is_look() { Err(Mismatch::skipped()) } else { Ok(Open::Recorded(*self)) }
+    fn recorded(&self) -> Option<Recorded<'_>> {
+        Some(*self)
     }
 }
 
@@ -141,6 +151,8 @@ pub enum Sink<'s> {
     Object(&'s mut Fields<'s>),
     /// A type with its own reader.
     Other(&'s mut dyn Fill),
+    /// A recorder, for a value that is read more than once.
+    Tape(&'s mut Tape),
 }
 
 impl Sink<'_> {
@@ -155,6 +167,7 @@ impl Sink<'_> {
             Self::Items(_) => "an array",
             Self::Object(_) => "an object",
             Self::Other(_) => "a value",
+            Self::Tape(_) => "a JSON value",
         }
     }
 
@@ -164,6 +177,7 @@ impl Sink<'_> {
         match (self, scalar) {
             (Self::Text(place), Scalar::Text(text)) => *place = Some(text.to_owned()),
             (Self::Look(look), Scalar::Text(text)) => look(text)?,
+            (Self::Tape(tape), scalar) => tape.push(scalar),
             (Self::Bool(place), Scalar::Bool(value)) => *place = Some(value),
             (Self::Null(place), Scalar::Null) => *place = Some(()),
             (Self::Signed(place), number) if number.is_number() => {
@@ -279,7 +293,7 @@ pub struct Fields<'f> {
     /// The number of unknown keys so far.
     misses: usize,
     /// The indices of the keys, built after enough misses.
-    index: Option<BTreeMap<&'static str, usize>>,
+    index: Option<HashMap<&'static str, usize>>,
     /// Unknown keys, one of which may be a misspelled one.
     strangers: Vec<String>,
 }
@@ -322,17 +336,23 @@ impl<'f> Fields<'f> {
     fn stranger(&mut self, key: &str, is_shown: bool) -> Result<Place<'_, 'f>, Mismatch> {
         self.misses += 1;
         if self.misses * self.keys.len() > MANY && self.index.is_none() {
-            self.index = Some(self.keys.iter().enumerate().map(|(at, key)| (*key, at)).collect());
+            let index = self.index.insert(HashMap::new());
+            for (at, key) in self.keys.iter().enumerate() {
+                index.insert(key, at);
+            }
         }
         match &mut self.unknown {
             Unknown::Keep(extra) => return Ok(Place::Extra(&mut **extra)),
             Unknown::Ignore if is_shown && self.strangers.len() < MOST_STRANGERS => self.strangers.push(key.to_owned()),
             Unknown::Ignore => {}
             Unknown::Deny => {
-                let absent = self.keys.iter().zip(&*self.slots).filter(|(_, slot)| is_shown && slot.sink.is_some());
-                let near = mcp_bindgen_model::nearest(key, absent.map(|(key, _)| *key));
-                let hint = near.first().map(|near| format!("; did you mean `{}`?", near.escape_debug()));
-                return Err(Mismatch::new(format!("unknown property{}", hint.unwrap_or_default())));
+                let mut absent = Vec::new();
+                for (key, slot) in self.keys.iter().zip(&*self.slots) {
+                    if is_shown && slot.sink.is_some() {
+                        absent.push((*key).to_owned());
+                    }
+                }
+                return Err(unknown(key, &absent));
             }
         }
         Ok(Place::Nowhere)
@@ -374,7 +394,7 @@ impl<'f> Fields<'f> {
     pub(super) fn finish(&self) -> Result<(), Mismatch> {
         let mut slots = self.keys.iter().zip(&*self.slots);
         if let Some((key, _)) = slots.find(|(_, slot)| slot.is_required && slot.sink.is_some()) {
-            return Err(missing_among(key, self.strangers.iter().map(String::as_str)));
+            return Err(missing_among(key, &self.strangers));
         }
         self.demands.iter().try_for_each(|sets| self.require_any(sets))
     }

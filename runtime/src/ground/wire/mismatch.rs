@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 
+use mcp_bindgen_model::nearest;
+
 /// The maximum number of unknown keys that are searched for a misspelled one.
 pub(super) const MOST_STRANGERS: usize = 64;
 
@@ -124,10 +126,17 @@ pub fn nothing_read() -> Mismatch {
     Mismatch::new("missing value")
 }
 
+/// Returns the mismatch of an unknown property, and suggests the nearest of the absent ones.
+pub(super) fn unknown(key: &str, absent: &[String]) -> Mismatch {
+    let near = nearest(key, absent.iter().map(String::as_str));
+    let hint = near.first().map(|near| format!("; did you mean `{}`?", near.escape_debug()));
+    Mismatch::new(format!("unknown property{}", hint.unwrap_or_default()))
+}
+
 /// Returns the mismatch of a missing property, and suggests the nearest present one.
 #[cold]
-pub(super) fn missing_among<'k>(key: &'static str, keys: impl Iterator<Item = &'k str>) -> Mismatch {
-    match mcp_bindgen_model::nearest(key, keys).first() {
+pub(super) fn missing_among(key: &'static str, keys: &[String]) -> Mismatch {
+    match nearest(key, keys.iter().map(String::as_str)).first() {
         Some(near) => Mismatch::new(format!(
             "missing property `{0}`, found `{1}`: did you mean `{0}`?",
             key.escape_debug(),

@@ -7,11 +7,10 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use serde::{Deserialize, Deserializer};
 use serde_json::{Number, Value};
 
-use super::input::{Input, Open, Place, Sink, Stream};
+use super::input::{Input, Place, Sink, Stream};
 use super::mismatch::{add_step, nothing_read};
 use super::reading::Reading;
 use super::scalar::{NOT_FINITE, Scalar};
-use super::tape::{Tape, Token};
 use super::{Keys, Mismatch, Wire};
 
 /// Implements `Deserialize::deserialize` for a [`Wire`] type.
@@ -47,22 +46,6 @@ impl<'de, D: Deserializer<'de>> Erased<'de, D> {
     #[inline]
     fn new(deserializer: D, keys: Option<Keys>) -> Self {
         Self { deserializer: Some(deserializer), keys, error: None, is_refused: false }
-    }
-
-    #[inline]
-    fn visit(&mut self, visit: Visit<'_, '_, 'de>) -> Result<(), Mismatch> {
-        let deserializer = self.deserializer.take().ok_or_else(nothing_read)?;
-        let reading = visit.reading;
-        let is_whole = reading.depth.get() == 0;
-        let is_object = self.keys.is_some() || (is_whole && matches!(visit.target, Target::Sink(Sink::Object(_))));
-        let visited = match self.keys {
-            // These are the keys that `#[serde(flatten)]` takes from its source.
-            Some(keys) => deserializer.deserialize_struct("", keys, visit),
-            // Some formats take a record or nothing for an object if they are asked for one.
-            None if is_object => deserializer.deserialize_map(visit),
-            None => visit.deserialize(deserializer),
-        };
-        visited.map_err(|error| self.failed(error, is_object, reading))
     }
 
     #[cold]
@@ -132,84 +115,63 @@ fn position(error: &str) -> Option<String> {
 
 impl<'de, D: Deserializer<'de>> Stream for Erased<'de, D> {
     fn give(&mut self, sink: Sink<'_>, is_optional: bool, reading: &Reading) -> Result<(), Mismatch> {
-        self.visit(Visit { target: Target::Sink(sink), is_optional, reading })
-    }
-
-    fn open(&mut self, reading: &Reading) -> Result<Open<'_>, Mismatch> {
-        let mut tape = Tape::new();
-        self.visit(Visit { target: Target::Tape(&mut tape), is_optional: false, reading })?;
-        Ok(Open::Tape(tape))
+        let deserializer = self.deserializer.take().ok_or_else(nothing_read)?;
+        let is_object = self.keys.is_some() || (reading.depth.get() == 0 && matches!(sink, Sink::Object(_)));
+        let visit = Visit { sink, is_optional, reading };
+        let visited = match self.keys {
+            // These are the keys that `#[serde(flatten)]` takes from its source.
+            Some(keys) => deserializer.deserialize_struct("", keys, visit),
+            // Some formats take a record or nothing for an object if they are asked for one.
+            None if is_object => deserializer.deserialize_map(visit),
+            None => visit.deserialize(deserializer),
+        };
+        visited.map_err(|error| self.failed(error, is_object, reading))
     }
 }
 
-/// The target of a value.
-enum Target<'g, 's, 'de> {
-    Sink(Sink<'s>),
-    /// Records the value, to be read later.
-    Tape(&'g mut Tape<'de>),
-}
-
-/// Passes a value of a deserializer to its target.
-struct Visit<'g, 's, 'de> {
-    target: Target<'g, 's, 'de>,
-    /// `true` if `null` leaves the target empty.
+/// Passes a value of a deserializer to a sink.
+struct Visit<'g, 's> {
+    sink: Sink<'s>,
+    /// `true` if `null` leaves the sink empty.
     is_optional: bool,
     reading: &'g Reading,
 }
 
-impl<'de> Visit<'_, '_, 'de> {
-    fn expected(&self) -> &'static str {
-        if let Target::Sink(sink) = &self.target { sink.expected() } else { "a JSON value" }
-    }
-
+impl Visit<'_, '_> {
     #[cold]
     fn refuse<E: Error>(&self, found: &'static str) -> E {
-        self.reading.raise(Mismatch::expected(self.expected(), found))
-    }
-
-    /// Passes a scalar to the sink, or records it.
-    #[inline]
-    fn pass<E: Error>(self, scalar: Scalar<'_>, record: impl FnOnce(&mut Tape<'de>)) -> Result<(), E> {
-        match self.target {
-            Target::Sink(sink) => return sink.scalar(scalar).map_err(|mismatch| self.reading.raise(mismatch)),
-            Target::Tape(tape) => record(tape),
-        }
-        Ok(())
+        self.reading.raise(Mismatch::expected(self.sink.expected(), found))
     }
 
     #[inline]
-    fn scalar<E: Error>(self, scalar: Scalar<'de>) -> Result<(), E> {
-        self.pass(scalar, |tape| tape.push(Token::Scalar(scalar)))
+    fn scalar<E: Error>(self, scalar: Scalar<'_>) -> Result<(), E> {
+        self.sink.scalar(scalar).map_err(|mismatch| self.reading.raise(mismatch))
     }
 
     /// Begins an array or object on the tape, if the value is recorded, and returns its index there.
     fn begin(&mut self, is_object: bool) -> usize {
-        let Target::Tape(tape) = &mut self.target else { return 0 };
-        tape.begin(is_object)
+        if let Sink::Tape(tape) = &mut self.sink { tape.begin(is_object) } else { 0 }
     }
 
     /// Takes the digits of a number, in place of the object that began at an index of the tape.
     #[cold]
-    fn digits<E: Error>(self, digits: &str, start: usize) -> Result<(), E> {
+    fn digits<E: Error>(mut self, digits: &str, start: usize) -> Result<(), E> {
         let number: Number = digits.parse().map_err(E::custom)?;
-        self.pass(Scalar::of(&number, digits), |tape| {
+        if let Sink::Tape(tape) = &mut self.sink {
             tape.truncate(start);
-            match Scalar::of(&number, "") {
-                Scalar::Digits(_) => tape.keep(digits, true),
-                scalar => tape.push(Token::Scalar(scalar)),
-            }
-        })
+        }
+        self.scalar(Scalar::of(&number, digits))
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Visit<'_, '_, 'de> {
+impl<'de> DeserializeSeed<'de> for Visit<'_, '_> {
     type Value = ();
 
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        match self.target {
+        match self.sink {
             _ if self.is_optional => deserializer.deserialize_option(self),
-            Target::Sink(Sink::Other(place)) => {
+            Sink::Other(place) => {
                 let mut stream = Erased::new(deserializer, None);
                 let read = place.fill(Input { stream: &mut stream, reading: self.reading });
                 read.map_err(|mismatch| stream.error(mismatch, self.reading))
@@ -219,11 +181,11 @@ impl<'de> DeserializeSeed<'de> for Visit<'_, '_, 'de> {
     }
 }
 
-impl<'de> Visitor<'de> for Visit<'_, '_, 'de> {
+impl<'de> Visitor<'de> for Visit<'_, '_> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.expected())
+        formatter.write_str(self.sink.expected())
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {
@@ -275,19 +237,14 @@ impl<'de> Visitor<'de> for Visit<'_, '_, 'de> {
     }
 
     #[inline]
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<(), E> {
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
         self.scalar(Scalar::Text(text))
     }
 
     #[inline]
-    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        self.pass(Scalar::Text(text), |tape| tape.keep(text, false))
-    }
-
-    #[inline]
     fn visit_string<E: Error>(self, text: String) -> Result<(), E> {
-        match self.target {
-            Target::Sink(Sink::Text(place)) => {
+        match self.sink {
+            Sink::Text(place) => {
                 *place = Some(text);
                 Ok(())
             }
@@ -305,12 +262,12 @@ impl<'de> Visitor<'de> for Visit<'_, '_, 'de> {
         let start = self.begin(false);
         let mut index = 0;
         loop {
-            let target = match &mut self.target {
-                Target::Sink(Sink::Items(place)) => Target::Sink(Sink::Other(&mut **place)),
-                Target::Sink(_) => return Err(self.refuse("an array")),
-                Target::Tape(tape) => Target::Tape(tape),
+            let sink = match &mut self.sink {
+                Sink::Items(place) => Sink::Other(&mut **place),
+                Sink::Tape(tape) => Sink::Tape(tape),
+                _ => return Err(self.refuse("an array")),
             };
-            match items.next_element_seed(Visit { target, is_optional: false, reading }) {
+            match items.next_element_seed(Visit { sink, is_optional: false, reading }) {
                 Ok(Some(())) => index += 1,
                 Ok(None) => break,
                 Err(error) => {
@@ -319,7 +276,7 @@ impl<'de> Visitor<'de> for Visit<'_, '_, 'de> {
                 }
             }
         }
-        if let Target::Tape(tape) = self.target {
+        if let Sink::Tape(tape) = self.sink {
             tape.close(start, index);
         }
         reading.leave();
@@ -338,37 +295,33 @@ impl<'de> Visitor<'de> for Visit<'_, '_, 'de> {
                 return self.digits(&digits, start);
             }
             held += 1;
-            let read = match &mut self.target {
-                Target::Tape(tape) => {
-                    match &key.0 {
-                        Cow::Borrowed(key) => tape.push(Token::Scalar(Scalar::Text(key))),
-                        Cow::Owned(key) => tape.keep(key, false),
-                    }
-                    members.next_value_seed(Visit { target: Target::Tape(tape), is_optional: false, reading })
+            let read = match &mut self.sink {
+                Sink::Tape(tape) => {
+                    tape.push(Scalar::Text(&key.0));
+                    members.next_value_seed(Visit { sink: Sink::Tape(tape), is_optional: false, reading })
                 }
-                Target::Sink(Sink::Object(fields)) => match fields.place(&key.0, true) {
+                Sink::Object(fields) => match fields.place(&key.0, true) {
                     Ok(Place::Field(sink, is_optional)) => {
-                        members.next_value_seed(Visit { target: Target::Sink(sink), is_optional, reading })
+                        members.next_value_seed(Visit { sink, is_optional, reading })
                     }
                     Ok(Place::Extra(extra)) => {
                         let mut read = |input: Input<'_>| extra.member(&key.0, input);
-                        let target = Target::Sink(Sink::Other(&mut read));
-                        members.next_value_seed(Visit { target, is_optional: false, reading })
+                        members.next_value_seed(Visit { sink: Sink::Other(&mut read), is_optional: false, reading })
                     }
                     Ok(Place::Nowhere) => members.next_value::<IgnoredAny>().map(drop),
                     Err(mismatch) => Err(reading.raise(mismatch)),
                 },
-                Target::Sink(_) => return Err(self.refuse("an object")),
+                _ => return Err(self.refuse("an object")),
             };
             if let Err(error) = read {
                 add_step(&reading.fault, &key.0);
                 return Err(error);
             }
         }
-        match self.target {
-            Target::Tape(tape) => tape.close(start, held),
-            Target::Sink(Sink::Object(fields)) => fields.finish().map_err(|mismatch| reading.raise(mismatch))?,
-            Target::Sink(_) => return Err(self.refuse("an object")),
+        match self.sink {
+            Sink::Tape(tape) => tape.close(start, held),
+            Sink::Object(fields) => fields.finish().map_err(|mismatch| reading.raise(mismatch))?,
+            _ => return Err(self.refuse("an object")),
         }
         reading.leave();
         Ok(())

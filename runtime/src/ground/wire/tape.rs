@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Mismatch;
 use super::reading::{Counts, Reading};
@@ -22,12 +22,11 @@ pub(super) enum Node<'a> {
 
 /// A step of a tape.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Token<'t> {
-    /// Null, or a boolean, number or text without a separate entry.
-    Scalar(Scalar<'t>),
-    /// A text that the source does not lend: a range of [`Tape::texts`]. With `arbitrary_precision` also a number with
-    /// more digits than a double has.
-    Kept { start: usize, end: usize, is_number: bool },
+enum Token {
+    /// Null, a boolean, or a number.
+    Scalar(Scalar<'static>),
+    /// A text, as a range of [`Tape::texts`]. With `arbitrary_precision` also a number with more digits than a double has.
+    Text { start: usize, end: usize, is_number: bool },
     /// An array, followed by the items that it holds, or an object, followed by its keys, each with its value. The next
     /// token is at `end`.
     Open { end: usize, held: usize, is_object: bool },
@@ -38,36 +37,36 @@ pub(super) enum Token<'t> {
 type Picked = HashMap<(TypeId, usize), Result<(Counts, usize), Mismatch>>;
 
 /// A JSON value laid out flat.
-#[derive(Debug)]
-pub(super) struct Tape<'t> {
-    tokens: Vec<Token<'t>>,
-    /// The texts that the source does not lend, one after the other.
+#[derive(Debug, Default)]
+pub struct Tape {
+    tokens: Vec<Token>,
+    /// The texts, one after the other.
     texts: String,
     pub(super) picked: RefCell<Picked>,
 }
 
-impl<'t> Tape<'t> {
-    pub(super) fn new() -> Self {
-        Self { tokens: Vec::with_capacity(32), texts: String::new(), picked: RefCell::default() }
-    }
-
-    /// Adds a token.
-    #[inline]
-    pub(super) fn push(&mut self, token: Token<'t>) {
+impl Tape {
+    /// Adds a value that is neither array nor object, or the key of a member.
+    pub(super) fn push(&mut self, scalar: Scalar<'_>) {
+        let start = self.texts.len();
+        let token = match scalar {
+            Scalar::Null => Token::Scalar(Scalar::Null),
+            Scalar::Bool(value) => Token::Scalar(Scalar::Bool(value)),
+            Scalar::Signed(number) => Token::Scalar(Scalar::Signed(number)),
+            Scalar::Unsigned(number) => Token::Scalar(Scalar::Unsigned(number)),
+            Scalar::Float(number) => Token::Scalar(Scalar::Float(number)),
+            Scalar::Digits(text) | Scalar::Text(text) => {
+                self.texts.push_str(text);
+                Token::Text { start, end: self.texts.len(), is_number: scalar.is_number() }
+            }
+        };
         self.tokens.push(token);
     }
 
     /// Begins an array or object, and returns its index.
     pub(super) fn begin(&mut self, is_object: bool) -> usize {
-        self.push(Token::Open { end: 0, held: 0, is_object });
+        self.tokens.push(Token::Open { end: 0, held: 0, is_object });
         self.tokens.len() - 1
-    }
-
-    /// Adds a copy of a text.
-    pub(super) fn keep(&mut self, text: &str, is_number: bool) {
-        let start = self.texts.len();
-        self.texts.push_str(text);
-        self.push(Token::Kept { start, end: self.texts.len(), is_number });
     }
 
     /// Removes the tokens from an index on.
@@ -87,7 +86,7 @@ impl<'t> Tape<'t> {
 /// A value on a tape.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<'a> {
-    pub(super) tape: &'a Tape<'a>,
+    pub(super) tape: &'a Tape,
     pub(super) reading: &'a Reading,
     pub(super) at: usize,
 }
@@ -96,7 +95,7 @@ impl<'a> Recorded<'a> {
     pub(super) fn node(self) -> Node<'a> {
         match self.tape.tokens.get(self.at).copied() {
             Some(Token::Scalar(scalar)) => Node::Scalar(scalar),
-            Some(Token::Kept { start, end, is_number }) => {
+            Some(Token::Text { start, end, is_number }) => {
                 let text = self.tape.texts.get(start..end).unwrap_or_default();
                 Node::Scalar(if is_number { Scalar::Digits(text) } else { Scalar::Text(text) })
             }
@@ -157,11 +156,24 @@ impl<'a> Recorded<'a> {
     pub fn value(self) -> Value {
         match self.node() {
             Node::Scalar(scalar) => scalar.value(),
-            Node::Array(_) => Value::Array(self.items().map(Self::value).collect()),
-            Node::Object(_) => {
-                Value::Object(self.members().map(|(key, value)| (key.to_owned(), value.value())).collect())
+            Node::Array(length) => {
+                let mut items = Vec::with_capacity(length);
+                for item in self.items() {
+                    items.push(item.value());
+                }
+                Value::Array(items)
             }
+            Node::Object(_) => Value::Object(self.map()),
         }
+    }
+
+    /// Returns the members of an object as a map.
+    pub(super) fn map(self) -> Map<String, Value> {
+        let mut map = Map::new();
+        for (key, value) in self.members() {
+            map.insert(key.to_owned(), value.value());
+        }
+        map
     }
 
     /// Returns a mismatch with the kind of the value, never its content: arguments may hold secrets.

@@ -69,9 +69,9 @@ impl Print for Value {
 impl Wire for Map<String, Value> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
         input.recorded(|input| {
-            let members = input.object()?;
+            drop(input.object()?);
             input.reading.note_undeclared(input.size() - 1);
-            Ok(members.map(|(key, value)| (key.to_owned(), value.value())).collect())
+            Ok(input.map())
         })
     }
 }

@@ -40,7 +40,11 @@ impl<'a> Recorded<'a> {
         if self.reading.trying.get() > 0 {
             return Mismatch::missing(key);
         }
-        missing_among(key, self.members().map(|(key, _)| key).take(MOST_STRANGERS))
+        let mut keys = Vec::new();
+        for (key, _) in self.members().take(MOST_STRANGERS) {
+            keys.push(key.to_owned());
+        }
+        missing_among(key, &keys)
     }
 
     /// Reads the value as the branch for unlisted tags, if the union has one.
@@ -74,24 +78,29 @@ pub struct Index {
 }
 
 impl Index {
-    fn of(&self, key: &str, text: Option<&str>) -> impl Iterator<Item = usize> {
-        let start = self.keys.partition_point(|(known, value, _)| (*known, *value) < (key, text));
-        let found = self.keys.iter().skip(start).take_while(move |(known, value, _)| (*known, *value) == (key, text));
-        found.map(|(_, _, branch)| *branch)
-    }
-
     /// Returns the branches that may take a value, in their order.
     fn candidates(&self, input: Recorded<'_>) -> Vec<usize> {
         let mut found = self.others.to_vec();
         for (key, value) in input.members() {
-            found.extend(self.of(key, None));
+            self.find(key, None, &mut found);
             if let Node::Scalar(Scalar::Text(text)) = value.node() {
-                found.extend(self.of(key, Some(text)));
+                self.find(key, Some(text), &mut found);
             }
         }
-        found.sort_unstable();
-        found.dedup();
         found
+    }
+
+    /// Adds the branches with this key and text at their places.
+    fn find(&self, key: &str, text: Option<&str>, found: &mut Vec<usize>) {
+        let start = self.keys.partition_point(|(known, value, _)| (*known, *value) < (key, text));
+        for (known, value, branch) in self.keys.get(start..).unwrap_or_default() {
+            if (*known, *value) != (key, text) {
+                return;
+            }
+            if let Err(place) = found.binary_search(branch) {
+                found.insert(place, *branch);
+            }
+        }
     }
 }
 
@@ -164,14 +173,15 @@ impl Pick<'_, '_> {
                 break;
             }
             reading.look.set(true);
-            worth.extend(self.trial(branch).map(|least| (least, branch)));
+            if let Some(least) = self.trial(branch) {
+                worth.insert(worth.partition_point(|known| *known < (least, branch)), (least, branch));
+            }
         }
         if let ([(_, only)], None, None) = (worth.as_slice(), self.best, self.kinds) {
             reading.bound.set(bound);
             reading.counts.set(around);
             return self.read_only(*only);
         }
-        worth.sort_unstable();
         let is_new = !worth.is_empty();
         for (least, branch) in worth {
             if self.best.is_some_and(|best| best < (least, branch)) {
