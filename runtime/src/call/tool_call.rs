@@ -1,8 +1,7 @@
 //! One call as a value.
 
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -139,7 +138,9 @@ impl ToolCall {
     /// assert_eq!(call.extension::<Tenant>(), Some(&Tenant(7)));
     /// ```
     pub fn with_extension<T: Any + Send + Sync>(mut self, value: T) -> Self {
-        Arc::make_mut(self.extensions.0.get_or_insert_default()).insert(TypeId::of::<T>(), Arc::new(value));
+        let values = Arc::make_mut(self.extensions.0.get_or_insert_default());
+        values.retain(|known| !known.is::<T>());
+        values.push(Arc::new(value));
         self
     }
 
@@ -148,8 +149,10 @@ impl ToolCall {
     pub fn with_extensions_of(mut self, other: &Self) -> Self {
         if let Some(values) = &other.extensions.0 {
             let own = Arc::make_mut(self.extensions.0.get_or_insert_default());
-            for (kind, value) in &**values {
-                own.entry(*kind).or_insert_with(|| value.clone());
+            for value in &**values {
+                if own.iter().all(|known| (**known).type_id() != (**value).type_id()) {
+                    own.push(value.clone());
+                }
             }
         }
         self
@@ -158,7 +161,7 @@ impl ToolCall {
     /// Returns the attached value of a type.
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<&T> {
-        self.extensions.0.as_ref()?.get(&TypeId::of::<T>())?.downcast_ref()
+        self.extensions.0.as_ref()?.iter().find_map(|value| value.downcast_ref())
     }
 
     /// Returns the tool and the arguments in a canonical form, which identifies equal calls.
@@ -192,8 +195,8 @@ struct Described {
     annotations: Annotations,
 }
 
-/// Values by their types; clones share them.
+/// Values of different types; clones share them.
 #[derive(Clone, Default)]
-struct Extensions(Option<Arc<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>>);
+struct Extensions(Option<Arc<Vec<Arc<dyn Any + Send + Sync>>>>);
 
 debug_as!(Extensions, "Extensions(..)");

@@ -44,7 +44,7 @@ pub fn subscribe<'c>(callers: impl IntoIterator<Item = &'c dyn DynCallTool>) -> 
         let observer = offer.observer.as_ref().filter(|new| !observers.iter().any(|known| Arc::ptr_eq(known, new)));
         observers.extend(observer.cloned());
     }
-    subscribe_to_all(observers.iter().map(|observer| &**observer))
+    subscribe_to_all(&observers)
 }
 
 /// A client of one server. Clones share one connection, which is opened by the first call and closed with the last

@@ -1,6 +1,5 @@
 //! Fakes of servers, for tests of programs.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::future::{Future, ready};
 use std::sync::{Arc, Mutex};
@@ -38,11 +37,13 @@ pub struct Fake {
 
 #[derive(Default)]
 struct Inner {
-    /// By the names of server and tool.
-    handlers: BTreeMap<(&'static str, &'static str), Handler>,
+    /// Sorted by the names of server and tool.
+    handlers: Vec<(Names, Handler)>,
     calls: Vec<ToolCall>,
     refused: Vec<CallError>,
 }
+
+type Names = (&'static str, &'static str);
 
 /// Reads the arguments and begins to answer, or refuses them.
 type Handler = Arc<dyn Fn(&Map<String, Value>) -> Result<ServiceFuture, CallError> + Send + Sync>;
@@ -84,7 +85,7 @@ impl Fake {
 
     fn handle<P: Tool>(self, begin: impl Fn(P) -> ServiceFuture + Send + Sync + 'static) -> Self {
         let handler: Handler = Arc::new(move |arguments| Ok(begin(parse_arguments(arguments).map_err(as_the_server)?)));
-        lock(&self.inner).handlers.insert((P::SERVER.name, P::NAME), handler);
+        lock(&self.inner).handle((P::SERVER.name, P::NAME), handler);
         self
     }
 
@@ -112,8 +113,8 @@ impl Fake {
         let handler = {
             let mut inner = lock(&self.inner);
             inner.calls.push(call.clone());
-            let handler = inner.handlers.get(&(&*call.server, &*call.tool));
-            handler.cloned().ok_or_else(|| inner.unexpected(call))
+            let handler = inner.handlers.iter().find(|(names, _)| *names == (&*call.server, &*call.tool));
+            handler.map(|(_, handler)| handler.clone()).ok_or_else(|| inner.unexpected(call))
         };
         let begun = handler.and_then(|handler| handler(&call.arguments));
         begun.inspect_err(|error| lock(&self.inner).refused.push(error.clone()))
@@ -138,18 +139,30 @@ impl CallTool for Fake {
 }
 
 impl Inner {
+    fn handle(&mut self, names: Names, handler: Handler) {
+        self.handlers.retain(|(known, _)| *known != names);
+        let place = self.handlers.partition_point(|(known, _)| *known < names);
+        self.handlers.insert(place, (names, handler));
+    }
+
     fn unexpected(&self, call: &ToolCall) -> CallError {
-        let mut servers: Vec<&str> = self.handlers.keys().map(|(server, _)| *server).collect();
+        let (mut servers, mut tools) = (Vec::new(), Vec::new());
+        for ((server, tool), _) in &self.handlers {
+            servers.push((*server).to_owned());
+            if call.server == *server {
+                tools.push((*tool).to_owned());
+            }
+        }
         servers.dedup();
-        let expected = self.handlers.keys().filter(|(server, _)| call.server == *server);
-        let tools: Vec<&str> = expected.map(|(_, tool)| *tool).collect();
-        let listed = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let listed = |names: &[String]| format!("`{}`", names.join("`, `"));
         let expected = match (servers.is_empty(), tools.is_empty()) {
             (true, _) => "it expects no calls; set answers with `Fake::on`".to_owned(),
             (false, true) => format!("it expects calls of {}, not of this server", listed(&servers)),
             (false, false) => format!("it expects calls of {}", listed(&tools)),
         };
-        let near = nearest(&call.tool, tools).first().map(|near| format!("; did you mean `{near}`?"));
+        let near = nearest(&call.tool, tools.iter().map(String::as_str))
+            .first()
+            .map(|near| format!("; did you mean `{near}`?"));
         let near = near.unwrap_or_default();
         call.denied(format!("the fake does not expect this call; {expected}{near}"))
     }
@@ -158,7 +171,8 @@ impl Inner {
 impl fmt::Debug for Fake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = lock(&self.inner);
-        let tools: Vec<String> = inner.handlers.keys().map(|(server, tool)| format!("{server}/{tool}")).collect();
+        let tools = inner.handlers.iter().map(|((server, tool), _)| format!("{server}/{tool}"));
+        let tools: Vec<String> = tools.collect();
         f.debug_struct("Fake").field("answers", &tools).field("calls", &inner.calls.len()).finish()
     }
 }

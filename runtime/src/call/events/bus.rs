@@ -25,14 +25,18 @@ impl Bus {
     /// Sends an event to all listeners, and removes those that are gone. Without listeners the event is not created.
     pub(super) fn publish(&self, event: impl FnOnce() -> Event) {
         if self.has_subscribers() {
-            let event = Arc::new(event());
-            write(&self.0).retain(|subscriber| subscriber.send(event.clone()).is_ok());
+            self.send(event());
         }
+    }
+
+    fn send(&self, event: Event) {
+        let event = Arc::new(event);
+        write(&self.0).retain(|subscriber| subscriber.send(event.clone()).is_ok());
     }
 }
 
 /// Subscribes to several buses at once, and removes listeners that are gone.
-pub(super) fn listen<'b>(buses: impl Iterator<Item = &'b Bus>) -> Events {
+pub(super) fn listen(buses: &[&Bus]) -> Events {
     let (subscriber, events) = broadcast::channel(UNREAD);
     for bus in buses {
         let mut subscribers = write(&bus.0);
@@ -88,9 +92,9 @@ mod tests {
     async fn slow_listener_receives_lagged_and_dropped_listener_is_removed() {
         let bus = Bus::default();
         bus.publish(|| unreachable!("nobody listens"));
-        let (mut slow, gone) = (listen([&bus].into_iter()), listen([&bus].into_iter()));
+        let (mut slow, gone) = (listen(&[&bus]), listen(&[&bus]));
         drop(gone);
-        let last = listen([&bus].into_iter());
+        let last = listen(&[&bus]);
         assert_eq!(bus.0.read().unwrap().len(), 2, "a new listener replaces those that are gone");
         drop(last);
         (0..UNREAD + 6).for_each(|number| bus.publish(|| event(number)));
@@ -105,7 +109,7 @@ mod tests {
     #[tokio::test]
     async fn one_listener_receives_events_of_several_buses_until_all_close() {
         let (one, two) = (Bus::default(), Bus::default());
-        let mut events = listen([&one, &two].into_iter());
+        let mut events = listen(&[&one, &two]);
         one.publish(|| event(1));
         two.publish(|| event(2));
         one.publish(|| event(3));

@@ -13,29 +13,28 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     pub(super) fn of(config: &ServerConfig) -> Self {
-        // A placeholder may contain `@` and `/`, so each becomes a text that no host contains.
-        let marked = config.expand_with(|_| Some("{}".to_owned())).map(|marked| marked.transport);
-        let Ok(Transport::Http { url, .. } | Transport::Sse { url, .. }) = &marked else {
-            return Self { transport: Some("pipe"), ..Self::default() };
-        };
-        let (address, port) = place(url, &config.secrets()).unzip();
-        Self { transport: Some("tcp"), address, port: port.flatten() }
+        let is_local = matches!(config.transport, Transport::Stdio { .. });
+        #[cfg_attr(not(feature = "http"), allow(unused_mut))]
+        let mut endpoint = Self { transport: Some(if is_local { "pipe" } else { "tcp" }), ..Self::default() };
+        #[cfg(feature = "http")]
+        if let Some(url) = url(config) {
+            endpoint.port = url.port_or_known_default();
+            endpoint.address = url.host_str().map(str::to_owned);
+        }
+        endpoint
     }
 }
 
-/// Returns the host and port of a URL, or `None` if they contain a brace or a secret.
+/// Returns the URL of a server, or `None` if its host contains a brace or a secret.
 #[cfg(feature = "http")]
-fn place(url: &str, secrets: &[String]) -> Option<(String, Option<u16>)> {
+fn url(config: &ServerConfig) -> Option<reqwest::Url> {
+    // A placeholder may contain `@` and `/`, so each becomes a text that no host contains.
+    let marked = config.expand_with(|_| Some("{}".to_owned())).ok()?;
+    let (Transport::Http { url, .. } | Transport::Sse { url, .. }) = &marked.transport else { return None };
     let url = reqwest::Url::parse(url).ok()?;
     let host = url.host_str()?;
     let has = |secret: &String| !secret.is_empty() && host.contains(&secret.to_ascii_lowercase());
-    (!host.contains(['{', '}']) && !secrets.iter().any(has)).then(|| (host.to_owned(), url.port_or_known_default()))
-}
-
-/// Returns `None`, because this build has no HTTP transport.
-#[cfg(not(feature = "http"))]
-fn place(_: &str, _: &[String]) -> Option<(String, Option<u16>)> {
-    None
+    (!host.contains(['{', '}']) && !config.secrets().iter().any(has)).then_some(url)
 }
 
 #[cfg(all(test, feature = "http"))]

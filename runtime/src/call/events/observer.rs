@@ -54,7 +54,7 @@ impl Observer {
     }
 
     pub(crate) fn subscribe(&self) -> Events {
-        listen(std::iter::once(&self.bus))
+        listen(&[&self.bus])
     }
 
     /// Adds the secrets of a connection, which no event shows.
@@ -153,8 +153,8 @@ impl Observer {
 }
 
 /// Subscribes to the events of several observers.
-pub(crate) fn subscribe_to_all<'o>(observers: impl Iterator<Item = &'o Observer>) -> Events {
-    listen(observers.map(|observer| &observer.bus))
+pub(crate) fn subscribe_to_all(observers: &[Arc<Observer>]) -> Events {
+    listen(&observers.iter().map(|observer| &observer.bus).collect::<Vec<_>>())
 }
 
 /// Reports the calls that a provider made itself, as its responses show them. Clones share their subscribers.
