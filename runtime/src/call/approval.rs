@@ -52,23 +52,20 @@ impl ApprovalRequest {
         let mut arguments = Value::Object(self.arguments.clone());
         let mut lengths = Vec::new();
         each_text(&mut arguments, &mut |text| lengths.push(text.chars().count()));
-        lengths.sort_unstable();
-        let mut room = longest;
-        let mut limit = usize::MAX;
-        for (index, length) in lengths.iter().enumerate() {
-            let share = room / (lengths.len() - index);
-            if *length > share {
-                limit = share.max(SHORTEST_CUT);
-                break;
+        let fits = |limit: usize| lengths.iter().map(|length| limit.min(*length)).sum::<usize>() <= longest;
+        if !fits(usize::MAX) {
+            let (mut limit, mut too_long) = (0, longest + 1);
+            while too_long - limit > 1 {
+                let between = limit + (too_long - limit) / 2;
+                if fits(between) { limit = between } else { too_long = between }
             }
-            room -= length;
+            each_text(&mut arguments, &mut |text| cut(text, limit.max(SHORTEST_CUT)));
         }
-        each_text(&mut arguments, &mut |text| cut(text, limit));
         arguments
     }
 }
 
-fn each_text(value: &mut Value, act: &mut impl FnMut(&mut String)) {
+fn each_text(value: &mut Value, act: &mut dyn FnMut(&mut String)) {
     match value {
         Value::String(text) => act(text),
         Value::Array(items) => items.iter_mut().for_each(|item| each_text(item, act)),

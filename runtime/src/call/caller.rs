@@ -58,8 +58,9 @@ impl Caller {
 
     /// Returns the names that rules of `[[policy]]` know the caller by; `None` without a principal.
     pub(crate) fn names(&self) -> Option<Vec<&str>> {
-        let principal = self.principal.as_deref()?;
-        Some(std::iter::once(principal).chain(self.access.iter().map(String::as_str)).collect())
+        let mut names = vec![self.principal.as_deref()?];
+        names.extend(self.access.iter().map(String::as_str));
+        Some(names)
     }
 
     /// Returns a text that identifies this caller: by the session, else the principal, else the address and the client

@@ -86,19 +86,24 @@ impl Content {
     }
 
     fn known(block: &Value) -> Option<Self> {
-        let string = |key: &str| block.get(key)?.as_str().map(str::to_owned);
+        let fields = block.as_object()?;
+        let string = |key: &str| fields.get(key)?.as_str().map(str::to_owned);
         let without = |known: &[&str]| {
-            let fields = block.as_object().into_iter().flatten();
-            let others = fields.filter(|(key, _)| *key != "type" && !known.contains(&key.as_str()));
-            others.map(|(key, value)| (key.clone(), value.clone())).collect()
+            let mut others = Map::new();
+            for (key, value) in fields {
+                if key != "type" && !known.contains(&key.as_str()) {
+                    others.insert(key.clone(), value.clone());
+                }
+            }
+            others
         };
         let media = &["data", "mimeType"];
-        Some(match block.get("type")?.as_str()? {
+        Some(match fields.get("type")?.as_str()? {
             "text" => Self::Text { text: string("text")?, extra: without(&["text"]) },
             "image" => Self::Image { data: string("data")?, mime_type: string("mimeType")?, extra: without(media) },
             "audio" => Self::Audio { data: string("data")?, mime_type: string("mimeType")?, extra: without(media) },
             "resource" => {
-                let resource = block.get("resource").filter(|resource| resource.is_object())?.clone();
+                let resource = fields.get("resource").filter(|resource| resource.is_object())?.clone();
                 Self::Resource { resource, extra: without(&["resource"]) }
             }
             "resource_link" => Self::ResourceLink { uri: string("uri")?, link: block.clone() },

@@ -250,7 +250,7 @@ pub enum CallError {
 
 /// Returns the next step behind a reason.
 fn after(help: &Option<String>) -> String {
-    help.iter().map(|help| format!("; {help}")).collect()
+    help.as_ref().map_or_else(String::new, |help| format!("; {help}"))
 }
 
 /// Returns a timeout's words about a call that was not sent.

@@ -97,8 +97,14 @@ impl Annotations {
     #[doc(hidden)]
     #[must_use]
     pub fn to_json(self) -> Value {
+        let mut hints = Map::new();
         let values = [self.read_only, self.destructive, self.idempotent, self.open_world];
-        Hint::ALL.iter().zip(values).filter_map(|(hint, value)| Some((hint.wire(), value?))).collect()
+        for (hint, value) in Hint::ALL.iter().zip(&values) {
+            if let Some(value) = value {
+                hints.insert(hint.wire().to_owned(), Value::Bool(*value));
+            }
+        }
+        Value::Object(hints)
     }
 }
 
