@@ -198,7 +198,7 @@ async fn use_all(watch: &Watch, what: &str, recorded: &Recorded) {
 
 fn look_at_result(watch: &Watch, what: &str, result: ToolResult) {
     watch.debug(what, &result);
-    if let Err(error) = mcp_bindgen_runtime::__private::decode::<Vec<i64>>(result.clone()) {
+    if let Err(error) = mcp_bindgen_runtime::__private::decode::<Vec<i64>>(result.clone(), false) {
         watch.error(what, &error);
     }
     #[cfg(feature = "validation")]

@@ -128,7 +128,7 @@ fn tool_error_is_not_decoded_as_output() {
     assert!(matches!(&typed, CallError::Tool(result) if result.text() == "no"), "{typed}");
     let untyped = FixtureMakeReportParams::output(failed()).unwrap_err();
     assert!(matches!(untyped, CallError::Tool(_)), "{untyped}");
-    assert!(matches!(mcp_bindgen::__private::decode::<bool>(failed()), Err(CallError::Tool(_))));
+    assert!(matches!(mcp_bindgen::__private::decode::<bool>(failed(), false), Err(CallError::Tool(_))));
     let empty = ToolResult::new("fixture", "add");
     assert!(matches!(FixtureAddParams::output(empty), Err(CallError::Decode { .. })));
 }

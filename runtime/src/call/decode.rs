@@ -1,46 +1,48 @@
 //! Converts a result to a typed value, from structured content or, with most servers, from text.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::ground::redact::LONGEST_MESSAGE;
-use crate::ground::wire::{Mismatch, Wire, from_value};
+use crate::ground::wire::{Fill, Mismatch, Wire, fill, nothing_read};
 use crate::{CallError, Content, ToolResult};
 
 /// The field of the object that FastMCP and the official Python SDK wrap around a result that is not an object.
 pub(super) const WRAPPER_FIELD: &str = "result";
 
-/// Implements [`Tool::output`](crate::Tool::output) for a tool with a type for its structured content.
+/// Implements [`Tool::output`](crate::Tool::output) for a tool with a type for its structured content. If the value is in
+/// a wrapper object, a text block may contain it without the wrapper.
 ///
 /// # Errors
 /// Fails with [`CallError::Tool`] if the tool answered `isError`, and with [`CallError::Decode`] if the result does not
 /// match. Both contain the unchanged result.
-pub fn decode<T: Wire>(result: ToolResult) -> Result<T, CallError> {
-    decoded(result, |result| of_text(result, from_value))
+pub fn decode<T: Wire>(result: ToolResult, is_wrapped: bool) -> Result<T, CallError> {
+    let mut place = None;
+    let result = read(result, is_wrapped, &mut place)?;
+    place.ok_or_else(|| mismatched(result, &nothing_read()))
 }
 
-/// Decodes a value from its wrapper object; a text block may contain the value without the wrapper.
-///
-/// # Errors
-/// Fails like [`decode`].
-pub fn decode_wrapped<T: Wire>(result: ToolResult) -> Result<T, CallError> {
-    let wrapped = |value: &Value| from_value(&Value::from_iter([(WRAPPER_FIELD, value.clone())]));
-    decoded(result, |result| {
-        of_text(result, from_value).or_else(|mismatch| of_text(result, wrapped).map_err(|_| mismatch))
-    })
-}
-
-/// Decodes the structured content of a result, or else its text.
-fn decoded<T: Wire>(
-    result: ToolResult,
-    of_text: impl FnOnce(&ToolResult) -> Result<T, Mismatch>,
-) -> Result<T, CallError> {
+/// Reads the structured content of a result, or else its text. The place has the last value that fits it.
+fn read(result: ToolResult, is_wrapped: bool, place: &mut dyn Fill) -> Result<ToolResult, CallError> {
     let result = result.success()?;
-    let read = structured(&result).map_or_else(|| of_text(&result), from_value);
-    read.map_err(|mismatch| CallError::Decode {
+    let read = match structured(&result) {
+        Some(value) => fill(place, value),
+        None => read_text(&result, &mut |value| fill(place, value)).or_else(|mismatch| {
+            let mut wrapped = |value: &Value| fill(place, &json!({ WRAPPER_FIELD: value }));
+            if is_wrapped && read_text(&result, &mut wrapped).is_ok() { Ok(()) } else { Err(mismatch) }
+        }),
+    };
+    match read {
+        Ok(()) => Ok(result),
+        Err(mismatch) => Err(mismatched(result, &mismatch)),
+    }
+}
+
+fn mismatched(result: ToolResult, mismatch: &Mismatch) -> CallError {
+    CallError::Decode {
         pointer: result.redactor.pointer(&mismatch.pointer()),
         message: result.redactor.shown(&mismatch.message(), LONGEST_MESSAGE),
         result: Box::new(result),
-    })
+    }
 }
 
 /// Returns the values that a result may hold, whatever its type, for validation; the likeliest comes first.
@@ -78,7 +80,7 @@ fn json_blocks(result: &ToolResult) -> Vec<Value> {
 }
 
 /// Reads the text of a result with `read`, which reads one value.
-fn of_text<T>(result: &ToolResult, read: impl Fn(&Value) -> Result<T, Mismatch>) -> Result<T, Mismatch> {
+fn read_text(result: &ToolResult, read: &mut dyn FnMut(&Value) -> Result<(), Mismatch>) -> Result<(), Mismatch> {
     let found = match json_blocks(result).as_slice() {
         [] => match serde_json::from_str(&result.text()) {
             Ok(value) => read(&value),
@@ -86,14 +88,14 @@ fn of_text<T>(result: &ToolResult, read: impl Fn(&Value) -> Result<T, Mismatch>)
         },
         [only] => read(only).or_else(|mismatch| read(&Value::Array(vec![only.clone()])).map_err(|_| mismatch)),
         several => read(&Value::Array(several.to_vec())).or_else(|mismatch| {
-            let mut fitting = several.iter().filter_map(|block| read(block).ok());
-            match (fitting.next(), fitting.next()) {
-                (Some(only), None) => Ok(only),
-                _ => Err(mismatch),
-            }
+            let mut fitting = several.iter().filter(|block| read(block).is_ok());
+            if fitting.next().is_some() && fitting.next().is_none() { Ok(()) } else { Err(mismatch) }
         }),
     };
-    found.or_else(|mismatch| whole_text(result).and_then(|text| read(&text).ok()).ok_or(mismatch))
+    found.or_else(|mismatch| match whole_text(result) {
+        Some(text) if read(&text).is_ok() => Ok(()),
+        _ => Err(mismatch),
+    })
 }
 
 #[cfg(test)]
@@ -101,7 +103,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use serde_json::json;
 
     fn result(texts: &[&str], structured: Option<Value>) -> ToolResult {
         let blocks: Vec<Value> = texts.iter().map(|text| json!({ "type": "text", "text": text })).collect();
@@ -109,7 +110,7 @@ mod tests {
     }
 
     fn of<T: Wire>(texts: &[&str]) -> Result<T, String> {
-        decode(result(texts, None)).map_err(|error| match error {
+        decode(result(texts, None), false).map_err(|error| match error {
             CallError::Decode { pointer, message, result } => {
                 assert_eq!(result.text(), texts.join("\n"), "the result as it came");
                 format!("{pointer}: {message}")
@@ -126,10 +127,10 @@ mod tests {
 
     #[test]
     fn structured_content_takes_precedence_over_text() {
-        assert_eq!(decode::<i64>(result(&["1"], Some(json!(2)))).ok(), Some(2));
-        assert!(decode::<i64>(result(&["1"], Some(json!("x")))).is_err(), "text does not mend it");
-        assert_eq!(decode::<i64>(result(&["1"], Some(Value::Null))).ok(), Some(1), "null is none");
-        assert_eq!(decode::<Option<i64>>(result(&[], Some(Value::Null))).ok(), Some(None));
+        assert_eq!(decode::<i64>(result(&["1"], Some(json!(2))), false).ok(), Some(2));
+        assert!(decode::<i64>(result(&["1"], Some(json!("x"))), false).is_err(), "text does not mend it");
+        assert_eq!(decode::<i64>(result(&["1"], Some(Value::Null)), false).ok(), Some(1), "null is none");
+        assert_eq!(decode::<Option<i64>>(result(&[], Some(Value::Null)), false).ok(), Some(None));
     }
 
     #[test]
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn text_may_hold_the_value_without_its_wrapper() {
-        let read = |texts, structured| decode_wrapped::<BTreeMap<String, Vec<i64>>>(result(texts, structured)).ok();
+        let read = |texts, structured| decode::<BTreeMap<String, Vec<i64>>>(result(texts, structured), true).ok();
         let wrapped = |items: &[i64]| Some(BTreeMap::from([("result".to_owned(), items.to_vec())]));
         assert_eq!(read(&["[1]"], Some(json!({ "result": [2] }))), wrapped(&[2]));
         assert_eq!(read(&[r#"{"result": [1]}"#], None), wrapped(&[1]));

@@ -163,7 +163,7 @@ impl CallOptions {
         let (sender, reports) = mpsc::channel(UNREAD);
         // A full channel or a dropped reader does not stop the call.
         let listener = move |progress| drop(sender.try_send(progress));
-        (self.on_progress(listener), ProgressStream { reports })
+        (self.on_progress(listener), ProgressStream(reports))
     }
 
     /// Adds a key to the call's `_meta`. Keys that the client sets (`progressToken`, `io.modelcontextprotocol/..`) make
@@ -204,9 +204,8 @@ impl CallOptions {
         if elapsed >= Duration::from_millis(1)
             && let Some(given) = &mut self.given.0
         {
-            for time in [&mut given.timeout, &mut given.cap].into_iter().flatten() {
-                *time = time.saturating_sub(elapsed);
-            }
+            given.timeout = given.timeout.map(|time| time.saturating_sub(elapsed));
+            given.cap = given.cap.map(|time| time.saturating_sub(elapsed));
         }
     }
 
@@ -404,14 +403,12 @@ impl Progress {
 
 /// The reports of one call; see [`CallOptions::progress_stream`].
 #[derive(Debug)]
-pub struct ProgressStream {
-    reports: mpsc::Receiver<Progress>,
-}
+pub struct ProgressStream(mpsc::Receiver<Progress>);
 
 impl ProgressStream {
     /// Waits for the next report; returns `None` when the call is over.
     pub async fn next(&mut self) -> Option<Progress> {
-        self.reports.recv().await
+        self.0.recv().await
     }
 }
 

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Fuse};
-use serde_json::{Error, Map, Value};
+use serde_json::{Error, Map, Value, json};
 
 use super::decode::WRAPPER_FIELD;
 use super::error::place;
 use super::{CallError, CallOptions, CallTool, Content, ServerSpec, ToolCall, ToolResult, ToolSpec};
-use crate::ground::wire::{Mismatch, Print, Wire, from_value, to_value};
+use crate::ground::wire::{Fill, Mismatch, Print, Wire, fill, nothing_read, to_value};
 
 /// The typed parameters of one tool; generated code implements it.
 pub trait Tool: Wire + Send + Sync {
@@ -51,13 +51,17 @@ impl ToolCall {
     /// # Errors
     /// Fails with [`CallError::InvalidArguments`] if the parameters do not print as a JSON object.
     pub fn of<P: Tool>(params: &P) -> Result<Self, CallError> {
-        let arguments = to_value(params).map_err(unfit::<P>)?;
+        Self::typed(P::SERVER, P::SPEC, params)
+    }
+
+    fn typed(server: &'static ServerSpec, spec: &'static ToolSpec, params: &dyn Print) -> Result<Self, CallError> {
+        let arguments = to_value(params).map_err(|mismatch| unfit(server, spec, &mismatch))?;
         #[cfg(feature = "validate")]
-        check_arguments::<P>(&arguments)?;
+        check_arguments(server, spec, &arguments)?;
         let Value::Object(arguments) = arguments else {
-            return Err(unfit::<P>(Mismatch::new("expected a JSON object for the arguments")));
+            return Err(unfit(server, spec, &Mismatch::new("expected a JSON object for the arguments")));
         };
-        Self::bound(P::SERVER, P::SPEC, arguments).viewed(P::SPEC.view().as_ref())
+        Self::bound(server, spec, arguments).viewed(spec.view().as_ref())
     }
 }
 
@@ -106,32 +110,39 @@ pub fn parse_arguments<P: Tool>(arguments: impl AsArguments) -> Result<P, CallEr
 
 /// [`parse_arguments`], once for all forms of arguments.
 pub fn read_arguments<P: Tool>(arguments: &Result<Cow<'_, Value>, Error>) -> Result<P, CallError> {
+    let mut params = None;
+    fill_arguments(P::SERVER, P::SPEC, arguments, &mut params)?;
+    params.ok_or_else(|| unfit(P::SERVER, P::SPEC, &nothing_read()))
+}
+
+/// Reads the arguments without those that a view of the tool sets.
+fn fill_arguments(
+    server: &'static ServerSpec,
+    spec: &'static ToolSpec,
+    arguments: &Result<Cow<'_, Value>, Error>,
+    params: &mut dyn Fill,
+) -> Result<(), CallError> {
+    let unfit = |mismatch: Mismatch| unfit(server, spec, &mismatch);
     // The error shows the position in the text, and never the text.
-    let not_json = |error: &Error| unfit::<P>(Mismatch::new(format!("the text is not JSON: {error}")));
-    let arguments = visible_arguments::<P>(arguments.as_deref().map_err(not_json)?)?;
+    let not_json = |error: &Error| unfit(Mismatch::new(format!("the text is not JSON: {error}")));
+    let mut arguments = Cow::Borrowed(arguments.as_deref().map_err(not_json)?);
+    if let (Some(view), Value::Object(sent)) = (spec.view(), &*arguments) {
+        ToolCall::bound(server, spec, sent.clone()).viewed(Some(&view)).map(drop)?;
+        arguments = Cow::Owned(Value::Object(spec.visible(sent.clone())));
+    }
     #[cfg(feature = "validate")]
-    check_arguments::<P>(&arguments)?;
-    from_value(&arguments).map_err(unfit::<P>)
+    check_arguments(server, spec, &arguments)?;
+    fill(params, &arguments).map_err(unfit)
 }
 
-/// Returns the arguments without those that a view of the tool sets.
-///
-/// # Errors
-/// Fails with [`CallError::InvalidArguments`] if an argument is hidden, or differs from the value that the view sets.
-fn visible_arguments<P: Tool>(arguments: &Value) -> Result<Cow<'_, Value>, CallError> {
-    let (Some(view), Value::Object(sent)) = (P::SPEC.view(), arguments) else { return Ok(Cow::Borrowed(arguments)) };
-    ToolCall::bound(P::SERVER, P::SPEC, sent.clone()).viewed(Some(&view)).map(drop)?;
-    Ok(Cow::Owned(Value::Object(P::SPEC.visible(sent.clone()))))
-}
-
-fn unfit<P: Tool>(mismatch: Mismatch) -> CallError {
-    CallError::invalid_arguments(P::SERVER.name, P::NAME, &mismatch.pointer(), mismatch.message())
+fn unfit(server: &ServerSpec, spec: &ToolSpec, mismatch: &Mismatch) -> CallError {
+    CallError::invalid_arguments(server.name, spec.name, &mismatch.pointer(), mismatch.message())
 }
 
 #[cfg(feature = "validate")]
-fn check_arguments<P: Tool>(arguments: &Value) -> Result<(), CallError> {
-    crate::call::validate::arguments(P::SPEC, arguments)
-        .map_err(|refusal| CallError::invalid_arguments(P::SERVER.name, P::NAME, refusal.pointer(), refusal.message()))
+fn check_arguments(server: &ServerSpec, spec: &'static ToolSpec, arguments: &Value) -> Result<(), CallError> {
+    crate::call::validate::arguments(spec, arguments)
+        .map_err(|refusal| CallError::invalid_arguments(server.name, spec.name, refusal.pointer(), refusal.message()))
 }
 
 /// Returns the arguments of a tool as JSON, or `null` if a number in them has no JSON form; then the call fails.
@@ -275,34 +286,26 @@ impl<C, P: Tool> fmt::Debug for TypedCall<'_, C, P> {
     }
 }
 
-/// Encodes an output like [`Tool::result`].
+/// Encodes an output like [`Tool::result`], in an object if the server wraps it: as text, and as structured content if
+/// the server declares an `outputSchema`.
 ///
 /// # Errors
 /// Fails with [`CallError::InvalidResponse`] if a number in the output has no JSON form.
 #[doc(hidden)]
-pub fn encode<P: Tool>(output: &dyn Print) -> Result<ToolResult, CallError> {
-    encoded::<P>(output, |value| value)
+pub fn encode<P: Tool>(output: &dyn Print, is_wrapped: bool) -> Result<ToolResult, CallError> {
+    encoded(P::SERVER.name, P::SPEC, output, is_wrapped)
 }
 
-/// Encodes an output like [`encode`], for a server that wraps it in an object.
-///
-/// # Errors
-/// Fails like [`encode`].
-#[doc(hidden)]
-pub fn encode_wrapped<P: Tool>(output: &dyn Print) -> Result<ToolResult, CallError> {
-    encoded::<P>(output, |value| Value::from_iter([(WRAPPER_FIELD, value)]))
-}
-
-/// Returns the value as text, and as structured content if the server declares an `outputSchema`.
-fn encoded<P: Tool>(output: &dyn Print, wrapped: fn(Value) -> Value) -> Result<ToolResult, CallError> {
-    let value = to_value(output).map(wrapped).map_err(|mismatch| CallError::InvalidResponse {
-        server: P::SERVER.name.to_owned(),
-        tool: P::NAME.to_owned(),
+fn encoded(server: &str, spec: &ToolSpec, output: &dyn Print, is_wrapped: bool) -> Result<ToolResult, CallError> {
+    let value = to_value(output).map_err(|mismatch| CallError::InvalidResponse {
+        server: server.to_owned(),
+        tool: spec.name.to_owned(),
         message: format!("the result cannot be sent{}: {}", place(&mismatch.pointer()), mismatch.message()),
     })?;
+    let value = if is_wrapped { json!({ WRAPPER_FIELD: value }) } else { value };
     let content = vec![Content::text(value.to_string())];
-    let structured = P::SPEC.declared_output_schema().is_some().then_some(value);
-    Ok(ToolResult { content, structured, ..ToolResult::new(P::SERVER.name, P::NAME) })
+    let structured = spec.declared_output_schema().is_some().then_some(value);
+    Ok(ToolResult { content, structured, ..ToolResult::new(server, spec.name) })
 }
 
 /// Implements [`Tool`] for the parameters of a tool: `-> Output` for an `outputSchema`, `-> Inner = Output.field` for
@@ -331,17 +334,18 @@ macro_rules! __tool {
     };
     ($params:ident -> $output:ident of $server:ident: $spec:expr) => {
         $crate::__tool!(@impl $params [$output] $server $spec,
-            result => $crate::__private::decode(result), output => $crate::__private::encode::<Self>(&output));
+            result => $crate::__private::decode(result, false),
+            output => $crate::__private::encode::<Self>(&output, false));
     };
     ($params:ident -> $inner:ty = $output:ident.$field:ident of $server:ident: $spec:expr) => {
         $crate::__tool!(@impl $params [$inner] $server $spec,
-            result => $crate::__private::decode_wrapped(result).map(|output: $output| output.$field),
-            output => $crate::__private::encode_wrapped::<Self>(&output));
+            result => $crate::__private::decode(result, true).map(|output: $output| output.$field),
+            output => $crate::__private::encode::<Self>(&output, true));
     };
     // Only the type of the whole output is a `Wire` type; the other types come from typify.
     ($params:ident -> $inner:ty = $output:ident::new($field:ident) of $server:ident: $spec:expr) => {
         $crate::__tool!(@impl $params [$inner] $server $spec,
-            result => $crate::__private::decode_wrapped(result).map(|output: $output| output.$field),
-            output => $crate::__private::encode::<Self>(&$output::new(output)));
+            result => $crate::__private::decode(result, true).map(|output: $output| output.$field),
+            output => $crate::__private::encode::<Self>(&$output::new(output), false));
     };
 }

@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 
 use super::passage::{Limit, Passage};
 use super::{Annotations, CallError, CallOptions, Caller, Dispatched, ServerSpec, ToolResult, ToolSpec};
-use crate::ground::redact::debug_as;
 
 /// The future that services of calls return.
 pub type ServiceFuture = Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send>>;
@@ -50,7 +49,7 @@ impl ToolCall {
             spec: None,
             options: CallOptions::new(),
             bindings: None,
-            extensions: Extensions::default(),
+            extensions: None,
             passage: Passage::default(),
         }
     }
@@ -138,7 +137,7 @@ impl ToolCall {
     /// assert_eq!(call.extension::<Tenant>(), Some(&Tenant(7)));
     /// ```
     pub fn with_extension<T: Any + Send + Sync>(mut self, value: T) -> Self {
-        let values = Arc::make_mut(self.extensions.0.get_or_insert_default());
+        let values = Arc::make_mut(self.extensions.get_or_insert_default());
         values.retain(|known| !known.is::<T>());
         values.push(Arc::new(value));
         self
@@ -147,8 +146,8 @@ impl ToolCall {
     /// Adds the values of another call, except those of types that this call already has.
     #[doc(hidden)]
     pub fn with_extensions_of(mut self, other: &Self) -> Self {
-        if let Some(values) = &other.extensions.0 {
-            let own = Arc::make_mut(self.extensions.0.get_or_insert_default());
+        if let Some(values) = &other.extensions {
+            let own = Arc::make_mut(self.extensions.get_or_insert_default());
             for value in &**values {
                 if own.iter().all(|known| (**known).type_id() != (**value).type_id()) {
                     own.push(value.clone());
@@ -161,7 +160,7 @@ impl ToolCall {
     /// Returns the attached value of a type.
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<&T> {
-        self.extensions.0.as_ref()?.iter().find_map(|value| value.downcast_ref())
+        self.extensions.as_ref()?.iter().find_map(|value| value.downcast_ref())
     }
 
     /// Returns the tool and the arguments in a canonical form, which identifies equal calls.
@@ -196,7 +195,4 @@ struct Described {
 }
 
 /// Values of different types; clones share them.
-#[derive(Clone, Default)]
-struct Extensions(Option<Arc<Vec<Arc<dyn Any + Send + Sync>>>>);
-
-debug_as!(Extensions, "Extensions(..)");
+type Extensions = Option<Arc<Vec<Arc<dyn Any + Send + Sync>>>>;

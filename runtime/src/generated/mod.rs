@@ -17,9 +17,7 @@ pub struct Unset;
 pub use connect::{OverHttp, OverStdio};
 pub use offers::{fill_in, get_prompt, read_resource};
 
-pub use crate::call::{
-    Offer, call, decode, decode_wrapped, encode, encode_wrapped, place_of, print_arguments, read_arguments, send,
-};
+pub use crate::call::{Offer, call, decode, encode, place_of, print_arguments, read_arguments, send};
 pub use crate::ground::wire::*;
 // The language puts exported macros at the root of the crate, too.
 pub use crate::{

@@ -1,11 +1,9 @@
 //! The calls of prompts and resource templates in bindings.
 
-use std::collections::BTreeMap;
-
 use mcp_bindgen_model::{TemplateValue, UriTemplate};
 use serde_json::{Map, Value};
 
-use crate::ground::wire::{Wire, to_value};
+use crate::ground::wire::{Print, to_value};
 use crate::{CallError, GetPrompt, PromptRequest, PromptResult, ReadResource, ResourceRequest, ResourceResult};
 
 /// Gets a prompt with typed arguments.
@@ -16,7 +14,7 @@ pub async fn get_prompt(
     client: &(impl GetPrompt + ?Sized),
     server: &'static str,
     prompt: &'static str,
-    arguments: &impl Wire,
+    arguments: &dyn Print,
 ) -> Result<PromptResult, CallError> {
     client.get_prompt(PromptRequest::new(server, prompt, members(server, prompt, arguments)?)).await
 }
@@ -37,15 +35,17 @@ pub async fn read_resource(
 ///
 /// # Errors
 /// Fails with [`CallError::InvalidArguments`] if a value is not allowed in its place.
-pub fn fill_in(server: &'static str, template: &'static str, variables: &impl Wire) -> Result<String, CallError> {
+pub fn fill_in(server: &str, template: &str, variables: &impl Print) -> Result<String, CallError> {
     let invalid = |pointer: &str, message| CallError::invalid_arguments(server, template, pointer, message);
     let variables = members(server, template, variables)?;
     let parsed = UriTemplate::parse(template).map_err(|error| invalid("", error.to_string()))?;
-    let lists: BTreeMap<&str, Vec<String>> =
-        variables.iter().filter_map(|(name, value)| Some((name.as_str(), texts(value.as_array()?)))).collect();
-    let value = |name: &str| match (variables.get(name)?, lists.get(name)) {
-        (Value::String(text), _) => Some(TemplateValue::Text(text)),
-        (_, list) => Some(TemplateValue::List(list?)),
+    let mut lists: Vec<(&str, Vec<String>)> = Vec::new();
+    for (name, value) in &variables {
+        lists.extend(value.as_array().map(|list| (name.as_str(), texts(list))));
+    }
+    let value = |name: &str| match variables.get(name)? {
+        Value::String(text) => Some(TemplateValue::Text(text)),
+        _ => lists.iter().find(|(known, _)| *known == name).map(|(_, list)| TemplateValue::List(list)),
     };
     let filled = parsed.expand(value);
     filled.map_err(|error| invalid(&format!("/{}", mcp_bindgen_model::pointer_segment(&error.variable)), error.message))
@@ -55,7 +55,7 @@ fn texts(list: &[Value]) -> Vec<String> {
     list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn members(server: &str, what: &str, value: &impl Wire) -> Result<Map<String, Value>, CallError> {
+fn members(server: &str, what: &str, value: &dyn Print) -> Result<Map<String, Value>, CallError> {
     match to_value(value) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(_) => Err(CallError::invalid_arguments(server, what, "", "expected a JSON object for the arguments")),

@@ -15,24 +15,19 @@ const LONGEST_JSON: usize = 256 * 1024;
 const DEEPEST: usize = 64;
 const CUT: &str = "…";
 
-/// Returns a copy of limited size without secrets: known values, values under secret keys, and values that look like
+/// Copies values up to a size and without secrets: known values, values under secret keys, and values that look like
 /// secrets.
-pub(super) fn redacted(redactor: &Redactor, value: &Value) -> Value {
-    Copying { redactor, left: MOST }.value("", value, 0)
-}
-
-/// Copies an object like [`redacted`].
-pub(super) fn redacted_object(redactor: &Redactor, object: &Map<String, Value>) -> Map<String, Value> {
-    Copying { redactor, left: MOST }.object(object, 0)
-}
-
-struct Copying<'r> {
+pub(super) struct Copying<'r> {
     redactor: &'r Redactor,
     left: usize,
 }
 
-impl Copying<'_> {
-    fn value(&mut self, key: &str, value: &Value, depth: usize) -> Value {
+impl<'r> Copying<'r> {
+    pub(super) const fn new(redactor: &'r Redactor) -> Self {
+        Self { redactor, left: MOST }
+    }
+
+    pub(super) fn value(&mut self, key: &str, value: &Value, depth: usize) -> Value {
         self.spend(4);
         match value {
             Value::Null | Value::Bool(_) => value.clone(),
@@ -59,7 +54,7 @@ impl Copying<'_> {
         }
     }
 
-    fn object(&mut self, members: &Map<String, Value>, depth: usize) -> Map<String, Value> {
+    pub(super) fn object(&mut self, members: &Map<String, Value>, depth: usize) -> Map<String, Value> {
         let mut copied = Map::new();
         for (key, value) in members {
             if self.left == 0 {
@@ -109,6 +104,10 @@ mod tests {
     use super::*;
     use crate::ground::redact::PrivateValues;
     use serde_json::json;
+
+    fn redacted(redactor: &Redactor, value: &Value) -> Value {
+        Copying::new(redactor).value("", value, 0)
+    }
 
     fn redactor() -> Redactor {
         let mut values = PrivateValues::default();

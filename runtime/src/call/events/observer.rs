@@ -7,7 +7,7 @@ use mcp_bindgen_model::ServerConfig;
 use serde_json::{Map, Value};
 
 use super::bus::{Bus, Events, listen};
-use super::content;
+use super::content::Copying;
 use super::endpoint::Endpoint;
 use super::event::{
     ApprovalAsked, CallKind, CallOutcome, CallSource, DriftDetected, Event, ServerStateChanged, ToolInvoked,
@@ -98,13 +98,13 @@ impl Observer {
     /// They are unknown before the first connection of a client whose configuration has placeholders or `inherit_env`.
     pub(super) fn arguments(&self, arguments: &Map<String, Value>) -> Option<Map<String, Value>> {
         let redactor = self.redactor().filter(|_| self.records_content)?;
-        Some(content::redacted_object(&redactor, arguments))
+        Some(Copying::new(&redactor).object(arguments, 0))
     }
 
     /// Returns a redacted result under the conditions of [`arguments`](Self::arguments).
     pub(super) fn result(&self, result: &ToolResult) -> Option<Value> {
         let redactor = self.redactor().filter(|_| self.records_content)?;
-        Some(content::redacted(&redactor, &result.to_json()))
+        Some(Copying::new(&redactor).value("", &result.to_json(), 0))
     }
 
     pub(crate) fn state_changed(&self, state: ConnectionState, error: Option<&ConnectError>) {

@@ -88,11 +88,9 @@ impl Validator {
 
 type Compiled = Arc<Result<Validator, UnusableSchema>>;
 
-/// The key of a static text, which is its address. Hashing a long schema at every call would cost more than most
+/// The schemas by the address and length of their texts. Hashing a long schema at every call would cost more than most
 /// checks.
-type TypeKey = (usize, usize);
-
-static COMPILED: LazyLock<RwLock<HashMap<TypeKey, Compiled>>> = LazyLock::new(RwLock::default);
+static COMPILED: LazyLock<RwLock<HashMap<(usize, usize), Compiled>>> = LazyLock::new(RwLock::default);
 
 /// Checks a value against a schema of a bound tool.
 pub(super) fn check(tool: &str, schema: &'static str, value: &Value, redactor: &Redactor) -> Result<(), Refusal> {

@@ -90,7 +90,7 @@ fn add_base64(value: &str, add: &mut dyn FnMut(String)) {
     // The first characters may encode bits of the bytes before, and the last one of those after.
     for (before, first) in &[(0, 0), (1, 2), (2, 3)] {
         let bytes = "\0".repeat(*before) + value;
-        let last = usize::from(bytes.len() % 3 != 0);
+        let last = usize::from(!bytes.len().is_multiple_of(3));
         for engine in &[BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD] {
             let encoded = engine.encode(&bytes);
             add(encoded.get(*first..encoded.len() - last).unwrap_or_default().to_owned());

@@ -42,14 +42,11 @@ impl Shared {
     fn update(&mut self) {
         let mut values = self.configured.clone();
         self.learned.iter().for_each(|learned| values.secret(learned));
-        self.lent.iter().for_each(|lent| values.found.extend_from_slice(&lent.values.found));
+        self.lent.iter().for_each(|lent| values.found.append(&mut lent.values.found.clone()));
         let matcher = |sure_only: bool| {
             let mut forms = Vec::new();
-            for (value, is_sure) in &values.found {
-                if *is_sure || !sure_only {
-                    forms::add(value, &mut forms);
-                }
-            }
+            let selected = values.found.iter().filter(|(_, is_sure)| *is_sure || !sure_only);
+            selected.for_each(|(value, _)| forms::add(value, &mut forms));
             Matcher::new(forms)
         };
         self.known = Arc::new(Known { all: matcher(false), sure: matcher(true), values });
@@ -126,7 +123,7 @@ impl Redactor {
     }
 
     /// Writes `Debug` of a value, without secrets.
-    pub(crate) fn debug(&self, exact: &impl fmt::Debug, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    pub(crate) fn debug(&self, exact: &dyn fmt::Debug, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = if f.alternate() { format!("{exact:#?}") } else { format!("{exact:?}") };
         f.write_str(&self.text(&text))
     }

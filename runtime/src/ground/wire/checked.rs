@@ -140,19 +140,12 @@ macro_rules! __checked {
             }
         }
 
-        impl $crate::__private::Wire for $type {
-            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
+        $crate::__wire! {
+            $type: input => {
                 let value: $inner = $crate::__private::Wire::read(input)?;
                 ::core::convert::TryFrom::try_from(value)
-            }
+            }, [],
+            value => $crate::__private::Print::form(&value.0),
         }
-
-        impl $crate::__private::Print for $type {
-            fn form(&self) -> $crate::__private::Form<'_> {
-                $crate::__private::Print::form(&self.0)
-            }
-        }
-
-        $crate::__serde_through_wire!($type);
     };
 }

@@ -36,8 +36,8 @@ macro_rules! __object {
         @impl $type:ident [$($field:ident $presence:ident $key:literal)*] $keys:tt $taken:expr,
         $unknown:expr, [$($extra:ident)?] $demands:tt
     ) => {
-        impl $crate::__private::Wire for $type {
-            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
+        $crate::__wire! {
+            $type: input => {
                 $(let mut $field = ::core::option::Option::None;)*
                 $(let mut $extra = ::std::collections::BTreeMap::new();)?
                 input.give($crate::__private::Sink::Object(&mut $crate::__private::Fields::new(
@@ -50,30 +50,20 @@ macro_rules! __object {
                     $($field: $crate::__object_take!($presence $field),)*
                     $($extra,)?
                 })
-            }
-
-            fn keys() -> ::core::option::Option<$crate::__private::Keys> {
-                $taken
-            }
-        }
-
-        impl $crate::__private::Print for $type {
-            fn form(&self) -> $crate::__private::Form<'_> {
-                let is_complete = true $(&& self.$extra.is_empty())?;
-                let printed = 0 $(+ $crate::__private::Member::$presence($key, &self.$field).count())*;
-                $crate::__private::Form::Object(self, is_complete.then_some(printed))
-            }
-
-            fn parts(&self, to: &mut $crate::__private::Parts<'_>) -> $crate::__private::Printing {
+            }, [$taken],
+            object => {
+                let is_complete = true $(&& object.$extra.is_empty())?;
+                let printed = 0 $(+ $crate::__private::Member::$presence($key, &object.$field).count())*;
+                $crate::__private::Form::Object(object, is_complete.then_some(printed))
+            },
+            to => {
                 let fields: &[$crate::__private::Member<'_>] =
-                    &[$($crate::__private::Member::$presence($key, &self.$field)),*];
+                    &[$($crate::__private::Member::$presence($key, &object.$field)),*];
                 to.fields(fields)?;
-                $(to.extra(fields, &self.$extra)?;)?
+                $(to.extra(fields, &object.$extra)?;)?
                 ::core::result::Result::Ok(())
-            }
+            },
         }
-
-        $crate::__serde_through_wire!($type);
     };
 }
 
@@ -104,49 +94,35 @@ macro_rules! __tagged_union {
         $crate::__tagged_union!(@impl $type $key false literal $branches $($open)?);
     };
     (@impl $type:ident $key:literal $is_text:literal $tag_form:ident { $($variant:ident = $tag:literal,)* } $($open:ident)?) => {
-        impl $crate::__private::Wire for $type {
-            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
-                input.recorded(|input| match &*input.tag($key, $is_text)? {
-                    $($tag => input.read().map(Self::$variant),)*
-                    _ => input.other_branch($key, &[$($tag),*], $crate::__optional!($(Self::$open)?)),
-                })
-            }
-
-            $crate::__union_keys!($type [$key] $($variant)*);
-        }
-
-        impl $crate::__private::Print for $type {
-            fn form(&self) -> $crate::__private::Form<'_> {
+        $crate::__wire! {
+            $type: input => input.recorded(|input| match &*input.tag($key, $is_text)? {
+                $($tag => input.read().map(Self::$variant),)*
+                _ => input.other_branch($key, &[$($tag),*], $crate::__optional!($(Self::$open)?)),
+            }), [$crate::__union_keys!($type [$key] $($variant)*)],
+            value => {
                 #[allow(unreachable_patterns)]
-                match self {
-                    $(Self::$open(value) => $crate::__private::Print::form(value),)?
-                    _ => $crate::__private::Form::Object(self, ::core::option::Option::None),
+                match value {
+                    $(Self::$open(other) => $crate::__private::Print::form(other),)?
+                    _ => $crate::__private::Form::Object(value, ::core::option::Option::None),
                 }
-            }
-
-            fn parts(&self, to: &mut $crate::__private::Parts<'_>) -> $crate::__private::Printing {
-                match self {
-                    $(Self::$variant(branch) => to.tagged($key, $crate::__private::Form::$tag_form($tag), branch),)*
-                    $(Self::$open(_) => ::core::result::Result::Ok(()),)?
-                }
-            }
+            },
+            to => match value {
+                $(Self::$variant(branch) => to.tagged($key, $crate::__private::Form::$tag_form($tag), branch),)*
+                $(Self::$open(_) => ::core::result::Result::Ok(()),)?
+            },
         }
-
-        $crate::__serde_through_wire!($type);
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __union_keys {
-    ($type:ident $own:tt $($variant:ident)*) => {
-        fn keys() -> ::core::option::Option<$crate::__private::Keys> {
-            static KEYS: $crate::__private::UnionKeys = $crate::__private::UnionKeys::new(|| {
-                $crate::__private::keys_of_branches(&$own, &[$($crate::__private::keys_of_branch($type::$variant)),*])
-            });
-            KEYS.as_deref()
-        }
-    };
+    ($type:ident $own:tt $($variant:ident)*) => {{
+        static KEYS: $crate::__private::UnionKeys = $crate::__private::UnionKeys::new(|| {
+            $crate::__private::keys_of_branches(&$own, &[$($crate::__private::keys_of_branch($type::$variant)),*])
+        });
+        KEYS.as_deref()
+    }};
 }
 
 /// Implements `Wire` for an enum whose branch depends on the value: the first that loses nothing. A branch with kinds
@@ -160,34 +136,23 @@ macro_rules! __untagged_union {
         $(by [$($key:literal $(= $text:literal)? => $branch:literal,)*] [$($other:literal),*])?
         $(rest $rest:ident [$($kind:literal),*])?
     ) => {
-        impl $crate::__private::Wire for $type {
-            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
-                input.recorded(|input| {
-                    $crate::__private::pick(
-                        input,
-                        &[$(|input| input.read().map(Self::$variant)),*],
-                        $crate::__optional!($(&$crate::__private::Index {
-                            keys: &[$(($key, $crate::__optional!($($text)?), $branch)),*],
-                            others: &[$($other),*],
-                        })?),
-                        $crate::__optional!($((&[$($kind),*], Self::$rest))?),
-                    )
-                })
-            }
-
-            $crate::__union_keys!($type [] $($variant)* $($rest)?);
+        $crate::__wire! {
+            $type: input => input.recorded(|input| {
+                $crate::__private::pick(
+                    input,
+                    &[$(|input| input.read().map(Self::$variant)),*],
+                    $crate::__optional!($(&$crate::__private::Index {
+                        keys: &[$(($key, $crate::__optional!($($text)?), $branch)),*],
+                        others: &[$($other),*],
+                    })?),
+                    $crate::__optional!($((&[$($kind),*], Self::$rest))?),
+                )
+            }), [$crate::__union_keys!($type [] $($variant)* $($rest)?)],
+            value => match value {
+                $(Self::$variant(branch) => $crate::__private::Print::form(branch),)*
+                $(Self::$rest(branch) => $crate::__private::Print::form(branch),)?
+            },
         }
-
-        impl $crate::__private::Print for $type {
-            fn form(&self) -> $crate::__private::Form<'_> {
-                match self {
-                    $(Self::$variant(branch) => $crate::__private::Print::form(branch),)*
-                    $(Self::$rest(branch) => $crate::__private::Print::form(branch),)?
-                }
-            }
-        }
-
-        $crate::__serde_through_wire!($type);
     };
 }
 
@@ -213,22 +178,9 @@ macro_rules! __newtype {
             }
         }
 
-        impl $crate::__private::Wire for $type {
-            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
-                $crate::__private::Wire::read(input).map(Self)
-            }
-
-            fn keys() -> ::core::option::Option<$crate::__private::Keys> {
-                <$inner as $crate::__private::Wire>::keys()
-            }
+        $crate::__wire! {
+            $type: input => $crate::__private::Wire::read(input).map(Self), [<$inner as $crate::__private::Wire>::keys()],
+            value => $crate::__private::Print::form(&value.0),
         }
-
-        impl $crate::__private::Print for $type {
-            fn form(&self) -> $crate::__private::Form<'_> {
-                $crate::__private::Print::form(&self.0)
-            }
-        }
-
-        $crate::__serde_through_wire!($type);
     };
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
-use super::mismatch::{MOST_STRANGERS, missing_among, nothing_read, unknown};
+use super::mismatch::{MOST_STRANGERS, missing_among, unknown};
 use super::reading::Reading;
 use super::scalar::Scalar;
 use super::tape::{Node, Recorded, Tape};
@@ -25,13 +25,11 @@ pub(super) trait Stream {
     /// Reads the value into a sink; `null` leaves an optional sink empty.
     fn give(&mut self, sink: Sink<'_>, is_optional: bool, reading: &Reading) -> Result<(), Mismatch>;
 
-    /// Returns the value, if it is recorded.
-    fn recorded(&self) -> Option<Recorded<'_>> {
-        None
-    }
+    /// Returns the value on its tape, or else records it on this one.
+    fn record<'o>(&'o mut self, tape: &'o mut Tape, reading: &'o Reading) -> Result<Recorded<'o>, Mismatch>;
 }
 
-impl<'i> Input<'i> {
+impl Input<'_> {
     /// Passes the value to a sink.
     ///
     /// # Errors
@@ -47,23 +45,7 @@ impl<'i> Input<'i> {
     /// Fails like `read`, or if the source fails.
     pub fn recorded<T>(self, read: impl FnOnce(Recorded<'_>) -> Result<T, Mismatch>) -> Result<T, Mismatch> {
         let mut tape = Tape::default();
-        read(self.on_tape(&mut tape)?)
-    }
-
-    /// Returns the value on its tape, or else records it on this one.
-    fn on_tape<'o>(self, tape: &'o mut Tape) -> Result<Recorded<'o>, Mismatch>
-    where
-        'i: 'o,
-    {
-        let Self { stream, reading } = self;
-        if reading.is_look() {
-            return Err(Mismatch::skipped());
-        }
-        if stream.recorded().is_none() {
-            stream.give(Sink::Tape(tape), false, reading)?;
-            return Ok(Recorded { tape, reading, at: 0 });
-        }
-        stream.recorded().ok_or_else(nothing_read)
+        read(self.stream.record(&mut tape, self.reading)?)
     }
 
     /// Returns the value, as it came.
@@ -124,8 +106,8 @@ impl Stream for Recorded<'_> {
         }
     }
 
-    fn recorded(&self) -> Option<Recorded<'_>> {
-        Some(*self)
+    fn record<'o>(&'o mut self, _: &'o mut Tape, reading: &'o Reading) -> Result<Recorded<'o>, Mismatch> {
+        if reading.is_look() { Err(Mismatch::skipped()) } else { Ok(*self) }
     }
 }
 
@@ -346,13 +328,8 @@ impl<'f> Fields<'f> {
             Unknown::Ignore if is_shown && self.strangers.len() < MOST_STRANGERS => self.strangers.push(key.to_owned()),
             Unknown::Ignore => {}
             Unknown::Deny => {
-                let mut absent = Vec::new();
-                for (key, slot) in self.keys.iter().zip(&*self.slots) {
-                    if is_shown && slot.sink.is_some() {
-                        absent.push((*key).to_owned());
-                    }
-                }
-                return Err(unknown(key, &absent));
+                let absent = self.keys.iter().zip(&*self.slots).filter(|(_, slot)| is_shown && slot.sink.is_some());
+                return Err(unknown(key, &absent.map(|(key, _)| (*key).to_owned()).collect::<Vec<_>>()));
             }
         }
         Ok(Place::Nowhere)

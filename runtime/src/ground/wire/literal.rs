@@ -16,27 +16,21 @@ pub fn read_text<T: Clone>(
     other: Option<fn(String) -> T>,
 ) -> Result<T, Mismatch> {
     let found = match find_text(input, texts, other.is_some())? {
-        Found::Listed(at) => variants.get(at).cloned(),
-        Found::Unlisted(text) => other.map(|other| other(text)),
+        Ok(at) => variants.get(at).cloned(),
+        Err(text) => other.map(|other| other(text)),
     };
     found.ok_or_else(nothing_read)
 }
 
-enum Found {
-    /// The index of the text in the list.
-    Listed(usize),
-    /// The text itself, if the list is open.
-    Unlisted(String),
-}
-
-fn find_text(input: Input<'_>, texts: &[&str], is_open: bool) -> Result<Found, Mismatch> {
+/// Returns the index of the text in the list, or the text itself if the list is open.
+fn find_text(input: Input<'_>, texts: &[&str], is_open: bool) -> Result<Result<usize, String>, Mismatch> {
     let (mut found, reading) = (None, input.reading);
     input.give(Sink::Look(&mut |given| {
         found = match texts.iter().position(|text| *text == given) {
-            Some(at) => Some(Found::Listed(at)),
+            Some(at) => Some(Ok(at)),
             None if is_open => {
                 reading.note_undeclared(1);
-                Some(Found::Unlisted(given.to_owned()))
+                Some(Err(given.to_owned()))
             }
             None => return Err(one_of(texts)),
         };
@@ -95,16 +89,12 @@ macro_rules! __string_enum {
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
         }
 
-        impl $crate::__private::Wire for $type {
-            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
-                $crate::__private::read_text(input, Self::ALL, &[$($text),*], $crate::__optional!($(Self::$other)?))
-            }
-        }
-
-        impl $crate::__private::Print for $type {
-            fn form(&self) -> $crate::__private::Form<'_> {
-                $crate::__private::Form::Text(self.as_str())
-            }
+        $crate::__wire! {
+            $type:
+            input => $crate::__private::read_text(
+                input, Self::ALL, &[$($text),*], $crate::__optional!($(Self::$other)?)
+            ), [],
+            value => $crate::__private::Form::Text(value.as_str()),
         }
 
         impl ::core::fmt::Display for $type {
@@ -120,8 +110,6 @@ macro_rules! __string_enum {
                 $crate::__private::from_value(&$crate::__private::prelude::Value::from(text))
             }
         }
-
-        $crate::__serde_through_wire!($type);
     };
 }
 
@@ -141,18 +129,9 @@ macro_rules! __literal_enum {
             }
         }
 
-        impl $crate::__private::Wire for $type {
-            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
-                $crate::__private::read_literal(input, Self::ALL, &[$($json),*])
-            }
+        $crate::__wire! {
+            $type: input => $crate::__private::read_literal(input, Self::ALL, &[$($json),*]), [],
+            value => $crate::__private::Form::literal(value.as_json()),
         }
-
-        impl $crate::__private::Print for $type {
-            fn form(&self) -> $crate::__private::Form<'_> {
-                $crate::__private::Form::literal(self.as_json())
-            }
-        }
-
-        $crate::__serde_through_wire!($type);
     };
 }

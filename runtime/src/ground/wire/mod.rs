@@ -30,6 +30,7 @@ pub use literal::{read_literal, read_text};
 pub use mismatch::{Mismatch, nothing_read};
 pub use prefixed::{Prefix, Prefixed};
 pub use print::{Form, Member, Parts, Print, Printing, Stopped, serialize, to_value};
+pub(crate) use stream::fill;
 pub use stream::{deserialize, from_value};
 pub use tape::Recorded;
 pub use types::Nullable;
@@ -78,11 +79,37 @@ pub fn keys_of_branch<B: Wire, T>(_: fn(B) -> T) -> Option<Keys> {
     B::keys()
 }
 
-/// Implements `Serialize` and `Deserialize` for types with a [`Wire`] form.
+/// Implements [`Wire`] and `serde`'s traits for a type: how it is read, its keys if it has some, its form, and its parts
+/// if it has some.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __serde_through_wire {
-    ($($type:ident)*) => {$(
+macro_rules! __wire {
+    (
+        $type:ident: $input:ident => $read:expr, [$($keys:expr)?],
+        $value:ident => $form:expr, $($to:ident => $parts:expr,)?
+    ) => {
+        impl $crate::__private::Wire for $type {
+            fn read($input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
+                $read
+            }
+
+            $(fn keys() -> ::core::option::Option<$crate::__private::Keys> {
+                $keys
+            })?
+        }
+
+        impl $crate::__private::Print for $type {
+            fn form(&self) -> $crate::__private::Form<'_> {
+                let $value = self;
+                $form
+            }
+
+            $(fn parts(&self, $to: &mut $crate::__private::Parts<'_>) -> $crate::__private::Printing {
+                let $value = self;
+                $parts
+            })?
+        }
+
         impl $crate::__private::serde::Serialize for $type {
             fn serialize<S: $crate::__private::serde::Serializer>(
                 &self,
@@ -99,7 +126,7 @@ macro_rules! __serde_through_wire {
                 $crate::__private::deserialize(deserializer)
             }
         }
-    )*};
+    };
 }
 
 #[doc(hidden)]

@@ -7,10 +7,11 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use serde::{Deserialize, Deserializer};
 use serde_json::{Number, Value};
 
-use super::input::{Input, Place, Sink, Stream};
+use super::input::{Fill, Input, Place, Sink, Stream};
 use super::mismatch::{add_step, nothing_read};
 use super::reading::Reading;
 use super::scalar::{NOT_FINITE, Scalar};
+use super::tape::{Recorded, Tape};
 use super::{Keys, Mismatch, Wire};
 
 /// Implements `Deserialize::deserialize` for a [`Wire`] type.
@@ -28,7 +29,14 @@ pub fn deserialize<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Resul
 /// # Errors
 /// Fails with a [`Mismatch`] that shows the position and the reason.
 pub fn from_value<T: Wire>(value: &Value) -> Result<T, Mismatch> {
-    T::read(Input { stream: &mut Erased::new(value, None), reading: &Reading::default() })
+    let mut place = None;
+    fill(&mut place, value)?;
+    place.ok_or_else(nothing_read)
+}
+
+/// Reads JSON into a place.
+pub(crate) fn fill(place: &mut dyn Fill, value: &Value) -> Result<(), Mismatch> {
+    place.fill(Input { stream: &mut Erased::new(value, None), reading: &Reading::default() })
 }
 
 /// A deserializer with an erased type.
@@ -126,6 +134,11 @@ impl<'de, D: Deserializer<'de>> Stream for Erased<'de, D> {
             None => visit.deserialize(deserializer),
         };
         visited.map_err(|error| self.failed(error, is_object, reading))
+    }
+
+    fn record<'o>(&'o mut self, tape: &'o mut Tape, reading: &'o Reading) -> Result<Recorded<'o>, Mismatch> {
+        self.give(Sink::Tape(tape), false, reading)?;
+        Ok(Recorded { tape, reading, at: 0 })
     }
 }
 
@@ -239,17 +252,6 @@ impl<'de> Visitor<'de> for Visit<'_, '_> {
     #[inline]
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
         self.scalar(Scalar::Text(text))
-    }
-
-    #[inline]
-    fn visit_string<E: Error>(self, text: String) -> Result<(), E> {
-        match self.sink {
-            Sink::Text(place) => {
-                *place = Some(text);
-                Ok(())
-            }
-            _ => self.visit_str(&text),
-        }
     }
 
     fn visit_bytes<E: Error>(self, _: &[u8]) -> Result<(), E> {
