@@ -29,6 +29,12 @@ pub(crate) fn take_list<T>(fields: &mut Map<String, Value>, key: &str, read: fn(
     }
 }
 
+/// Joins texts by newlines.
+pub(crate) fn joined<'t>(texts: &mut dyn Iterator<Item = &'t str>) -> String {
+    let texts: Vec<&str> = texts.collect();
+    texts.join("\n")
+}
+
 pub(crate) fn object(value: &mut Value) -> Option<Map<String, Value>> {
     value.as_object_mut().map(mem::take)
 }
@@ -119,8 +125,7 @@ impl ToolResult {
 
     /// Returns the text blocks, joined by newlines.
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self.content.iter().filter_map(Content::as_text).collect();
-        texts.join("\n")
+        joined(&mut self.content.iter().filter_map(Content::as_text))
     }
 
     /// Returns `structuredContent`, if the server sent it.

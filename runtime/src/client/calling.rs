@@ -28,7 +28,7 @@ const RESOURCE_NOT_FOUND: i32 = -32002;
 /// The maximum number of comparisons of a tool for one call, because a server may change its list all the time.
 const MOST_COMPARISONS: usize = 5;
 /// The reserved key of `_meta` that the caller may set: it requests log messages from the server.
-const CALLERS: [&str; 1] = ["io.modelcontextprotocol/logLevel"];
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// The kind of a request's subject.
 #[derive(Clone, Copy)]
@@ -151,12 +151,14 @@ impl Client {
         if options.given().capabilities.as_deref().is_some_and(|capabilities| !capabilities.is_object()) {
             return Err(self.invalid(what, "expected a JSON object for the client capabilities"));
         }
-        let is_reserved =
-            |key: &&String| *key == PROGRESS_TOKEN || (key.starts_with(RESERVED) && !CALLERS.contains(&key.as_str()));
-        let reserved = options.given().meta.as_deref().into_iter().flat_map(Map::keys).find(is_reserved);
-        reserved.map_or(Ok(()), |key| {
-            Err(self.invalid(what, format!("`{key}` in `_meta` is set by the client; remove it from the options")))
-        })
+        let Some(meta) = &options.given().meta else { return Ok(()) };
+        for key in meta.keys() {
+            if key == PROGRESS_TOKEN || (key.starts_with(RESERVED) && key != LOG_LEVEL) {
+                let message = format!("`{key}` in `_meta` is set by the client; remove it from the options");
+                return Err(self.invalid(what, message));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn invalid(&self, what: &str, message: impl Into<String>) -> CallError {
@@ -303,12 +305,16 @@ impl Client {
 
 /// Returns `true` if a message is exactly an SDK's text for an unknown `tool`, `prompt` or `resource`.
 fn names_unknown(kind: &str, name: &str, message: &str) -> bool {
-    let text = message.trim().trim_start_matches("MCP error -32602: ").trim_end_matches('.');
-    let text = text.replace(['`', '\'', '"', ':'], "");
-    let name = name.replace(['`', '\'', '"', ':'], "");
-    [format!("Unknown {kind} {name}"), format!("{kind} {name} not found"), format!("{kind} not found {name}")]
-        .iter()
-        .any(|words| words.eq_ignore_ascii_case(&text))
+    let bare = |text: &str| {
+        let mut text = text.to_owned();
+        text.retain(|c| !matches!(c, '`' | '\'' | '"' | ':'));
+        text
+    };
+    let text = bare(message.trim().trim_start_matches("MCP error -32602: ").trim_end_matches('.'));
+    let name = bare(name);
+    text.eq_ignore_ascii_case(&format!("Unknown {kind} {name}"))
+        || text.eq_ignore_ascii_case(&format!("{kind} {name} not found"))
+        || text.eq_ignore_ascii_case(&format!("{kind} not found {name}"))
 }
 
 #[cfg(test)]

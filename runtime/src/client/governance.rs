@@ -38,16 +38,17 @@ impl Client {
 
     /// Checks the call against the rules in `policy`, and counts it for rules with a rate.
     async fn admit_by_policies(&self, call: &ToolCall) -> Result<(), CallError> {
-        let rules: Vec<(usize, &PolicyRule)> = self.policies_of(call).collect();
+        let rules = self.policies_of(call);
         let Some((_, first)) = rules.first() else { return Ok(()) };
         let denied = |rule: &PolicyRule, what: &str, retry_after: Option<Duration>| {
-            let reason = rule.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            let reason = rule.reason.as_ref().map_or_else(|| what.to_owned(), |reason| format!("{what}: {reason}"));
             let (server, tool) = (self.name().to_owned(), call.tool.to_string());
-            let reason = format!("{what}{reason}");
             Err(CallError::Denied { server, tool, reason, help: None, retry_after })
         };
-        if let Some((_, rule)) = rules.iter().find(|(_, rule)| rule.then == PolicyEffect::Deny) {
-            return denied(rule, "a policy of the configuration denies it", None);
+        for (_, rule) in &rules {
+            if rule.then == PolicyEffect::Deny {
+                return denied(rule, "a policy of the configuration denies it", None);
+            }
         }
         if call.passage.has_come_through(LayerKind::Cache) {
             return denied(first, "a cache around the client would bypass a policy of the configuration", None);
@@ -70,18 +71,26 @@ impl Client {
         self.denied(&call.tool, "the number of calls cannot be counted at the moment")
     }
 
-    /// Returns the rules that apply to a call.
-    fn policies_of<'a>(&'a self, call: &'a ToolCall) -> impl Iterator<Item = (usize, &'a PolicyRule)> {
+    /// Returns the rules that apply to a call, with their places.
+    fn policies_of(&self, call: &ToolCall) -> Vec<(usize, &PolicyRule)> {
         let names = call.caller().and_then(|caller| caller.names());
-        let rules = self.config().policies.iter().enumerate();
-        rules.filter(move |(_, rule)| rule.applies(&call.tool, &call.arguments, names.as_deref()))
+        let mut rules = Vec::new();
+        for (index, rule) in self.config().policies.iter().enumerate() {
+            if rule.applies(&call.tool, &call.arguments, names.as_deref()) {
+                rules.push((index, rule));
+            }
+        }
+        rules
     }
 
     /// Returns whether the configuration demands an approval of the call, and why.
-    fn approval_demanded<'a>(&'a self, call: &'a ToolCall) -> Option<Option<&'a str>> {
-        let by_rule = self.policies_of(call).find(|(_, rule)| rule.then == PolicyEffect::Approve);
-        let by_rule = by_rule.map(|(_, rule)| rule.reason.as_deref());
-        by_rule.or_else(|| self.config().needs_approval(&call.tool).then_some(None))
+    fn approval_demanded(&self, call: &ToolCall) -> Option<Option<&str>> {
+        for (_, rule) in self.policies_of(call) {
+            if rule.then == PolicyEffect::Approve {
+                return Some(rule.reason.as_deref());
+            }
+        }
+        self.config().needs_approval(&call.tool).then_some(None)
     }
 
     /// Checks that the configuration allows a prompt: `prompts`.

@@ -15,6 +15,7 @@ use mcp_bindgen_model::ServerConfig;
 
 use self::state::Lease;
 use self::supervisor::Supervisor;
+use crate::call::Offer;
 use crate::call::events::{Events, Observer, subscribe_to_all};
 use crate::client::catalog::drift::Baseline;
 use crate::ground::deadline::Patience;
@@ -36,13 +37,24 @@ pub use state::StateWatch;
 /// ```
 #[must_use]
 pub fn subscribe<'c>(callers: impl IntoIterator<Item = &'c dyn DynCallTool>) -> Events {
-    let mut observers: Vec<Arc<Observer>> = Vec::new();
-    for offer in callers.into_iter().map(DynCallTool::offer_dyn) {
+    let mut offers = Vec::new();
+    for caller in callers {
+        offers.push(caller.offer_dyn());
+    }
+    subscribe_to(&offers)
+}
+
+fn subscribe_to(offers: &[Offer]) -> Events {
+    let mut observers: Vec<&Arc<Observer>> = Vec::new();
+    for offer in offers {
         if let Some(client) = offer.client::<Client>() {
             client.supervisor.shared.tools.watch();
         }
-        let observer = offer.observer.as_ref().filter(|new| !observers.iter().any(|known| Arc::ptr_eq(known, new)));
-        observers.extend(observer.cloned());
+        if let Some(new) = &offer.observer
+            && !observers.iter().any(|known| Arc::ptr_eq(known, new))
+        {
+            observers.push(new);
+        }
     }
     subscribe_to_all(&observers)
 }
@@ -206,7 +218,7 @@ impl Client {
 
     /// Returns the state of the connection.
     pub fn state(&self) -> ConnectionState {
-        self.supervisor.shared.progress.borrow().state()
+        self.supervisor.shared.progress.borrow().progress.state()
     }
 
     /// Watches the state of the connection.
@@ -231,7 +243,7 @@ impl Client {
     /// ```
     #[must_use]
     pub fn events(&self) -> Events {
-        subscribe([self as &dyn DynCallTool])
+        subscribe_to(&[self.offer()])
     }
 
     /// Closes the connection, even while it is being opened, and waits for a child process and its descendants to
@@ -254,8 +266,8 @@ impl Client {
     }
 
     /// Returns the open connection. Callers that arrive while it opens wait for the same attempt.
-    pub(crate) async fn connection(&self) -> Result<Lease, ConnectError> {
-        self.supervisor.lease(false).await
+    pub(crate) fn connection(&self) -> impl Future<Output = Result<Lease, ConnectError>> {
+        self.supervisor.lease(false)
     }
 }
 

@@ -58,7 +58,7 @@ impl Client {
         &self,
         method: &str,
         mut params: Map<String, Value>,
-        options: CallOptions,
+        mut options: CallOptions,
     ) -> Result<Value, CallError> {
         if is_of_protocol(method) && !METHODS.split(", ").any(|known| known == method) {
             let message = match method {
@@ -69,7 +69,9 @@ impl Client {
         }
         self.admit_request(method, &params)?;
         let meta = take(&mut params, "_meta", object).unwrap_or_default();
-        let options = meta.into_iter().fold(options, |options, (key, value)| options.meta(key, value));
+        for (key, value) in meta {
+            options = options.meta(key, value);
+        }
         let ask = Ask::new(method.to_owned(), params);
         let (mut result, connection) = self.ask(Subject::Method, method, ask, &options).await?;
         if method == "tools/list"
@@ -137,7 +139,7 @@ impl Client {
 
 /// Returns the name of a method for an error.
 fn shortened(method: &str) -> String {
-    method.chars().take(100).collect()
+    method.char_indices().nth(100).map_or(method, |(end, _)| method.split_at(end).0).to_owned()
 }
 
 #[cfg(test)]

@@ -1,22 +1,21 @@
 //! The servers of a program, and the configurations that bindings find. Bindings with equal configurations share one
 //! connection.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
 use futures_util::future::join_all;
 use mcp_bindgen_model::{Config, FileError, SecretRef, ServerConfig, Snapshot, Transport, digest, nearest, printable};
-use serde_json::json;
+use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::catalog::drift::{Baseline, refuses};
-use super::subscribe;
+use super::subscribe_to;
 use super::supervisor::{Key, Supervisor};
 use crate::call::events::Events;
 use crate::ground::sync::lock;
-use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind, DynCallTool, ServerSpec};
+use crate::{CallTool, Client, ClientOptions, ConnectError, ConnectErrorKind, ServerSpec};
 
 /// The variable that holds servers as JSON, before any file.
 const SERVERS_VARIABLE: &str = "MCP_SERVERS";
@@ -27,7 +26,8 @@ static SHARED: Mutex<Vec<Weak<Supervisor>>> = Mutex::new(Vec::new());
 /// Several servers by name, each with one shared connection.
 #[derive(Clone, Debug, Default)]
 pub struct Servers {
-    clients: BTreeMap<String, Client>,
+    /// Sorted by their names, which differ.
+    clients: Vec<Client>,
 }
 
 impl Servers {
@@ -62,8 +62,11 @@ impl Servers {
     /// ```
     pub fn from_config_with(config: Config, options: ClientOptions) -> Self {
         warn_of(&config, None);
-        let clients = config.servers.values().map(|server| Client::of_config(&config, server, options.clone()));
-        clients.fold(Self::new(), Self::with_client)
+        let mut servers = Self::new();
+        for server in config.servers.values() {
+            servers = servers.with_client(Client::of_config(&config, server, options.clone()));
+        }
+        servers
     }
 
     /// Creates the servers of an `mcp.toml` or a `.mcp.json`.
@@ -110,7 +113,11 @@ impl Servers {
     /// Adds a client, or replaces the one of its name.
     #[must_use]
     pub fn with_client(mut self, client: Client) -> Self {
-        self.clients.insert(client.name().to_owned(), client);
+        let place = self.clients.partition_point(|known| known.name() < client.name());
+        match self.clients.get_mut(place) {
+            Some(known) if known.name() == client.name() => *known = client,
+            _ => self.clients.insert(place, client),
+        }
         self
     }
 
@@ -119,31 +126,34 @@ impl Servers {
     /// # Errors
     /// Fails if there is no such server, with the nearest names.
     pub fn client(&self, name: &str) -> Result<Client, ConnectError> {
-        self.clients.get(name).cloned().ok_or_else(|| {
-            let near = nearest(name, self.names());
-            let known: Vec<&str> = self.names().collect();
-            let message = match (near.first(), known.is_empty()) {
-                (Some(near), _) => format!("unknown server; did you mean `{near}`?"),
-                (None, true) => "unknown server; none are configured".to_owned(),
-                (None, false) => format!("unknown server; configured are {}", known.join(", ")),
-            };
-            ConnectError::new(name, ConnectErrorKind::Config, message)
-        })
+        let mut known = Vec::new();
+        for client in &self.clients {
+            if client.name() == name {
+                return Ok(client.clone());
+            }
+            known.push(client.name());
+        }
+        let message = match (nearest(name, known.iter().copied()).first(), known.is_empty()) {
+            (Some(near), _) => format!("unknown server; did you mean `{near}`?"),
+            (None, true) => "unknown server; none are configured".to_owned(),
+            (None, false) => format!("unknown server; configured are {}", known.join(", ")),
+        };
+        Err(ConnectError::new(name, ConnectErrorKind::Config, message))
     }
 
     /// Returns the names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.clients.keys().map(String::as_str)
+        self.clients.iter().map(Client::name)
     }
 
     /// Connects to all servers concurrently, and reports those that failed.
     pub async fn connect_all(&self) -> ConnectReport {
-        connect(self.clients.values()).await
+        connect(self.clients.iter().collect()).await
     }
 
     /// Connects to the servers whose last attempt failed, concurrently, and reports on them.
     pub async fn reconnect_failed(&self) -> ConnectReport {
-        connect(self.clients.values().filter(|client| client.supervisor.has_failed())).await
+        connect(self.clients.iter().filter(|client| client.supervisor.has_failed()).collect()).await
     }
 
     /// Subscribes to events of the current servers; see [`Client::events`].
@@ -158,17 +168,21 @@ impl Servers {
     /// ```
     #[must_use]
     pub fn events(&self) -> Events {
-        subscribe(self.clients.values().map(|client| client as &dyn DynCallTool))
+        let mut offers = Vec::new();
+        for client in &self.clients {
+            offers.push(client.offer());
+        }
+        subscribe_to(&offers)
     }
 
     /// Closes all connections concurrently.
     pub async fn close(&self) {
-        join_all(self.clients.values().map(Client::close)).await;
+        join_all(self.clients.iter().map(Client::close)).await;
     }
 
     /// Closes all connections for good, concurrently; see [`Client::shutdown`].
     pub async fn shutdown(&self) {
-        join_all(self.clients.values().map(Client::shutdown)).await;
+        join_all(self.clients.iter().map(Client::shutdown)).await;
     }
 }
 
@@ -191,9 +205,9 @@ impl ConnectReport {
     }
 }
 
-async fn connect(clients: impl Iterator<Item = &Client>) -> ConnectReport {
+async fn connect(clients: Vec<&Client>) -> ConnectReport {
     let mut report = ConnectReport::default();
-    let connecting = clients.map(async |client| (client, client.connect().await));
+    let connecting = clients.into_iter().map(async |client| (client, client.connect().await));
     for (client, outcome) in join_all(connecting).await {
         match outcome {
             Ok(()) => report.active.push(client.name().to_owned()),
@@ -254,7 +268,7 @@ fn warn_of_strangers(bound: &str, config: &Config) {
     }
     let meant = match nearest(bound, names.iter().copied()).first() {
         Some(near) => format!("was `{}` meant?", printable(near)),
-        None => format!("it names {}", names.iter().map(|name| printable(name)).collect::<Vec<_>>().join(", ")),
+        None => format!("it names {}", printable(&names.join(", "))),
     };
     let unknown = format!("{SERVERS_VARIABLE} does not contain the server `{bound}` of these bindings");
     tracing::warn!(server = bound, "{unknown}; {meant}");
@@ -305,9 +319,14 @@ pub(super) fn shared(config: ServerConfig, options: ClientOptions) -> Arc<Superv
     let key = key(&config, &options);
     let mut shared = lock(&SHARED);
     shared.retain(|supervisor| supervisor.strong_count() > 0);
-    let is_same = |known: &Arc<Supervisor>| key.is_some() && known.key == key && !known.is_shut_down();
-    if let Some(found) = shared.iter().filter_map(Weak::upgrade).find(is_same) {
-        return found;
+    for known in &*shared {
+        if let Some(found) = known.upgrade()
+            && key.is_some()
+            && found.key == key
+            && !found.is_shut_down()
+        {
+            return found;
+        }
     }
     let made = Arc::new(Supervisor::new(config, options, key));
     shared.push(Arc::downgrade(&made));
@@ -323,15 +342,16 @@ fn key(config: &ServerConfig, options: &ClientOptions) -> Option<Key> {
         other => Some(other.to_string()),
     };
     let resolved = config.expand_with(value).ok()?;
-    let inherited: Vec<_> = resolved.inherit_env.iter().map(|name| variable(name)).collect();
-    let values: Vec<_> = config.placeholders().iter().map(value).collect();
-    Some(Key {
-        config: config.clone(),
-        values: digest(&json!([values, inherited])),
-        protocol_version: options.protocol_version.clone(),
-        capabilities: options.declared_capabilities(),
-        runtime: Handle::try_current().ok().map(|runtime| runtime.id()),
-    })
+    // A connection belongs to the runtime that opened it.
+    let runtime = Handle::try_current().ok().map(|runtime| runtime.id().to_string());
+    let mut rest = vec![runtime.into(), options.protocol_version.clone().into(), options.declared_capabilities()];
+    for secret in &config.placeholders() {
+        rest.push(value(secret).into());
+    }
+    for name in &resolved.inherit_env {
+        rest.push(variable(name).into());
+    }
+    Some((config.clone(), digest(&Value::Array(rest))))
 }
 
 impl Client {
@@ -341,7 +361,7 @@ impl Client {
     #[must_use]
     pub fn of_config(config: &Config, server: &ServerConfig, options: ClientOptions) -> Self {
         let client = Self::with_options(config.with_defaults(server), options);
-        client.compared_with(|| snapshot_of(config, &server.name))
+        client.compared_with(&|| snapshot_of(config, &server.name))
     }
 
     /// Creates a client to take a snapshot with. It declares the capabilities of the `known` snapshot, because the
@@ -364,15 +384,15 @@ impl Client {
         if server.folder.is_some() && server.isolation.is_none() && !has_cwd {
             server = server.cwd(".");
         }
-        Self::with_options(server, options).compared_with(|| known.cloned())
+        Self::with_options(server, options).compared_with(&|| known.cloned())
     }
 
     /// Sets the snapshot that tools without bindings are compared with, if the configuration rejects changed tools.
-    fn compared_with(mut self, snapshot: impl FnOnce() -> Option<Snapshot>) -> Self {
+    fn compared_with(mut self, snapshot: &dyn Fn() -> Option<Snapshot>) -> Self {
         if refuses(self.config())
             && let Some(snapshot) = snapshot()
         {
-            self.baseline = Baseline::Snapshot(snapshot.tools.into_iter().map(Arc::new).collect());
+            self.baseline = Baseline::Snapshot(Arc::new(snapshot.tools));
         }
         self
     }
@@ -386,6 +406,6 @@ mod tests {
     fn key_of_a_shared_connection_contains_no_values() {
         let config = ServerConfig::http("s", "https://h").header("Authorization", "Bearer ${PATH}");
         let key = key(&config, &ClientOptions::new()).expect("the variable is set");
-        assert!(key.config == config && key.values.len() == 64);
+        assert!(key.0 == config && key.1.len() == 64);
     }
 }

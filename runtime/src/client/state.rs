@@ -1,5 +1,6 @@
 //! The state of a client's connection, and its use, to detect idle connections.
 
+use std::future::pending;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,7 +18,7 @@ use crate::connect::connection::Connection;
 use crate::connect::limits::SharedLimits;
 use crate::connect::options::ClientOptions;
 use crate::ground::redact::debug_as;
-use crate::ground::sync::lock;
+use crate::ground::sync::{awaited, lock};
 use crate::rpc::notices::Notices;
 
 /// The minimum lifetime of a new connection, for the callers that requested it.
@@ -34,7 +35,7 @@ const TIME_FOR_FIRST_USE: Duration = Duration::from_secs(1);
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct StateWatch(pub(super) watch::Receiver<Progress>);
+pub struct StateWatch(pub(super) watch::Receiver<Published>);
 
 debug_as!(StateWatch, "StateWatch(..)");
 
@@ -42,14 +43,30 @@ impl StateWatch {
     /// Returns the state now.
     #[must_use]
     pub fn current(&self) -> ConnectionState {
-        self.0.borrow().state()
+        self.0.borrow().progress.state()
     }
 
     /// Waits until the state differs from the last one; returns `None` once all clients and connections are gone.
     pub async fn changed(&mut self) -> Option<ConnectionState> {
         self.0.changed().await.ok()?;
-        Some(self.0.borrow_and_update().state())
+        Some(self.0.borrow_and_update().progress.state())
     }
+}
+
+/// The progress of a client's connection, and its failed attempts.
+#[derive(Clone)]
+pub(super) struct Published {
+    pub(super) progress: Progress,
+    /// How many attempts failed.
+    pub(super) failures: u64,
+    /// The error of the last attempt that failed. The next attempt does not replace it, so nobody misses it.
+    pub(super) error: Option<ConnectError>,
+}
+
+/// Waits until another attempt fails after this number of them. A connection that closes because it is idle is none.
+pub(super) async fn failure(published: &mut watch::Receiver<Published>, failures: u64) -> ConnectError {
+    let error = awaited(published, &mut |now| now.failures != failures).await.error;
+    if let Some(error) = error { error } else { pending().await }
 }
 
 /// The progress of a client's connection.
@@ -175,10 +192,7 @@ impl Drop for Lease {
 pub(super) struct Shared {
     pub(super) config: Arc<ServerConfig>,
     pub(super) options: ClientOptions,
-    pub(super) progress: watch::Sender<Progress>,
-    /// The error of the last attempt that failed. It is not replaced by the next attempt, so nobody misses it.
-    /// A connection that closes because it is idle has none.
-    pub(super) failed: watch::Sender<Option<ConnectError>>,
+    pub(super) progress: watch::Sender<Published>,
     pub(super) observer: Arc<Observer>,
     pub(super) tools: Changes,
     /// The subscribers to notifications.
@@ -199,8 +213,7 @@ impl Shared {
         Self {
             config: Arc::new(config),
             options,
-            progress: watch::Sender::new(Progress::Closed),
-            failed: watch::Sender::default(),
+            progress: watch::Sender::new(Published { progress: Progress::Closed, failures: 0, error: None }),
             tools: Changes::new(observer.clone()),
             notices: Arc::default(),
             limits,
@@ -213,15 +226,16 @@ impl Shared {
     /// Wakes receivers only if the [`ConnectionState`] changes with it.
     pub(super) fn publish(&self, close: Option<&CancellationToken>, mut progress: Progress) {
         self.progress.send_if_modified(|last| {
-            if close.is_some_and(CancellationToken::is_cancelled) || matches!(last, Progress::ShutDown) {
+            if close.is_some_and(CancellationToken::is_cancelled) || matches!(last.progress, Progress::ShutDown) {
                 return false;
             }
-            let (before, state) = (last.state(), progress.state());
+            let (before, state) = (last.progress.state(), progress.state());
             // The old one is dropped after the lock.
-            std::mem::swap(last, &mut progress);
-            let error = if let Progress::Failed(failed) = last { Some(&failed.error) } else { None };
+            std::mem::swap(&mut last.progress, &mut progress);
+            let error = if let Progress::Failed(failed) = &last.progress { Some(&failed.error) } else { None };
             if error.is_some() {
-                self.failed.send_replace(error.cloned());
+                last.failures += 1;
+                last.error = error.cloned();
             }
             if state == before {
                 return false;

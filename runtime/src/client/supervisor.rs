@@ -7,26 +7,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, select_all};
 use mcp_bindgen_model::ServerConfig;
-use serde_json::Value;
-use tokio::runtime::{Handle, Id};
-use tokio::sync::watch;
+use tokio::runtime::Handle;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::catalog::{changes, drift, subscriptions};
-use super::state::{Failed, Lease, Opened, Progress, Shared};
+use super::state::{Failed, Lease, Opened, Progress, Published, Shared};
 use crate::connect::open::establish;
 use crate::connect::options::ClientOptions;
 use crate::ground::backoff::with_jitter;
-use crate::ground::sync::{awaited, lock, next};
+use crate::ground::sync::{awaited, lock};
 use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
-/// The pauses before the attempts to reopen a lost connection.
-const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(250), Duration::from_secs(1)];
+/// The pauses between the attempts to reopen a lost connection.
+const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
 /// The time after a failed attempt during which calls do not connect; it doubles with each further failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// The minimum lifetime of an unused connection; a shorter one reopens only on demand.
@@ -52,19 +50,9 @@ pub(super) struct Supervisor {
     is_shut_down: AtomicBool,
 }
 
-/// The key of a shared connection. It lives as long as the supervisor, so it contains no values of placeholders.
-#[derive(PartialEq, Eq)]
-pub(super) struct Key {
-    /// The configuration with its placeholders.
-    pub(super) config: ServerConfig,
-    /// The digest of the values of its placeholders and of its inherited variables.
-    pub(super) values: String,
-    pub(super) protocol_version: Option<String>,
-    /// The capabilities that the client declares.
-    pub(super) capabilities: Value,
-    /// The runtime, because a connection belongs to the one that opened it.
-    pub(super) runtime: Option<Id>,
-}
+/// The key of a shared connection: the configuration with its placeholders, and a digest of all else that must be equal. It
+/// lives as long as the supervisor, so it contains no values of placeholders.
+pub(super) type Key = (ServerConfig, String);
 
 /// A keeper at work, or at the end of it.
 #[derive(Clone)]
@@ -73,8 +61,8 @@ struct KeeperHandle {
     close: CancellationToken,
     /// Cancelled when the keeper and its connections have ended.
     ended: CancellationToken,
-    /// Changes if the keeper fails, whatever the next one does.
-    failed: watch::Receiver<Option<ConnectError>>,
+    /// How many attempts had failed before: another number means that the keeper failed, whatever the next one does.
+    failures: u64,
     task: AbortHandle,
 }
 
@@ -87,29 +75,30 @@ impl Supervisor {
     /// Returns the open connection. Callers that arrive while it opens wait for the same attempt. After a failed
     /// attempt, the next one starts after a pause, or at once if the program asks for one.
     pub(super) async fn lease(&self, asks_for_attempt: bool) -> Result<Lease, ConnectError> {
-        let mut progress = self.shared.progress.subscribe();
+        let mut published = self.shared.progress.subscribe();
         let mut ended = 0;
         loop {
-            let mut was_opening = !matches!(*progress.borrow(), Progress::Open(_));
-            let mut keeper = self.keep(asks_for_attempt)?;
-            let is_settled = |progress: &Progress| {
-                let is_opening = matches!(progress, Progress::Opening | Progress::Reopening);
+            let mut was_opening = !matches!(published.borrow().progress, Progress::Open(_));
+            let keeper = self.keep(asks_for_attempt)?;
+            let mut is_settled = |now: &Published| {
+                let is_opening = matches!(now.progress, Progress::Opening | Progress::Reopening);
                 was_opening |= is_opening && !keeper.close.is_cancelled();
-                !is_opening || keeper.close.is_cancelled()
+                now.failures != keeper.failures || !is_opening || keeper.close.is_cancelled()
             };
-            let settled = tokio::select! {
-                biased;
-                error = next(&mut keeper.failed) => return Err(error),
-                settled = awaited(&mut progress, is_settled) => settled,
-            };
-            let problem = match settled {
+            let settled = awaited(&mut published, &mut is_settled).await;
+            if settled.failures != keeper.failures
+                && let Some(error) = settled.error
+            {
+                return Err(error);
+            }
+            let problem = match settled.progress {
                 Progress::Open(opened) => {
                     if let Some(lease) = opened.lease() {
                         return Ok(lease);
                     }
                     let is_open =
-                        |progress: &Progress| matches!(progress, Progress::Open(open) if Arc::ptr_eq(open, &opened));
-                    awaited(&mut progress, |progress| !is_open(progress)).await;
+                        |now: &Published| matches!(&now.progress, Progress::Open(open) if Arc::ptr_eq(open, &opened));
+                    awaited(&mut published, &mut |now| !is_open(now)).await;
                     let problem =
                         format!("the server closed {MOST_ENDED_CONNECTIONS} connections right after they opened");
                     opened.connection.link.notes.explain(&problem)
@@ -133,7 +122,7 @@ impl Supervisor {
 
     /// Returns the connection, if it is open.
     pub(super) fn open_connection(&self) -> Option<Arc<Opened>> {
-        match &*self.shared.progress.borrow() {
+        match &self.shared.progress.borrow().progress {
             Progress::Open(opened) if opened.connection.is_open() => Some(opened.clone()),
             _ => None,
         }
@@ -141,7 +130,7 @@ impl Supervisor {
 
     /// Returns `true` if the last attempt to connect failed.
     pub(super) fn has_failed(&self) -> bool {
-        matches!(*self.shared.progress.borrow(), Progress::Failed(_))
+        matches!(self.shared.progress.borrow().progress, Progress::Failed(_))
     }
 
     pub(super) fn is_shut_down(&self) -> bool {
@@ -162,7 +151,11 @@ impl Supervisor {
 
     async fn close_within(&self, patience: Duration) {
         let keepers = self.end();
-        let ended = join_all(keepers.iter().map(|keeper| keeper.ended.cancelled()));
+        let ended = async {
+            for keeper in &keepers {
+                keeper.ended.cancelled().await;
+            }
+        };
         // Without a runtime there is no clock.
         if Handle::try_current().is_err() {
             ended.await;
@@ -187,7 +180,7 @@ impl Supervisor {
         }
         // Nothing is started for streams that the program gave.
         let waits = !asks_for_attempt && !self.shared.options.opens_one_transport();
-        let pause = match (&*self.shared.progress.borrow(), keepers.last()) {
+        let pause = match (&self.shared.progress.borrow().progress, keepers.last()) {
             (Progress::Opening | Progress::Reopening | Progress::Open(_), Some(keeper)) => return Ok(keeper.clone()),
             (Progress::Failed(failed), _) if waits => match failed.too_early() {
                 Some(error) => return Err(error),
@@ -199,15 +192,18 @@ impl Supervisor {
             Handle::try_current().map_err(|_| self.error(Kind::Unsupported, "connecting requires a tokio runtime"))?;
         let (close, ended) = (CancellationToken::new(), CancellationToken::new());
         self.shared.publish(None, Progress::Opening);
-        let (shared, is_another) = (self.shared.clone(), !keepers.is_empty());
-        let (close_of_keeper, serving) = (close.clone(), JoinSet::new());
-        let keeper = Keeper { shared, close: close_of_keeper, pause, is_another, serving, has_ended: false };
-        let (failed, guard) = (self.shared.failed.subscribe(), ended.clone().drop_guard());
-        let running = runtime.spawn(task(async move {
-            let _ended = guard;
-            keeper.run().await;
-        }));
-        let keeper = KeeperHandle { close, ended, failed, task: running.abort_handle() };
+        let keeper = Keeper {
+            shared: self.shared.clone(),
+            close: close.clone(),
+            pause,
+            is_another: !keepers.is_empty(),
+            serving: JoinSet::new(),
+            has_ended: false,
+            _ended: ended.clone().drop_guard(),
+        };
+        let failures = self.shared.progress.borrow().failures;
+        let running = runtime.spawn(task(keeper.run()));
+        let keeper = KeeperHandle { close, ended, failures, task: running.abort_handle() };
         keepers.retain(|keeper| !keeper.task.is_finished());
         keepers.push(keeper.clone());
         Ok(keeper)
@@ -240,14 +236,16 @@ struct Keeper {
     /// The tasks that serve the connection, and those that are ending.
     serving: JoinSet<()>,
     has_ended: bool,
+    /// Dropped last.
+    _ended: DropGuard,
 }
 
 impl Keeper {
     async fn run(mut self) {
         let close = self.close.clone();
-        let mut attempt = close.run_until_cancelled(self.open(self.patience())).await;
+        let mut was_lost = false;
         let last = loop {
-            let opened = match attempt {
+            let opened = match close.run_until_cancelled(self.open(was_lost)).await {
                 Some(Ok(opened)) => opened,
                 Some(Err(error)) => break Progress::Failed(Failed { error, pause: self.pause, since: Instant::now() }),
                 None => break Progress::Closed,
@@ -258,7 +256,7 @@ impl Keeper {
             }
             tracing::warn!(server = self.shared.config.name, "connection lost; reconnecting");
             self.publish(Progress::Reopening);
-            attempt = close.run_until_cancelled(self.open_again()).await.flatten();
+            was_lost = true;
         };
         self.publish(last);
         self.has_ended = true;
@@ -284,6 +282,13 @@ impl Keeper {
         }
         self.publish(Progress::Open(opened.clone()));
         let patience = options.call_timeout(config.timeout);
+        let background: Vec<BoxFuture<'_, Infallible>> = vec![
+            Box::pin(changes::forward(connection, tools)),
+            Box::pin(changes::subscribe_to_tools(connection, tools)),
+            Box::pin(subscriptions::keep(connection, &notices.resources, patience)),
+            Box::pin(changes::subscribe_to_lists(connection, notices, is_another)),
+            Box::pin(compare_tools(&self.shared, &opened)),
+        ];
         let was_lost = tokio::select! {
             () = opened.end.cancelled() => true,
             () = self.close.cancelled() => false,
@@ -292,11 +297,7 @@ impl Keeper {
                 tracing::warn!(server = config.name, "the server stopped responding");
                 true
             }
-            never = Box::pin(changes::forward(connection, tools)) => match never {},
-            never = Box::pin(changes::subscribe_to_tools(connection, tools)) => match never {},
-            never = Box::pin(subscriptions::keep(connection, &notices.resources, patience)) => match never {},
-            never = Box::pin(changes::subscribe_to_lists(connection, notices, is_another)) => match never {},
-            never = Box::pin(compare_tools(&self.shared, &opened)) => match never {},
+            (never, ..) = select_all(background) => match never {},
         };
         opened.end.cancel();
         let lasted = since.elapsed();
@@ -310,38 +311,33 @@ impl Keeper {
         was_lost && !options.opens_one_transport() && (lock(&opened.activity).was_used || lasted >= SHORT_LIFE)
     }
 
-    async fn open(&self, patience: Duration) -> Result<Arc<Opened>, ConnectError> {
+    /// Opens a connection. In place of one that was lost, it tries several times in the time that connecting may take.
+    async fn open(&self, was_lost: bool) -> Result<Arc<Opened>, ConnectError> {
         let Shared { config, options, notices, limits, drift, .. } = &*self.shared;
-        // Large, and in two places of a task that otherwise only waits.
-        let opening = Box::pin(establish((config, options), (notices, limits.starts()), patience));
-        Ok(Opened::new(opening.await?, config, drift))
-    }
-
-    /// Opens a connection in place of one that was lost, with several tries in the time that connecting may take.
-    async fn open_again(&self) -> Option<Result<Arc<Opened>, ConnectError>> {
-        let start = Instant::now();
-        let mut last = None;
-        for (number, pause) in (1..).zip(PAUSES) {
-            sleep(with_jitter(pause)).await;
-            let left = self.patience().saturating_sub(start.elapsed());
-            if left.is_zero() && last.is_some() {
-                break;
-            }
-            let Err(error) = last.insert(self.open(left).await) else { break };
-            tracing::warn!(server = self.shared.config.name, "reconnect attempt {number} failed: {error}");
-            if !matches!(error.kind, Kind::Spawn | Kind::Transport | Kind::Timeout) {
-                break;
+        let (start, patience) = (Instant::now(), options.connect_timeout_or(config.connect_timeout));
+        let (mut left, mut pauses) = (patience, PAUSES.iter());
+        loop {
+            // Large, in a task that otherwise only waits.
+            let opening = Box::pin(establish((config, options), (notices, limits.starts()), left));
+            let error = match opening.await {
+                Ok(connection) => return Ok(Opened::new(connection, config, drift)),
+                Err(error) if was_lost => error,
+                Err(error) => return Err(error),
+            };
+            let number = PAUSES.len() + 1 - pauses.len();
+            tracing::warn!(server = config.name, "reconnect attempt {number} failed: {error}");
+            let may_pass = matches!(error.kind, Kind::Spawn | Kind::Transport | Kind::Timeout);
+            let Some(pause) = pauses.next().filter(|_| may_pass) else { return Err(error) };
+            sleep(with_jitter(*pause)).await;
+            left = patience.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Err(error);
             }
         }
-        last
     }
 
     fn publish(&self, progress: Progress) {
         self.shared.publish(Some(&self.close), progress);
-    }
-
-    fn patience(&self) -> Duration {
-        self.shared.options.connect_timeout_or(self.shared.config.connect_timeout)
     }
 }
 
@@ -387,6 +383,7 @@ async fn unresponsive(opened: &Opened, every: Option<Duration>, patience: Durati
 
 #[cfg(test)]
 mod tests {
+    use super::super::state::failure;
     use super::*;
 
     /// Returns a keeper that never ends.
@@ -397,7 +394,8 @@ mod tests {
             let _ended = guard;
             pending::<()>().await;
         });
-        KeeperHandle { close, ended, failed: supervisor.shared.failed.subscribe(), task: task.abort_handle() }
+        let failures = supervisor.shared.progress.borrow().failures;
+        KeeperHandle { close, ended, failures, task: task.abort_handle() }
     }
 
     #[tokio::test]
@@ -418,13 +416,13 @@ mod tests {
         let shared = &supervisor.shared;
         *lock(&supervisor.keepers) = vec![stuck(&supervisor)];
         shared.publish(None, Progress::Opening);
-        let mut failed = shared.failed.subscribe();
+        let mut published = shared.progress.subscribe();
         let fail = async {
             let error = supervisor.error(Kind::Transport, "the first attempt failed");
             shared.publish(None, Progress::Failed(Failed { error, pause: FIRST_PAUSE, since: Instant::now() }));
             shared.publish(None, Progress::Opening);
         };
-        let seen = async { tokio::join!(supervisor.lease(false), next(&mut failed), fail) };
+        let seen = async { tokio::join!(supervisor.lease(false), failure(&mut published, 0), fail) };
         let (lease, lost, ()) = timeout(Duration::from_secs(20), seen).await.expect("both see it");
         assert_eq!(lease.err().expect("it failed").message, "the first attempt failed");
         assert_eq!(lost.message, "the first attempt failed");

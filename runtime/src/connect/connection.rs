@@ -1,7 +1,7 @@
 //! An open connection to a server, the state that it shares with its transport, and the lists that it keeps.
 //!
 //! Dropping `answers` or `set_subscription` gives up the request, as `Session::request` does; dropping
-//! `listen_to_resources`, `listen_to_tools` or `listen_to_lists` ends the subscription.
+//! `listen_to_resources` or `listen_to_lists` ends the subscription.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -24,7 +24,7 @@ use crate::ground::redact::Redactor;
 use crate::ground::sync::lock;
 use crate::rpc::ledger::Ledger;
 use crate::rpc::notes::Notes;
-use crate::rpc::notices::{Notices, PROMPTS_CHANGED, RESOURCES_CHANGED};
+use crate::rpc::notices::{Notices, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
 use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
 use crate::rpc::sent::MethodCall;
@@ -285,21 +285,19 @@ impl Connection {
         self.session.listen(SubscriptionFilter::builder().resource_subscriptions(uris).build()).await
     }
 
-    /// Subscribes to changes of the tool list (protocol 2026-07-28); returns when the subscription ends.
-    pub(crate) async fn listen_to_tools(&self) -> Result<(), RequestError> {
-        let mut subscription = self.session.listen(SubscriptionFilter::builder().tools_list_changed().build()).await?;
-        let ended = subscription.ended().await;
-        // The server no longer reports changes.
-        self.link.ledger.list_changes.mark_changed();
-        ended
-    }
-
     /// Subscribes to changes of these lists (protocol 2026-07-28); returns when the subscription ends.
     pub(crate) async fn listen_to_lists(&self, changes: &[&str]) -> Result<(), RequestError> {
+        let wants = |change: &str| changes.contains(&change).then_some(true);
         let mut filter = SubscriptionFilter::default();
-        filter.prompts_list_changed = changes.contains(&PROMPTS_CHANGED).then_some(true);
-        filter.resources_list_changed = changes.contains(&RESOURCES_CHANGED).then_some(true);
-        self.session.listen(filter).await?.ended().await
+        filter.tools_list_changed = wants(TOOLS_CHANGED);
+        filter.prompts_list_changed = wants(PROMPTS_CHANGED);
+        filter.resources_list_changed = wants(RESOURCES_CHANGED);
+        let ended = self.session.listen(filter).await?.ended().await;
+        if wants(TOOLS_CHANGED).is_some() {
+            // The server no longer reports changes.
+            self.link.ledger.list_changes.mark_changed();
+        }
+        ended
     }
 
     /// Returns `true` if the server refused a call because of a missing header, which its list of tools declares.

@@ -21,26 +21,15 @@ pub(crate) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
 }
 
 /// Waits for a matching value, and forever if the sender is gone. Cancel safe.
-pub(crate) async fn awaited<T: Clone>(value: &mut watch::Receiver<T>, mut is_wanted: impl FnMut(&T) -> bool) -> T {
-    loop {
-        let current = value.borrow_and_update().clone();
-        if is_wanted(&current) {
-            return current;
-        }
-        changed(value).await;
-    }
+pub(crate) async fn awaited<T: Clone>(
+    value: &mut watch::Receiver<T>,
+    is_wanted: &mut (dyn FnMut(&T) -> bool + Send),
+) -> T {
+    let wanted = value.wait_for(is_wanted).await.map(|wanted| wanted.clone());
+    if let Ok(wanted) = wanted { wanted } else { pending().await }
 }
 
-/// Waits for a change, and forever if the sender is gone. Cancel safe.
-async fn changed<T>(value: &mut watch::Receiver<T>) {
-    if value.changed().await.is_err() {
-        pending().await
-    }
-}
-
-/// Waits for the next value, and forever if the sender is gone. Cancel safe.
-pub(crate) async fn next<T: Clone>(value: &mut watch::Receiver<Option<T>>) -> T {
-    changed(value).await;
-    let next = value.borrow().clone();
-    if let Some(next) = next { next } else { pending().await }
+/// Adds one to a counter, and wakes those that watch it.
+pub(crate) fn count(counter: &watch::Sender<u64>) {
+    counter.send_modify(|count| *count += 1);
 }

@@ -60,7 +60,8 @@ impl Cache {
     /// Creates a cache that keeps results for `ttl`, at most 1,024 of them with 64 MiB in total.
     pub fn new(ttl: Duration) -> Self {
         let storage = Storage {
-            servers: HashMap::new(),
+            servers: Vec::new(),
+            clears: 0,
             entries: LruCache::unbounded(),
             bytes: 0,
             max_entries: ENTRIES,
@@ -107,7 +108,7 @@ impl Cache {
         let mut storage = lock(&self.storage);
         storage.entries.clear();
         storage.bytes = 0;
-        storage.servers.values_mut().for_each(|server| server.generation += 1);
+        storage.clears += 1;
     }
 
     fn is_read(&self, call: &ToolCall) -> bool {
@@ -208,8 +209,9 @@ impl Key {
 type Outcome = Result<ToolResult, CallError>;
 
 struct Storage {
-    /// The servers of all calls.
-    servers: HashMap<Arc<str>, Server>,
+    /// The servers that were written to, which are few.
+    servers: Vec<(Arc<str>, Server)>,
+    clears: u64,
     entries: LruCache<Key, Entry>,
     /// About the sum of the sizes of the entries.
     bytes: usize,
@@ -222,7 +224,7 @@ struct Storage {
 
 type Flight = (Key, u64);
 
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Server {
     /// The number of begun writes, ended writes and clears.
     generation: u64,
@@ -266,7 +268,7 @@ impl Lead<'_> {
         let mut storage = lock(&self.cache.storage);
         // A call that joins from here on takes over.
         let settle = storage.flights.get_mut(&self.flight).and_then(Option::take);
-        let Server { writing, generation } = *storage.server(&key.server);
+        let Server { writing, generation } = storage.server(&key.server);
         if let Some(entry) = entry.filter(|entry| writing == 0 && entry.generation == generation) {
             storage.keep(key.clone(), entry);
         }
@@ -284,15 +286,23 @@ impl Drop for Lead<'_> {
 }
 
 impl Storage {
-    fn server(&mut self, name: &Arc<str>) -> &mut Server {
-        self.servers.entry(name.clone()).or_default()
+    fn server(&self, name: &Arc<str>) -> Server {
+        let written = self.servers.iter().find(|(known, _)| known == name);
+        let Server { generation, writing } = written.map_or_else(Server::default, |(_, server)| *server);
+        Server { generation: generation + self.clears, writing }
     }
 
     /// Records that a write begins or ends, and changes the number of pending ones.
     fn note_write(&mut self, server: &Arc<str>, pending: isize) {
-        let server = self.server(server);
-        server.generation += 1;
-        server.writing = server.writing.saturating_add_signed(pending);
+        if !self.servers.iter().any(|(known, _)| known == server) {
+            self.servers.push((server.clone(), Server::default()));
+        }
+        for (known, written) in &mut self.servers {
+            if known == server {
+                written.generation += 1;
+                written.writing = written.writing.saturating_add_signed(pending);
+            }
+        }
     }
 
     /// Stores an entry, and drops the oldest ones that it leaves no room for. An entry that is too large is not stored.

@@ -11,12 +11,13 @@ use tokio_util::sync::CancellationToken;
 use super::RequestError;
 use super::messages::is_of_protocol;
 use crate::ground::redact::Redactor;
-use crate::ground::sync::lock;
+use crate::ground::sync::{count, lock};
 
 /// The maximum number of unread notifications of one listener.
 const UNREAD: usize = 1024;
 const LONGEST_METHOD: usize = 512;
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+pub(crate) const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 pub(crate) const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
 pub(crate) const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
 /// The notifications for listeners. [`ToolChanges`](crate::ToolChanges) reports changes of tools; the caller of a
@@ -98,8 +99,8 @@ impl ListChanges {
     /// Counts the change that a request or notification of the server reports, if any.
     pub(super) fn record(&self, method: &str, params: &Value) {
         match method {
-            "notifications/tools/list_changed" => {
-                self.reported.send_modify(|reported| *reported += 1);
+            TOOLS_CHANGED => {
+                count(&self.reported);
                 self.mark_changed();
             }
             // The server reports changes from now on; earlier ones were not reported.
@@ -117,7 +118,7 @@ impl ListChanges {
 
     /// Counts a possible change of the list of tools.
     pub(crate) fn mark_changed(&self) {
-        self.count.send_modify(|count| *count += 1);
+        count(&self.count);
     }
 
     /// Counts a possible change without waking subscribers: the server no longer reports changes, so earlier lists are stale.

@@ -9,13 +9,15 @@ use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
 
 use crate::call::events::Observer;
+use crate::client::state::failure;
 use crate::connect::connection::Connection;
 use crate::ground::backoff::Backoff;
-use crate::ground::sync::{awaited, next};
+use crate::ground::sync::{awaited, count};
 use crate::rpc::RequestError;
-use crate::rpc::notices::{Notices, Notification, PROMPTS_CHANGED, RESOURCES_CHANGED};
+use crate::rpc::notices::{Notices, Notification, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
 use crate::{Client, ConnectError};
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -26,22 +28,23 @@ pub(super) const PAUSES: Backoff = Backoff::new(Duration::from_secs(1), LONGEST_
 pub(crate) struct Changes {
     observer: Arc<Observer>,
     count: watch::Sender<u64>,
-    is_watched: watch::Sender<bool>,
+    /// Cancelled once the program watches the list.
+    is_watched: CancellationToken,
 }
 
 impl Changes {
     pub(crate) fn new(observer: Arc<Observer>) -> Self {
-        Self { observer, count: watch::Sender::default(), is_watched: watch::Sender::default() }
+        Self { observer, count: watch::Sender::default(), is_watched: CancellationToken::new() }
     }
 
     /// Requests change notifications from servers that only send them on request.
     pub(crate) fn watch(&self) {
-        self.is_watched.send_if_modified(|is_watched| !std::mem::replace(is_watched, true));
+        self.is_watched.cancel();
     }
 
     /// Records that the list has changed, or may have.
     pub(crate) fn note(&self) {
-        self.count.send_modify(|count| *count += 1);
+        count(&self.count);
         self.observer.tools_changed();
     }
 
@@ -81,14 +84,16 @@ impl ToolChanges {
     /// Fails if the server cannot be reached, if a lost connection cannot be opened again, or if the list cannot be
     /// read. Another call tries to connect, and returns the list at that time.
     pub async fn changed(&mut self) -> Result<Vec<Value>, ConnectError> {
-        let mut failed = self.client.supervisor.shared.failed.subscribe();
+        let mut progress = self.client.supervisor.shared.progress.subscribe();
+        let failures = progress.borrow().failures;
         self.client.connection().await?;
         // Its sender lives as long as the client.
         let seen = self.seen;
+        let mut is_change = |count: &u64| *count != seen;
         let count = tokio::select! {
             biased;
-            count = awaited(&mut self.count, |count| *count != seen) => count,
-            error = next(&mut failed) => return Err(error),
+            count = awaited(&mut self.count, &mut is_change) => count,
+            error = failure(&mut progress, failures) => return Err(error),
         };
         let tools = self.client.list_tools_raw().await?;
         self.seen = count;
@@ -157,36 +162,46 @@ pub(crate) async fn forward(connection: &Connection, changes: &Changes) -> Infal
     let mut count = connection.link.ledger.list_changes.reported();
     let mut seen = 0;
     loop {
-        seen = awaited(&mut count, |count| *count != seen).await;
+        seen = awaited(&mut count, &mut |count| *count != seen).await;
         changes.note();
     }
 }
 
-/// Subscribes to changes of a server of 2026-07-28, which reports them in a request that stays open. It waits until the
-/// program watches the list.
+/// Subscribes to changes of the tool list, once the program watches it.
 pub(crate) async fn subscribe_to_tools(connection: &Connection, changes: &Changes) -> Infallible {
-    if !connection.is_modern() || !reports_changes(connection, "tools") {
-        return pending().await;
-    }
-    awaited(&mut changes.is_watched.subscribe(), |is_watched| *is_watched).await;
-    listen_again("the tool list", || connection.listen_to_tools(), || changes.note()).await
+    let lists: &[&str] = if reports_changes(connection, "tools") { &[TOOLS_CHANGED] } else { &[] };
+    subscribe(connection, ("the tool list", lists), &changes.is_watched, &|| changes.note()).await
 }
 
-/// Subscribes to changes on one connection, if the server only reports them on request, once the program listens.
-/// `is_another` is `true` after an earlier connection, when changes may have been missed.
+/// Subscribes to changes of the other lists, once the program listens to notifications. `is_another` is `true` after an
+/// earlier connection, when changes may have been missed.
 pub(crate) async fn subscribe_to_lists(connection: &Connection, notices: &Notices, is_another: bool) -> Infallible {
-    let lists = [("prompts", PROMPTS_CHANGED), ("resources", RESOURCES_CHANGED)].into_iter();
-    let reported = lists.filter(|(list, _)| reports_changes(connection, list));
-    let lists: Vec<&str> = reported.map(|(_, method)| method).collect();
+    let mut lists = Vec::new();
+    for (list, method) in &[("prompts", PROMPTS_CHANGED), ("resources", RESOURCES_CHANGED)] {
+        if reports_changes(connection, list) {
+            lists.push(*method);
+        }
+    }
     let may_have_changed = || lists.iter().for_each(|method| notices.note(method));
     if is_another {
         may_have_changed();
     }
+    subscribe(connection, ("prompts and resources", &lists), &notices.is_wanted, &may_have_changed).await
+}
+
+/// Subscribes to changes of lists on one connection, once they are wanted, if the server only reports them on request:
+/// one of 2026-07-28, which reports them in a request that stays open.
+async fn subscribe(
+    connection: &Connection,
+    (what, lists): (&str, &[&str]),
+    is_wanted: &CancellationToken,
+    changed: &(dyn Fn() + Sync),
+) -> Infallible {
     if !connection.is_modern() || lists.is_empty() {
         return pending().await;
     }
-    notices.is_wanted.cancelled().await;
-    listen_again("prompts and resources", || connection.listen_to_lists(&lists), may_have_changed).await
+    is_wanted.cancelled().await;
+    listen_again(what, || connection.listen_to_lists(lists), changed).await
 }
 
 /// Returns `true` if the server of a connection declares that it reports changes of a list.
@@ -199,7 +214,7 @@ fn reports_changes(connection: &Connection, list: &str) -> bool {
 async fn listen_again<L: Future<Output = Result<(), RequestError>>>(
     what: &str,
     listen: impl Fn() -> L,
-    ended: impl Fn(),
+    ended: &(dyn Fn() + Sync),
 ) -> Infallible {
     let mut pauses = PAUSES;
     loop {
@@ -233,7 +248,7 @@ mod tests {
             Ok(())
         };
         let note = || waited.lock().expect("no panic").push(ended.lock().expect("no panic").elapsed().as_secs());
-        let listening = listen_again("lists", listen, note);
+        let listening = listen_again("lists", listen, &note);
         tokio::time::timeout(Duration::from_secs(3600), listening).await.expect_err("it has no end");
         assert_eq!(*waited.lock().expect("no panic"), [1, 2, 4, 8, 16, 32, 60, 1, 2]);
     }

@@ -6,17 +6,41 @@ use std::mem;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::passed_on;
-use crate::call::{object, string, take, take_list};
+use crate::call::{joined, object, string, take, take_list};
 use crate::client::calling::Subject;
 use crate::connect::connection::Listing;
 use crate::connect::rounds::Ask;
 use crate::ground::redact::{Redactor, debug_redacted};
 use crate::{CallError, CallOptions, Client, ConnectError, Content};
+
+/// Serializes values as the server sent them, except for the order of keys.
+macro_rules! serialized_as_sent {
+    ($($of:ident),+) => {$(
+        impl Serialize for $of {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.to_json().serialize(serializer)
+            }
+        }
+    )+};
+}
+
+serialized_as_sent!(PromptResult, PromptMessage, ResourceResult, ResourceContents);
+
+/// Returns an object of known members and the others.
+fn sent(known: &mut [(&str, Option<Value>)], others: &Map<String, Value>) -> Value {
+    let mut fields = Map::new();
+    for (key, value) in known {
+        if let Some(value) = value.take() {
+            fields.insert((*key).to_owned(), value);
+        }
+    }
+    fields.append(&mut others.clone());
+    Value::Object(fields)
+}
 
 /// A request for a prompt, with its arguments.
 #[derive(Clone, Debug)]
@@ -108,27 +132,21 @@ impl Client {
 
 /// The messages of a prompt, exactly as the server sent them. `Debug` is without the secrets of the server's
 /// configuration.
-#[derive(Clone, Default, PartialEq, Serialize)]
+#[derive(Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct PromptResult {
     /// The server's name.
-    #[serde(skip)]
     pub server: String,
     /// The prompt's name.
-    #[serde(skip)]
     pub prompt: String,
     /// The server's description of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The messages, in order.
     pub messages: Vec<PromptMessage>,
     /// `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
     /// The other members that the server sent.
-    #[serde(flatten)]
     pub extra: Map<String, Value>,
-    #[serde(skip)]
     redactor: Redactor,
 }
 
@@ -151,14 +169,19 @@ impl PromptResult {
     /// Returns the texts of all messages, joined by newlines.
     #[must_use]
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self.messages.iter().filter_map(|message| message.content.as_text()).collect();
-        texts.join("\n")
+        joined(&mut self.messages.iter().filter_map(|message| message.content.as_text()))
     }
 
     /// Returns the `result` of a `prompts/get` response, with everything that the server sent.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
+        let mut messages = Vec::new();
+        for message in &self.messages {
+            messages.push(message.to_json());
+        }
+        let description = self.description.clone().map(Value::String);
+        let meta = self.meta.clone().map(Value::Object);
+        sent(&mut [("description", description), ("messages", Some(messages.into())), ("_meta", meta)], &self.extra)
     }
 }
 
@@ -199,19 +222,13 @@ impl PromptMessage {
         }
         Self { role: String::new(), content: Content::Other(message), extra: Map::new() }
     }
-}
 
-/// Serializes the message as the server sent it, except for the order of keys.
-impl Serialize for PromptMessage {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn to_json(&self) -> Value {
         if let (true, Content::Other(message)) = (self.role.is_empty(), &self.content) {
-            return message.serialize(serializer);
+            return message.clone();
         }
-        let mut fields = serializer.serialize_map(None)?;
-        fields.serialize_entry("role", &self.role)?;
-        fields.serialize_entry("content", &self.content)?;
-        self.extra.iter().try_for_each(|(key, value)| fields.serialize_entry(key, value))?;
-        fields.end()
+        let content = serde_json::to_value(&self.content).unwrap_or_default();
+        sent(&mut [("role", Some(self.role.as_str().into())), ("content", Some(content))], &self.extra)
     }
 }
 
@@ -306,24 +323,19 @@ impl Client {
 }
 
 /// The contents of a resource, exactly as the server sent them. `Debug` is without the secrets of the server's configuration.
-#[derive(Clone, Default, PartialEq, Serialize)]
+#[derive(Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ResourceResult {
     /// The server's name.
-    #[serde(skip)]
     pub server: String,
     /// The URI that was read.
-    #[serde(skip)]
     pub uri: String,
     /// Its contents; a folder may have several.
     pub contents: Vec<ResourceContents>,
     /// `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
     /// The other members that the server sent.
-    #[serde(flatten)]
     pub extra: Map<String, Value>,
-    #[serde(skip)]
     redactor: Redactor,
 }
 
@@ -345,14 +357,18 @@ impl ResourceResult {
     /// Returns the texts, joined by newlines.
     #[must_use]
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self.contents.iter().filter_map(ResourceContents::as_text).collect();
-        texts.join("\n")
+        joined(&mut self.contents.iter().filter_map(ResourceContents::as_text))
     }
 
     /// Returns the `result` of a `resources/read` response, with everything that the server sent.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
+        let mut contents = Vec::new();
+        for part in &self.contents {
+            contents.push(part.to_json());
+        }
+        let meta = self.meta.clone().map(Value::Object);
+        sent(&mut [("contents", Some(contents.into())), ("_meta", meta)], &self.extra)
     }
 }
 
@@ -371,18 +387,15 @@ debug_redacted!(ResourceResult { server, uri, contents, meta, extra });
 /// assert_eq!(serde_json::to_value(&contents)?, sent);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ResourceContents {
     /// Text.
-    // The order of fields is the order of keys in JSON.
     #[non_exhaustive]
     Text {
         /// The URI of the resource.
         uri: String,
         /// The other keys.
-        #[serde(flatten)]
         extra: Map<String, Value>,
         /// The text.
         text: String,
@@ -393,7 +406,6 @@ pub enum ResourceContents {
         /// The URI of the resource.
         uri: String,
         /// The other keys.
-        #[serde(flatten)]
         extra: Map<String, Value>,
         /// The bytes, in base64.
         blob: String,
@@ -417,6 +429,19 @@ impl ResourceContents {
             Some(text) => Self::Text { uri, text, extra: fields },
             None => Self::Blob { uri, blob: text_of("blob").unwrap_or_default(), extra: fields },
         }
+    }
+
+    fn to_json(&self) -> Value {
+        let (uri, key, value, extra) = match self {
+            Self::Text { uri, text, extra } => (uri, "text", text, extra),
+            Self::Blob { uri, blob, extra } => (uri, "blob", blob, extra),
+            Self::Other(contents) => return contents.clone(),
+        };
+        let mut fields = sent(&mut [("uri", Some(uri.as_str().into()))], extra);
+        if let Value::Object(fields) = &mut fields {
+            fields.insert(key.to_owned(), value.as_str().into());
+        }
+        fields
     }
 
     /// Returns the URI of the resource.

@@ -72,8 +72,8 @@ impl ResourceUpdates {
         let Self { client, uri, state, seen } = self;
         client.connection().await.map_err(|error| client.not_connected(uri, error))?;
         // Its sender lives as long as this watches.
-        let is_change = |state: &ResourceState| state.count != *seen || matches!(state.answer, Some(Err(_)));
-        let state = awaited(state, is_change).await;
+        let mut is_change = |state: &ResourceState| state.count != *seen || matches!(state.answer, Some(Err(_)));
+        let state = awaited(state, &mut is_change).await;
         if let Some(Err(refusal)) = state.answer {
             return Err(client.refused(uri, refusal).await);
         }
@@ -98,7 +98,8 @@ impl Client {
         }
         let state = self.supervisor.shared.notices.resources.watch(&uri);
         let mut updates = ResourceUpdates { client: self.clone(), uri, state, seen: 0 };
-        let settled = awaited(&mut updates.state, |state| state.answer.is_some());
+        let mut is_answered = |state: &ResourceState| state.answer.is_some();
+        let settled = awaited(&mut updates.state, &mut is_answered);
         let Some(state) = Deadline::after(patience.timeout).bound(settled).await else {
             return Err(CallError::timeout(self.name(), &*updates.uri, patience.timeout, Dispatched::Unknown));
         };
@@ -182,7 +183,10 @@ async fn listen(
     patience: Duration,
 ) {
     covered.retain(|uri| wanted.contains_key(uri));
-    let uris = wanted.keys().cloned().collect();
+    let mut uris = Vec::new();
+    for uri in wanted.keys() {
+        uris.push(uri.clone());
+    }
     let mut opening = pin!(Deadline::after(patience).bound(connection.listen_to_resources(uris)));
     // Notifications of the previous stream are still received.
     let opened = loop {
@@ -204,8 +208,10 @@ async fn listen(
         Err(error) => {
             tracing::debug!("cannot receive changes to resources: {error}");
             let failure = RequestError::invalid(format!("`subscriptions/listen` failed: {error}"));
-            for (uri, _) in wanted.iter().filter(|(_, is_awaited)| **is_awaited) {
-                watched.settle(uri, Err(Refusal::Failed(failure.clone())));
+            for (uri, is_awaited) in wanted {
+                if *is_awaited {
+                    watched.settle(uri, Err(Refusal::Failed(failure.clone())));
+                }
             }
             *stream = None;
             covered.clear();

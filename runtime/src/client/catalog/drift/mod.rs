@@ -2,25 +2,23 @@
 
 mod verdict;
 
-use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::future::pending;
-use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_model::{Drift, ServerConfig};
 use serde_json::{Map, Value};
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep};
 
 pub(crate) use self::verdict::Reported;
-use self::verdict::{Budget, LONGEST_FOR_A_LIST, Verdict};
+use self::verdict::{Budget, LONGEST_FOR_A_LIST, Verdict, is_same};
 use super::changes::Changes;
 use super::name_of;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::Patience;
-use crate::ground::sync::lock;
+use crate::ground::sync::{awaited, count, lock};
 use crate::{ConnectError, ConnectErrorKind as Kind, ServerSpec, ToolSpec};
 
 /// The delay that lets the triggering call go first.
@@ -41,19 +39,19 @@ pub(crate) fn refuses(config: &ServerConfig) -> bool {
 }
 
 /// A tool as it was when it was bound. One constant may have several addresses, so that equal tools are the same.
-#[derive(Clone, Debug, Eq)]
+#[derive(Clone)]
 pub(crate) enum Bound {
     /// The tool of generated bindings.
     Spec(&'static ToolSpec),
-    /// The tool of a snapshot.
-    Listed(Arc<Value>),
+    /// The tool at an index of a snapshot.
+    Listed(Arc<Vec<Value>>, usize),
 }
 
 impl Bound {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Spec(spec) => spec.name,
-            Self::Listed(tool) => name_of(tool).unwrap_or_default(),
+            Self::Listed(tools, index) => tools.get(*index).and_then(name_of).unwrap_or_default(),
         }
     }
 
@@ -64,18 +62,24 @@ impl Bound {
     fn declared(&self) -> Result<Value, serde_json::Error> {
         let spec = match self {
             Self::Spec(spec) => spec,
-            Self::Listed(tool) => return Ok(Value::clone(tool)),
+            Self::Listed(tools, index) => return Ok(tools.get(*index).cloned().unwrap_or_default()),
         };
-        let mut tool = Map::from_iter([("name".to_owned(), spec.name.into())]);
+        let mut tool = Map::new();
+        tool.insert("name".to_owned(), spec.name.into());
         tool.insert("inputSchema".to_owned(), serde_json::from_str(spec.declared_input_schema())?);
         if let Some(output) = spec.declared_output_schema() {
             tool.insert("outputSchema".to_owned(), serde_json::from_str(output)?);
         }
-        tool.extend(spec.declared_texts().unwrap_or_else(|| {
-            let texts = [("title", spec.title), ("description", spec.description)];
-            let texts = texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into())));
-            texts.chain([("annotations".to_owned(), spec.annotations.to_json())]).collect()
-        }));
+        if let Some(mut texts) = spec.declared_texts() {
+            tool.append(&mut texts);
+            return Ok(tool.into());
+        }
+        for (key, text) in &[("title", spec.title), ("description", spec.description)] {
+            if let Some(text) = text {
+                tool.insert((*key).to_owned(), (*text).into());
+            }
+        }
+        tool.insert("annotations".to_owned(), spec.annotations.to_json());
         Ok(tool.into())
     }
 }
@@ -85,23 +89,47 @@ impl PartialEq for Bound {
         match (self, other) {
             // The texts of schemas are long, and nearly always the address is the same.
             (Self::Spec(one), Self::Spec(other)) => std::ptr::eq(*one, *other) || one == other,
-            (Self::Listed(one), Self::Listed(other)) => Arc::ptr_eq(one, other) || one == other,
+            (Self::Listed(one, at), Self::Listed(other, place)) => {
+                (Arc::ptr_eq(one, other) && at == place) || one.get(*at) == other.get(*place)
+            }
             _ => false,
         }
     }
 }
 
-impl Hash for Bound {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.name().hash(hasher);
+/// A value for each of the bound tools, sorted by their names.
+#[derive(Default)]
+struct PerTool<T>(Vec<(Bound, T)>);
+
+impl<T> PerTool<T> {
+    /// Returns the place of a tool, or the one where it belongs as an error.
+    fn place(&self, bound: &Bound) -> Result<usize, usize> {
+        let mut place = self.0.partition_point(|(known, _)| known.name() < bound.name());
+        while let Some((known, _)) = self.0.get(place)
+            && known.name() == bound.name()
+        {
+            if known == bound {
+                return Ok(place);
+            }
+            place += 1;
+        }
+        Err(place)
+    }
+
+    /// Adds a tool; returns `false` if it is there already.
+    fn insert(&mut self, bound: &Bound, value: T) -> bool {
+        let Err(place) = self.place(bound) else { return false };
+        self.0.insert(place, (bound.clone(), value));
+        true
     }
 }
 
 /// The tools that calls of a client without bindings of their own are compared with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) enum Baseline {
     Bindings(&'static ServerSpec),
-    Snapshot(Arc<[Arc<Value>]>),
+    /// The tools of a snapshot.
+    Snapshot(Arc<Vec<Value>>),
 }
 
 impl Baseline {
@@ -113,7 +141,8 @@ impl Baseline {
         match self {
             Self::Bindings(server) => server.tools.iter().find(|spec| spec.name == tool).map(Bound::Spec),
             Self::Snapshot(tools) => {
-                tools.iter().find(|listed| name_of(listed) == Some(tool)).cloned().map(Bound::Listed)
+                let index = tools.iter().position(|listed| name_of(listed) == Some(tool))?;
+                Some(Bound::Listed(tools.clone(), index))
             }
         }
     }
@@ -125,11 +154,13 @@ pub(crate) struct LiveTools {
     connection: Arc<Connection>,
     reported: Arc<Reported>,
     /// The last list.
-    listed: watch::Sender<Option<Arc<Listed>>>,
-    /// Held while listing; others wait for the same list.
-    listing: tokio::sync::Mutex<()>,
+    listed: Mutex<Option<Arc<Listed>>>,
+    /// Taken while listing; others wait for the same list.
+    listing: Semaphore,
     /// The tools that are called over this connection, and the rest of their bindings.
-    bound: watch::Sender<HashSet<Bound>>,
+    bound: Mutex<PerTool<()>>,
+    /// Counts what there is to compare: bound tools, and lists that calls requested.
+    news: watch::Sender<u64>,
 }
 
 /// The tools as they were listed once.
@@ -138,22 +169,26 @@ struct Listed {
     list_changes: u64,
     /// The count when the list arrived: some servers report a change after every request.
     end: u64,
-    tools: HashMap<String, Value>,
-    verdicts: Mutex<HashMap<Bound, Arc<OnceCell<Arc<Verdict>>>>>,
+    tools: Map<String, Value>,
+    verdicts: Mutex<PerTool<Arc<Verdict>>>,
     budget: Budget,
 }
 
 impl LiveTools {
     pub(crate) fn new(config: Arc<ServerConfig>, connection: Arc<Connection>, reported: Arc<Reported>) -> Self {
-        let (listed, listing, bound) = Default::default();
-        Self { config, connection, reported, listed, listing, bound }
+        let (listed, bound, news) = Default::default();
+        Self { config, connection, reported, listed, listing: Semaphore::new(1), bound, news }
     }
 
     /// Records the tool that a call is bound to, and the rest of its bindings.
     pub(crate) fn bind(&self, bound: &Bound, bindings: Option<&'static ServerSpec>) {
-        if !self.bound.borrow().contains(bound) {
-            let others = bindings.into_iter().flat_map(|server| server.tools).map(Bound::Spec);
-            self.bound.send_modify(|known| known.extend(others.chain([bound.clone()])));
+        let mut known = lock(&self.bound);
+        if known.insert(bound, ()) {
+            for tool in bindings.map_or(&[][..], |server| server.tools) {
+                known.insert(&Bound::Spec(tool), ());
+            }
+            drop(known);
+            count(&self.news);
         }
     }
 
@@ -183,20 +218,20 @@ impl LiveTools {
 
     /// Returns the list of tools as it is now. One caller requests it, and the others wait.
     async fn current(&self, patience: Patience) -> Result<Arc<Listed>, ConnectError> {
-        let known = || self.listed.borrow().clone().filter(|listed| self.is_current(listed));
+        let known = || lock(&self.listed).clone().filter(|listed| self.is_current(listed));
         if let Some(listed) = known() {
             return Ok(listed);
         }
-        let Some(_one_at_a_time) = patience.first.bound(self.listing.lock()).await else {
+        let Some(_one_at_a_time) = patience.first.bound(self.listing.acquire()).await else {
             let message = format!("no answer to `tools/list` within {:?}", patience.timeout);
             return Err(self.error(Kind::Timeout, message));
         };
         if let Some(listed) = known() {
             return Ok(listed);
         }
-        let count = || self.connection.link.ledger.list_changes.count();
-        let list_changes = count();
-        let mut tools = HashMap::new();
+        let changes = &self.connection.link.ledger.list_changes;
+        let list_changes = changes.count();
+        let mut tools = Map::new();
         for mut tool in super::tools(&self.config.name, &self.connection, patience).await? {
             // The snapshot holds redacted descriptions, so the live tool is redacted too.
             self.connection.link.notes.redactor().description(&mut tool);
@@ -205,28 +240,44 @@ impl LiveTools {
             }
         }
         let budget = Budget::new(tokio::sync::Mutex::new(LONGEST_FOR_A_LIST));
-        let listed = Arc::new(Listed { list_changes, end: count(), tools, verdicts: Mutex::default(), budget });
-        self.listed.send_replace(Some(listed.clone()));
+        let listed = Arc::new(Listed { list_changes, end: changes.count(), tools, verdicts: Mutex::default(), budget });
+        *lock(&self.listed) = Some(listed.clone());
+        if refuses(&self.config) {
+            count(&self.news);
+        }
         Ok(listed)
     }
 
     /// Returns the differences of a tool. The first caller compares and reports them.
     async fn verdict(&self, listed: &Listed, bound: &Bound) -> Arc<Verdict> {
-        let one = lock(&listed.verdicts).entry(bound.clone()).or_default().clone();
-        let compare = async || {
-            let verdict = match bound.declared() {
-                Ok(declared) => {
-                    let live = listed.tools.get(bound.name()).cloned();
-                    let aids = (self.connection.link.notes.redactor(), &listed.budget);
-                    Verdict::of(declared, live, &self.config, aids).await
-                }
-                Err(error) => Verdict::unknown(&error),
-            };
-            self.reported.report(&self.config, bound.name(), &verdict);
-            Arc::new(verdict)
+        let known = || {
+            let verdicts = lock(&listed.verdicts);
+            let (_, verdict) = verdicts.0.get(verdicts.place(bound).ok()?)?;
+            Some(verdict.clone())
         };
-        // Other callers wait; if the comparing caller runs out of time, the next one compares.
-        one.get_or_init(compare).await.clone()
+        if let Some(verdict) = known() {
+            return verdict;
+        }
+        let (config, live) = (&self.config, listed.tools.get(bound.name()));
+        // The budget is held until the next caller finds the verdict.
+        let (verdict, _held) = match bound.declared() {
+            Err(error) => (Verdict::unknown(&error), None),
+            Ok(declared) if live.is_some_and(|live| is_same(&declared, live, config)) => (Verdict::default(), None),
+            Ok(declared) => {
+                // Other callers wait; if the comparing caller runs out of time, the next one compares.
+                let left = listed.budget.clone().lock_owned().await;
+                if let Some(verdict) = known() {
+                    return verdict;
+                }
+                let redactor = self.connection.link.notes.redactor();
+                Verdict::of(declared, live.cloned(), config, redactor, left).await
+            }
+        };
+        let verdict = Arc::new(verdict);
+        if lock(&listed.verdicts).insert(bound, verdict.clone()) {
+            self.reported.report(config, bound.name(), &verdict);
+        }
+        verdict
     }
 
     fn error(&self, kind: Kind, message: impl Into<String>) -> ConnectError {
@@ -238,11 +289,11 @@ impl LiveTools {
 /// list. If calls wait for the comparison, they list the tools themselves.
 pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn() -> Patience) -> Infallible {
     let (connection, refuses) = (&live.connection, refuses(&live.config));
-    let (mut bound, mut listed) = (live.bound.subscribe(), live.listed.subscribe());
-    let mut list_changes = connection.link.ledger.list_changes.count.subscribe();
-    if !compares(&live.config) || bound.wait_for(|tools| !tools.is_empty()).await.is_err() {
+    if !compares(&live.config) {
         return pending().await;
     }
+    let (mut news, mut list_changes) = (live.news.subscribe(), connection.link.ledger.list_changes.count.subscribe());
+    awaited(&mut news, &mut |news| *news > 0).await;
     let mut pause = HEAD_START;
     sleep(pause).await;
     // A server that only reports changes on request is asked first, so that no change is missed.
@@ -250,9 +301,10 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
         let _ = tokio::time::timeout(PATIENCE_FOR_SUBSCRIBING, list_changes.changed()).await;
     }
     loop {
+        news.borrow_and_update();
         list_changes.borrow_and_update();
         let list = match refuses {
-            true => Ok(listed.borrow_and_update().clone()),
+            true => Ok(lock(&live.listed).clone()),
             false => live.current(patience()).await.map(Some),
         };
         if let Err(error) = &list
@@ -261,9 +313,11 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
             let server = &*live.config.name;
             tracing::warn!(server, "cannot compare its tools with the bindings: {}", error.message);
         }
-        let mut tools: Vec<Bound> = bound.borrow_and_update().iter().cloned().collect();
-        tools.sort_by(|one, other| one.name().cmp(other.name()));
         if let Ok(Some(list)) = list {
+            let mut tools = Vec::new();
+            for (bound, ()) in &lock(&live.bound).0 {
+                tools.push(bound.clone());
+            }
             for tool in tools {
                 live.verdict(&list, &tool).await;
                 // Bindings may be many, and calls have their turn.
@@ -271,13 +325,10 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
             }
         }
         let compared = Instant::now();
-        let changed = tokio::select! {
-            changed = bound.changed() => changed,
-            changed = list_changes.changed(), if !refuses => changed,
-            changed = listed.changed(), if refuses => changed,
-        };
-        if changed.is_err() {
-            return pending().await;
+        // Their senders live as long as `live`.
+        tokio::select! {
+            _ = news.changed() => {}
+            _ = list_changes.changed(), if !refuses => {}
         }
         // A server may report a change after every listing, so the pause grows unless the list was calm.
         let is_calm = compared.elapsed() > pause.saturating_mul(8);
@@ -288,15 +339,16 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
     fn bound_tool_with_several_addresses_is_compared_once() {
-        static TOOLS: [ToolSpec; 3] = [ToolSpec::new("a", "{}"), ToolSpec::new("b", "{}"), ToolSpec::new("a", "{}")];
-        let known: HashSet<Bound> = TOOLS.iter().chain(&TOOLS).map(Bound::Spec).collect();
-        let names: BTreeSet<&str> = known.iter().map(Bound::name).collect();
-        assert_eq!((names, known.len()), (BTreeSet::from(["a", "b"]), 2));
+        static TOOLS: [ToolSpec; 4] =
+            [ToolSpec::new("b", "{}"), ToolSpec::new("a", "{}"), ToolSpec::new("b", "{}"), ToolSpec::new("a", "true")];
+        let mut known = PerTool::default();
+        let inserted = [&TOOLS, &TOOLS].map(|tools| tools.each_ref().map(|tool| known.insert(&Bound::Spec(tool), ())));
+        assert_eq!(inserted, [[true, true, false, true], [false; 4]]);
+        let names: Vec<&str> = known.0.iter().map(|(bound, ())| bound.name()).collect();
+        assert_eq!(names, ["a", "a", "b"]);
     }
 }

@@ -1,13 +1,12 @@
 //! The difference between a live tool and the bound one.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp_bindgen_model::{Acceptance, ChangeKind, Date, Hint, Pin, ServerConfig, Snapshot};
 use mcp_bindgen_schema::drift::{self, Class};
 use serde_json::{Map, Value};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::{name_of, refuses};
 use crate::call::events::Observer;
@@ -51,41 +50,34 @@ impl Difference {
 pub(super) struct Verdict(Vec<Difference>);
 
 impl Verdict {
-    /// Compares a bound tool with the live one; `None` means that it was removed.
+    /// Compares a bound tool with the live one; `None` means that it was removed. Returns the budget too, if there is any.
     pub(super) async fn of(
         bound: Value,
         live: Option<Value>,
         config: &Arc<ServerConfig>,
-        (redactor, budget): (&Redactor, &Budget),
-    ) -> Self {
-        let pin = config.pin.unwrap_or_default();
-        // Members in another order are the same, as they are for digests.
-        let is_same = |live: &Value| {
-            compared(&bound, pin) == compared(live, pin) && (pin == Pin::Schema || hints(&bound).eq(hints(live)))
-        };
-        if live.as_ref().is_some_and(is_same) {
-            return Self::default();
-        }
-        // The schema is untrusted, and may take long.
-        let mut left = budget.clone().lock_owned().await;
+        redactor: &Redactor,
+        mut left: OwnedMutexGuard<Duration>,
+    ) -> (Self, Option<OwnedMutexGuard<Duration>>) {
         if left.is_zero() {
             let description = "not compared: comparing the other tools of this list took too long; run `mcp-bindgen check`, \
                                or limit `tools` to the ones you call";
-            return Self(vec![Difference::breaking(description)]);
+            return (Self(vec![Difference::breaking(description)]), Some(left));
         }
         let config = config.clone();
+        // The schema is untrusted, and may take long.
         let compared = tokio::task::spawn_blocking(move || {
             let start = Instant::now();
             let found = differences(&bound, live.as_ref(), &config);
             *left = left.saturating_sub(start.elapsed());
-            found
+            (found, left)
         });
-        let undecided = |_| vec![Difference::breaking("its declaration cannot be compared")];
-        let mut found = compared.await.unwrap_or_else(undecided);
+        let Ok((mut found, left)) = compared.await else {
+            return (Self(vec![Difference::breaking("its declaration cannot be compared")]), None);
+        };
         for found in &mut found {
             found.description = redactor.shown_line(&found.description, LONGEST_MESSAGE);
         }
-        Self(found)
+        (Self(found), Some(left))
     }
 
     /// Creates the difference of a tool whose binding is unreadable.
@@ -96,12 +88,14 @@ impl Verdict {
     /// Returns the reason against calling the tool.
     pub(super) fn refusal(&self) -> Option<String> {
         let today = Date::today();
-        let mut breaking = self.0.iter().filter(|found| found.breaks(today)).map(|found| &*found.description);
-        let named: Vec<&str> = breaking.by_ref().take(MOST_NAMED).collect();
-        let more = match breaking.count() {
-            0 => String::new(),
-            more => format!(" · and {more} more"),
-        };
+        let (mut named, mut more) = (Vec::new(), 0);
+        for found in &self.0 {
+            match found.breaks(today) {
+                true if named.len() < MOST_NAMED => named.push(&*found.description),
+                is_breaking => more += usize::from(is_breaking),
+            }
+        }
+        let more = if more > 0 { format!(" · and {more} more") } else { String::new() };
         (!named.is_empty()).then(|| named.join(" · ") + &more)
     }
 }
@@ -109,7 +103,8 @@ impl Verdict {
 /// The differences that were reported of each tool of a server, over all its connections, so that each is reported once.
 pub(crate) struct Reported {
     observer: Arc<Observer>,
-    descriptions: std::sync::Mutex<HashMap<String, HashSet<String>>>,
+    /// The descriptions, as the keys of an object for each tool.
+    descriptions: std::sync::Mutex<Map<String, Value>>,
 }
 
 impl Reported {
@@ -119,10 +114,17 @@ impl Reported {
 
     pub(super) fn report(&self, config: &ServerConfig, tool: &str, verdict: &Verdict) {
         // Without differences now, a later change is reported again.
-        let now = verdict.0.iter().map(|found| found.description.clone()).collect();
-        let before = lock(&self.descriptions).insert(tool.to_owned(), now).unwrap_or_default();
-        let today = Date::today();
-        for found in verdict.0.iter().filter(|found| !before.contains(&found.description)).take(MOST_REPORTED) {
+        let mut now = Map::new();
+        for found in &verdict.0 {
+            now.insert(found.description.clone(), Value::Null);
+        }
+        let before = lock(&self.descriptions).insert(tool.to_owned(), now.into()).unwrap_or_default();
+        let (today, mut reported) = (Date::today(), 0);
+        for found in &verdict.0 {
+            if before.get(&found.description).is_some() || reported == MOST_REPORTED {
+                continue;
+            }
+            reported += 1;
             let (change, is_breaking) = (&found.description, found.breaks(today));
             let is_refused = is_breaking && refuses(config);
             let effect = match (is_breaking, is_refused) {
@@ -140,29 +142,42 @@ impl Reported {
 /// Returns the parts of a tool that are compared: all of it that bindings know, or the parts that calls and results depend on.
 fn compared(tool: &Value, pin: Pin) -> Value {
     let mut kept = Map::new();
-    for key in ["name", "inputSchema", "outputSchema"] {
-        kept.extend(tool.get(key).map(|value| (key.to_owned(), value.clone())));
+    let mut keep = |key: &str, value: Option<&Value>| {
+        if let Some(value) = value {
+            kept.insert(key.to_owned(), value.clone());
+        }
+    };
+    for key in &["name", "inputSchema", "outputSchema"] {
+        keep(key, tool.get(key));
     }
     if pin == Pin::All {
-        let text = |pointer: &str| tool.pointer(pointer).filter(|value| value.is_string()).cloned();
-        let title = text("/title").or_else(|| text("/annotations/title"));
-        kept.extend(title.map(|title| ("title".to_owned(), title)));
-        kept.extend(text("/description").map(|text| ("description".to_owned(), text)));
+        let text = |pointer: &str| tool.pointer(pointer).filter(|value| value.is_string());
+        keep("title", text("/title").or_else(|| text("/annotations/title")));
+        keep("description", text("/description"));
     }
     kept.into()
 }
 
-/// Returns the hints of a tool, as far as bindings know them.
-fn hints(tool: &Value) -> impl Iterator<Item = (&'static str, Option<bool>)> {
-    let annotations = tool.get("annotations");
-    Hint::ALL.map(Hint::wire).into_iter().map(move |key| (key, annotations.and_then(|hints| hints.get(key)?.as_bool())))
+/// Returns `true` if a live tool is the bound one. Members in another order are the same, as they are for digests.
+pub(super) fn is_same(bound: &Value, live: &Value, config: &ServerConfig) -> bool {
+    let pin = config.pin.unwrap_or_default();
+    let has_same_hints = || Hint::ALL.iter().all(|key| hint(bound, *key) == hint(live, *key));
+    compared(bound, pin) == compared(live, pin) && (pin == Pin::Schema || has_same_hints())
+}
+
+/// Returns a hint of a tool, as far as bindings know it.
+fn hint(tool: &Value, hint: Hint) -> Option<bool> {
+    tool.get("annotations")?.get(hint.wire())?.as_bool()
 }
 
 fn differences(bound: &Value, live: Option<&Value>, config: &ServerConfig) -> Vec<Difference> {
     let (pin, rules) = (config.pin.unwrap_or_default(), &config.drift_rules);
-    let of = |tool: Option<&Value>| Snapshot {
-        tools: tool.map(|tool| compared(tool, pin)).into_iter().collect(),
-        ..Snapshot::default()
+    let of = |tool: Option<&Value>| {
+        let mut snapshot = Snapshot::default();
+        if let Some(tool) = tool {
+            snapshot.tools.push(compared(tool, pin));
+        }
+        snapshot
     };
     let today = Date::today();
     let mut found: Vec<Difference> = Vec::new();
@@ -174,7 +189,11 @@ fn differences(bound: &Value, live: Option<&Value>, config: &ServerConfig) -> Ve
     }
     if let Some(live) = live.filter(|_| pin == Pin::All) {
         let name = name_of(bound).unwrap_or_default();
-        for ((key, before), (_, now)) in hints(bound).zip(hints(live)).filter(|((_, before), (_, now))| before != now) {
+        for kind in &Hint::ALL {
+            let (key, before, now) = (kind.wire(), hint(bound, *kind), hint(live, *kind));
+            if before == now {
+                continue;
+            }
             let text = |hint: Option<bool>| hint.map_or_else(|| "not said".to_owned(), |hint| hint.to_string());
             let description = format!("/annotations/{key}: {} now, {} before", text(now), text(before));
             let accepted = rules.accepted(ChangeKind::Hints, name, &format!("/annotations/{key}"), today).cloned();
@@ -197,20 +216,20 @@ mod tests {
         let (bound, wider) = (tool(json!({})), tool(json!({ "q": {} })));
         let redactor = Redactor::default();
         let of = async |live: &Value, budget: &Budget| {
-            Verdict::of(bound.clone(), Some(live.clone()), &config, (&redactor, budget)).await.refusal()
+            let left = budget.clone().lock_owned().await;
+            Verdict::of(bound.clone(), Some(live.clone()), &config, &redactor, left).await.0.refusal()
         };
         let budget = Budget::new(Mutex::new(LONGEST_FOR_A_LIST));
         assert_eq!(of(&wider, &budget).await, None);
         assert!(*budget.lock().await < LONGEST_FOR_A_LIST);
         // Enough for the first of several calls at once.
         let budget = Budget::new(Mutex::new(Duration::from_nanos(1)));
-        let (first, second, third, same) =
-            tokio::join!(of(&wider, &budget), of(&wider, &budget), of(&wider, &budget), of(&bound, &budget));
+        let (first, second, third) = tokio::join!(of(&wider, &budget), of(&wider, &budget), of(&wider, &budget));
         assert_eq!(first, None);
         for refused in [second, third] {
             assert!(refused.is_some_and(|refusal| refusal.starts_with("not compared: ")));
         }
         // Equal tools need no comparison.
-        assert_eq!(same, None);
+        assert!(is_same(&bound, &bound, &config) && !is_same(&bound, &wider, &config));
     }
 }
