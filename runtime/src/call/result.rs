@@ -30,7 +30,7 @@ pub(crate) fn take_list<T>(fields: &mut Map<String, Value>, key: &str, read: fn(
 }
 
 /// Joins texts by newlines.
-pub(crate) fn joined<'t>(texts: &mut dyn Iterator<Item = &'t str>) -> String {
+pub(crate) fn joined(texts: &mut dyn Iterator<Item = &str>) -> String {
     let texts: Vec<&str> = texts.collect();
     texts.join("\n")
 }

@@ -305,16 +305,12 @@ impl Client {
 
 /// Returns `true` if a message is exactly an SDK's text for an unknown `tool`, `prompt` or `resource`.
 fn names_unknown(kind: &str, name: &str, message: &str) -> bool {
-    let bare = |text: &str| {
-        let mut text = text.to_owned();
-        text.retain(|c| !matches!(c, '`' | '\'' | '"' | ':'));
-        text
-    };
+    let bare = |text: &str| text.chars().filter(|c| !"`'\":".contains(*c)).collect::<String>();
     let text = bare(message.trim().trim_start_matches("MCP error -32602: ").trim_end_matches('.'));
     let name = bare(name);
-    text.eq_ignore_ascii_case(&format!("Unknown {kind} {name}"))
-        || text.eq_ignore_ascii_case(&format!("{kind} {name} not found"))
-        || text.eq_ignore_ascii_case(&format!("{kind} not found {name}"))
+    [format!("Unknown {kind} {name}"), format!("{kind} {name} not found"), format!("{kind} not found {name}")]
+        .iter()
+        .any(|words| words.eq_ignore_ascii_case(&text))
 }
 
 #[cfg(test)]

@@ -45,10 +45,8 @@ impl Client {
             let (server, tool) = (self.name().to_owned(), call.tool.to_string());
             Err(CallError::Denied { server, tool, reason, help: None, retry_after })
         };
-        for (_, rule) in &rules {
-            if rule.then == PolicyEffect::Deny {
-                return denied(rule, "a policy of the configuration denies it", None);
-            }
+        if let Some((_, rule)) = rules.iter().find(|(_, rule)| rule.then == PolicyEffect::Deny) {
+            return denied(rule, "a policy of the configuration denies it", None);
         }
         if call.passage.has_come_through(LayerKind::Cache) {
             return denied(first, "a cache around the client would bypass a policy of the configuration", None);
@@ -74,23 +72,16 @@ impl Client {
     /// Returns the rules that apply to a call, with their places.
     fn policies_of(&self, call: &ToolCall) -> Vec<(usize, &PolicyRule)> {
         let names = call.caller().and_then(|caller| caller.names());
-        let mut rules = Vec::new();
-        for (index, rule) in self.config().policies.iter().enumerate() {
-            if rule.applies(&call.tool, &call.arguments, names.as_deref()) {
-                rules.push((index, rule));
-            }
-        }
-        rules
+        let rules = self.config().policies.iter().enumerate();
+        rules.filter(|(_, rule)| rule.applies(&call.tool, &call.arguments, names.as_deref())).collect()
     }
 
     /// Returns whether the configuration demands an approval of the call, and why.
     fn approval_demanded(&self, call: &ToolCall) -> Option<Option<&str>> {
-        for (_, rule) in self.policies_of(call) {
-            if rule.then == PolicyEffect::Approve {
-                return Some(rule.reason.as_deref());
-            }
-        }
-        self.config().needs_approval(&call.tool).then_some(None)
+        let rules = self.policies_of(call);
+        let by_rule = rules.iter().find(|(_, rule)| rule.then == PolicyEffect::Approve);
+        let by_rule = by_rule.map(|(_, rule)| rule.reason.as_deref());
+        by_rule.or_else(|| self.config().needs_approval(&call.tool).then_some(None))
     }
 
     /// Checks that the configuration allows a prompt: `prompts`.

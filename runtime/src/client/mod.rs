@@ -15,7 +15,6 @@ use mcp_bindgen_model::ServerConfig;
 
 use self::state::Lease;
 use self::supervisor::Supervisor;
-use crate::call::Offer;
 use crate::call::events::{Events, Observer, subscribe_to_all};
 use crate::client::catalog::drift::Baseline;
 use crate::ground::deadline::Patience;
@@ -37,24 +36,13 @@ pub use state::StateWatch;
 /// ```
 #[must_use]
 pub fn subscribe<'c>(callers: impl IntoIterator<Item = &'c dyn DynCallTool>) -> Events {
-    let mut offers = Vec::new();
+    let mut observers: Vec<Arc<Observer>> = Vec::new();
     for caller in callers {
-        offers.push(caller.offer_dyn());
-    }
-    subscribe_to(&offers)
-}
-
-fn subscribe_to(offers: &[Offer]) -> Events {
-    let mut observers: Vec<&Arc<Observer>> = Vec::new();
-    for offer in offers {
+        let offer = caller.offer_dyn();
         if let Some(client) = offer.client::<Client>() {
             client.supervisor.shared.tools.watch();
         }
-        if let Some(new) = &offer.observer
-            && !observers.iter().any(|known| Arc::ptr_eq(known, new))
-        {
-            observers.push(new);
-        }
+        observers.extend(offer.observer.filter(|new| !observers.iter().any(|known| Arc::ptr_eq(known, new))));
     }
     subscribe_to_all(&observers)
 }
@@ -243,7 +231,8 @@ impl Client {
     /// ```
     #[must_use]
     pub fn events(&self) -> Events {
-        subscribe_to(&[self.offer()])
+        self.supervisor.shared.tools.watch();
+        self.supervisor.shared.observer.subscribe()
     }
 
     /// Closes the connection, even while it is being opened, and waits for a child process and its descendants to

@@ -58,7 +58,7 @@ impl Client {
         &self,
         method: &str,
         mut params: Map<String, Value>,
-        mut options: CallOptions,
+        options: CallOptions,
     ) -> Result<Value, CallError> {
         if is_of_protocol(method) && !METHODS.split(", ").any(|known| known == method) {
             let message = match method {
@@ -69,9 +69,7 @@ impl Client {
         }
         self.admit_request(method, &params)?;
         let meta = take(&mut params, "_meta", object).unwrap_or_default();
-        for (key, value) in meta {
-            options = options.meta(key, value);
-        }
+        let options = meta.into_iter().fold(options, |options, (key, value)| options.meta(key, value));
         let ask = Ask::new(method.to_owned(), params);
         let (mut result, connection) = self.ask(Subject::Method, method, ask, &options).await?;
         if method == "tools/list"

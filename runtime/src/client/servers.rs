@@ -11,11 +11,11 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::catalog::drift::{Baseline, refuses};
-use super::subscribe_to;
+use super::subscribe;
 use super::supervisor::{Key, Supervisor};
 use crate::call::events::Events;
 use crate::ground::sync::lock;
-use crate::{CallTool, Client, ClientOptions, ConnectError, ConnectErrorKind, ServerSpec};
+use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind, DynCallTool, ServerSpec};
 
 /// The variable that holds servers as JSON, before any file.
 const SERVERS_VARIABLE: &str = "MCP_SERVERS";
@@ -62,11 +62,8 @@ impl Servers {
     /// ```
     pub fn from_config_with(config: Config, options: ClientOptions) -> Self {
         warn_of(&config, None);
-        let mut servers = Self::new();
-        for server in config.servers.values() {
-            servers = servers.with_client(Client::of_config(&config, server, options.clone()));
-        }
-        servers
+        let of = |server| Client::of_config(&config, server, options.clone());
+        config.servers.values().fold(Self::new(), |servers, server| servers.with_client(of(server)))
     }
 
     /// Creates the servers of an `mcp.toml` or a `.mcp.json`.
@@ -126,13 +123,10 @@ impl Servers {
     /// # Errors
     /// Fails if there is no such server, with the nearest names.
     pub fn client(&self, name: &str) -> Result<Client, ConnectError> {
-        let mut known = Vec::new();
-        for client in &self.clients {
-            if client.name() == name {
-                return Ok(client.clone());
-            }
-            known.push(client.name());
+        if let Some(client) = self.clients.iter().find(|client| client.name() == name) {
+            return Ok(client.clone());
         }
+        let known: Vec<&str> = self.names().collect();
         let message = match (nearest(name, known.iter().copied()).first(), known.is_empty()) {
             (Some(near), _) => format!("unknown server; did you mean `{near}`?"),
             (None, true) => "unknown server; none are configured".to_owned(),
@@ -168,11 +162,7 @@ impl Servers {
     /// ```
     #[must_use]
     pub fn events(&self) -> Events {
-        let mut offers = Vec::new();
-        for client in &self.clients {
-            offers.push(client.offer());
-        }
-        subscribe_to(&offers)
+        subscribe(self.clients.iter().map(|client| client as &dyn DynCallTool))
     }
 
     /// Closes all connections concurrently.
@@ -319,12 +309,8 @@ pub(super) fn shared(config: ServerConfig, options: ClientOptions) -> Arc<Superv
     let key = key(&config, &options);
     let mut shared = lock(&SHARED);
     shared.retain(|supervisor| supervisor.strong_count() > 0);
-    for known in &*shared {
-        if let Some(found) = known.upgrade()
-            && key.is_some()
-            && found.key == key
-            && !found.is_shut_down()
-        {
+    for found in shared.iter().filter_map(Weak::upgrade) {
+        if key.is_some() && found.key == key && !found.is_shut_down() {
             return found;
         }
     }

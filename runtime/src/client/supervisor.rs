@@ -192,15 +192,9 @@ impl Supervisor {
             Handle::try_current().map_err(|_| self.error(Kind::Unsupported, "connecting requires a tokio runtime"))?;
         let (close, ended) = (CancellationToken::new(), CancellationToken::new());
         self.shared.publish(None, Progress::Opening);
-        let keeper = Keeper {
-            shared: self.shared.clone(),
-            close: close.clone(),
-            pause,
-            is_another: !keepers.is_empty(),
-            serving: JoinSet::new(),
-            has_ended: false,
-            _ended: ended.clone().drop_guard(),
-        };
+        let (shared, is_another, serving) = (self.shared.clone(), !keepers.is_empty(), JoinSet::new());
+        let _ended = ended.clone().drop_guard();
+        let keeper = Keeper { shared, close: close.clone(), pause, is_another, serving, has_ended: false, _ended };
         let failures = self.shared.progress.borrow().failures;
         let running = runtime.spawn(task(keeper.run()));
         let keeper = KeeperHandle { close, ended, failures, task: running.abort_handle() };

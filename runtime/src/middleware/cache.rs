@@ -60,8 +60,7 @@ impl Cache {
     /// Creates a cache that keeps results for `ttl`, at most 1,024 of them with 64 MiB in total.
     pub fn new(ttl: Duration) -> Self {
         let storage = Storage {
-            servers: Vec::new(),
-            clears: 0,
+            servers: HashMap::new(),
             entries: LruCache::unbounded(),
             bytes: 0,
             max_entries: ENTRIES,
@@ -108,7 +107,7 @@ impl Cache {
         let mut storage = lock(&self.storage);
         storage.entries.clear();
         storage.bytes = 0;
-        storage.clears += 1;
+        storage.servers.values_mut().for_each(|server| server.generation += 1);
     }
 
     fn is_read(&self, call: &ToolCall) -> bool {
@@ -209,9 +208,8 @@ impl Key {
 type Outcome = Result<ToolResult, CallError>;
 
 struct Storage {
-    /// The servers that were written to, which are few.
-    servers: Vec<(Arc<str>, Server)>,
-    clears: u64,
+    /// The servers of all calls.
+    servers: HashMap<Arc<str>, Server>,
     entries: LruCache<Key, Entry>,
     /// About the sum of the sizes of the entries.
     bytes: usize,
@@ -224,7 +222,7 @@ struct Storage {
 
 type Flight = (Key, u64);
 
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 struct Server {
     /// The number of begun writes, ended writes and clears.
     generation: u64,
@@ -268,7 +266,7 @@ impl Lead<'_> {
         let mut storage = lock(&self.cache.storage);
         // A call that joins from here on takes over.
         let settle = storage.flights.get_mut(&self.flight).and_then(Option::take);
-        let Server { writing, generation } = storage.server(&key.server);
+        let Server { writing, generation } = *storage.server(&key.server);
         if let Some(entry) = entry.filter(|entry| writing == 0 && entry.generation == generation) {
             storage.keep(key.clone(), entry);
         }
@@ -286,23 +284,15 @@ impl Drop for Lead<'_> {
 }
 
 impl Storage {
-    fn server(&self, name: &Arc<str>) -> Server {
-        let written = self.servers.iter().find(|(known, _)| known == name);
-        let Server { generation, writing } = written.map_or_else(Server::default, |(_, server)| *server);
-        Server { generation: generation + self.clears, writing }
+    fn server(&mut self, name: &Arc<str>) -> &mut Server {
+        self.servers.entry(name.clone()).or_default()
     }
 
     /// Records that a write begins or ends, and changes the number of pending ones.
     fn note_write(&mut self, server: &Arc<str>, pending: isize) {
-        if !self.servers.iter().any(|(known, _)| known == server) {
-            self.servers.push((server.clone(), Server::default()));
-        }
-        for (known, written) in &mut self.servers {
-            if known == server {
-                written.generation += 1;
-                written.writing = written.writing.saturating_add_signed(pending);
-            }
-        }
+        let server = self.server(server);
+        server.generation += 1;
+        server.writing = server.writing.saturating_add_signed(pending);
     }
 
     /// Stores an entry, and drops the oldest ones that it leaves no room for. An entry that is too large is not stored.

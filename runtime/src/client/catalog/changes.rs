@@ -47,12 +47,6 @@ impl Changes {
         count(&self.count);
         self.observer.tools_changed();
     }
-
-    /// Requests change notifications from a server that only sends them on request. Returns `true` for such a server.
-    pub(crate) fn ask_for(&self, connection: &Connection) -> bool {
-        self.watch();
-        connection.is_modern() && reports_changes(connection, "tools")
-    }
 }
 
 /// Reports changes of a server's tool list.
@@ -205,7 +199,7 @@ async fn subscribe(
 }
 
 /// Returns `true` if the server of a connection declares that it reports changes of a list.
-fn reports_changes(connection: &Connection, list: &str) -> bool {
+pub(super) fn reports_changes(connection: &Connection, list: &str) -> bool {
     let pointer = format!("/capabilities/{list}/listChanged");
     connection.handshake.pointer(&pointer) == Some(&Value::Bool(true))
 }

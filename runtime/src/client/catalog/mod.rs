@@ -78,11 +78,7 @@ impl Client {
     }
 
     /// Returns a list, which is empty if the server does not declare the capability.
-    async fn declared_list(&self, listing: Listing) -> Result<Vec<Value>, ConnectError> {
-        self.declared_list_over(&*self.connection().await?, listing).await
-    }
-
-    async fn declared_list_over(&self, connection: &Connection, listing: Listing) -> Result<Vec<Value>, ConnectError> {
+    async fn declared_list(&self, connection: &Connection, listing: Listing) -> Result<Vec<Value>, ConnectError> {
         let (_, capability) = listing.key();
         if connection.handshake.pointer(&format!("/capabilities/{capability}")).is_none_or(Value::is_null) {
             return Ok(Vec::new());
@@ -117,9 +113,9 @@ impl Client {
         let connection = self.connection().await?;
         let mut tools = self.settled_tools(&connection).await?;
         tools.sort_by(|a, b| name_of(a).cmp(&name_of(b)));
-        let mut prompts = self.declared_list_over(&connection, Listing::Prompts).await?;
-        let mut resource_templates = self.declared_list_over(&connection, Listing::ResourceTemplates).await?;
-        let mut skills = self.declared_list_over(&connection, Listing::Skills).await?;
+        let mut prompts = self.declared_list(&connection, Listing::Prompts).await?;
+        let mut resource_templates = self.declared_list(&connection, Listing::ResourceTemplates).await?;
+        let mut skills = self.declared_list(&connection, Listing::Skills).await?;
         // A snapshot is kept with the code: a server that repeats its key must not put it there.
         let declared = tools.iter_mut().chain(&mut prompts).chain(&mut resource_templates).chain(&mut skills);
         declared.for_each(|value| connection.link.notes.redactor().description(value));

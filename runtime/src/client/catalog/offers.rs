@@ -126,7 +126,7 @@ impl Client {
     /// # Errors
     /// Fails like [`list_tools_raw`](Self::list_tools_raw).
     pub async fn list_prompts_raw(&self) -> Result<Vec<Value>, ConnectError> {
-        self.declared_list(Listing::Prompts).await
+        self.declared_list(&*self.connection().await?, Listing::Prompts).await
     }
 }
 
@@ -175,13 +175,10 @@ impl PromptResult {
     /// Returns the `result` of a `prompts/get` response, with everything that the server sent.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let mut messages = Vec::new();
-        for message in &self.messages {
-            messages.push(message.to_json());
-        }
+        let messages = self.messages.iter().map(PromptMessage::to_json).collect();
         let description = self.description.clone().map(Value::String);
         let meta = self.meta.clone().map(Value::Object);
-        sent(&mut [("description", description), ("messages", Some(messages.into())), ("_meta", meta)], &self.extra)
+        sent(&mut [("description", description), ("messages", Some(messages)), ("_meta", meta)], &self.extra)
     }
 }
 
@@ -302,7 +299,7 @@ impl Client {
     /// # Errors
     /// Fails like [`list_tools_raw`](Self::list_tools_raw).
     pub async fn list_resources_raw(&self) -> Result<Vec<Value>, ConnectError> {
-        self.declared_list(Listing::Resources).await
+        self.declared_list(&*self.connection().await?, Listing::Resources).await
     }
 
     /// Returns the resource templates as the server sent them, or an empty list if it does not declare the capability.
@@ -310,7 +307,7 @@ impl Client {
     /// # Errors
     /// Fails like [`list_tools_raw`](Self::list_tools_raw).
     pub async fn list_resource_templates_raw(&self) -> Result<Vec<Value>, ConnectError> {
-        self.declared_list(Listing::ResourceTemplates).await
+        self.declared_list(&*self.connection().await?, Listing::ResourceTemplates).await
     }
 
     /// Returns the skills (SEP-2640) as the server sent them, or an empty list if it does not declare the extension.
@@ -318,7 +315,7 @@ impl Client {
     /// # Errors
     /// Fails like [`list_tools_raw`](Self::list_tools_raw).
     pub async fn list_skills_raw(&self) -> Result<Vec<Value>, ConnectError> {
-        self.declared_list(Listing::Skills).await
+        self.declared_list(&*self.connection().await?, Listing::Skills).await
     }
 }
 
@@ -363,12 +360,9 @@ impl ResourceResult {
     /// Returns the `result` of a `resources/read` response, with everything that the server sent.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let mut contents = Vec::new();
-        for part in &self.contents {
-            contents.push(part.to_json());
-        }
+        let contents = self.contents.iter().map(ResourceContents::to_json).collect();
         let meta = self.meta.clone().map(Value::Object);
-        sent(&mut [("contents", Some(contents.into())), ("_meta", meta)], &self.extra)
+        sent(&mut [("contents", Some(contents)), ("_meta", meta)], &self.extra)
     }
 }
 

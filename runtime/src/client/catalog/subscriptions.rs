@@ -183,10 +183,7 @@ async fn listen(
     patience: Duration,
 ) {
     covered.retain(|uri| wanted.contains_key(uri));
-    let mut uris = Vec::new();
-    for uri in wanted.keys() {
-        uris.push(uri.clone());
-    }
+    let uris = wanted.keys().cloned().collect();
     let mut opening = pin!(Deadline::after(patience).bound(connection.listen_to_resources(uris)));
     // Notifications of the previous stream are still received.
     let opened = loop {
@@ -208,10 +205,8 @@ async fn listen(
         Err(error) => {
             tracing::debug!("cannot receive changes to resources: {error}");
             let failure = RequestError::invalid(format!("`subscriptions/listen` failed: {error}"));
-            for (uri, is_awaited) in wanted {
-                if *is_awaited {
-                    watched.settle(uri, Err(Refusal::Failed(failure.clone())));
-                }
+            for (uri, _) in wanted.iter().filter(|(_, is_awaited)| **is_awaited) {
+                watched.settle(uri, Err(Refusal::Failed(failure.clone())));
             }
             *stream = None;
             covered.clear();

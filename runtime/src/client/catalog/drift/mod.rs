@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 pub(crate) use self::verdict::Reported;
 use self::verdict::{Budget, LONGEST_FOR_A_LIST, Verdict, is_same};
-use super::changes::Changes;
+use super::changes::{Changes, reports_changes};
 use super::name_of;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::Patience;
@@ -297,7 +297,12 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
     let mut pause = HEAD_START;
     sleep(pause).await;
     // A server that only reports changes on request is asked first, so that no change is missed.
-    if changes.ask_for(connection) && !refuses && list_changes.borrow_and_update().eq(&0) {
+    changes.watch();
+    if !refuses
+        && connection.is_modern()
+        && reports_changes(connection, "tools")
+        && list_changes.borrow_and_update().eq(&0)
+    {
         let _ = tokio::time::timeout(PATIENCE_FOR_SUBSCRIBING, list_changes.changed()).await;
     }
     loop {
@@ -314,11 +319,8 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
             tracing::warn!(server, "cannot compare its tools with the bindings: {}", error.message);
         }
         if let Ok(Some(list)) = list {
-            let mut tools = Vec::new();
-            for (bound, ()) in &lock(&live.bound).0 {
-                tools.push(bound.clone());
-            }
-            for tool in tools {
+            let tools = lock(&live.bound).0.clone();
+            for (tool, ()) in tools {
                 live.verdict(&list, &tool).await;
                 // Bindings may be many, and calls have their turn.
                 tokio::task::yield_now().await;

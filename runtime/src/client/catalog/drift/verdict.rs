@@ -119,12 +119,8 @@ impl Reported {
             now.insert(found.description.clone(), Value::Null);
         }
         let before = lock(&self.descriptions).insert(tool.to_owned(), now.into()).unwrap_or_default();
-        let (today, mut reported) = (Date::today(), 0);
-        for found in &verdict.0 {
-            if before.get(&found.description).is_some() || reported == MOST_REPORTED {
-                continue;
-            }
-            reported += 1;
+        let today = Date::today();
+        for found in verdict.0.iter().filter(|found| before.get(&found.description).is_none()).take(MOST_REPORTED) {
             let (change, is_breaking) = (&found.description, found.breaks(today));
             let is_refused = is_breaking && refuses(config);
             let effect = match (is_breaking, is_refused) {
@@ -172,12 +168,9 @@ fn hint(tool: &Value, hint: Hint) -> Option<bool> {
 
 fn differences(bound: &Value, live: Option<&Value>, config: &ServerConfig) -> Vec<Difference> {
     let (pin, rules) = (config.pin.unwrap_or_default(), &config.drift_rules);
-    let of = |tool: Option<&Value>| {
-        let mut snapshot = Snapshot::default();
-        if let Some(tool) = tool {
-            snapshot.tools.push(compared(tool, pin));
-        }
-        snapshot
+    let of = |tool: Option<&Value>| Snapshot {
+        tools: tool.map(|tool| vec![compared(tool, pin)]).unwrap_or_default(),
+        ..Snapshot::default()
     };
     let today = Date::today();
     let mut found: Vec<Difference> = Vec::new();
