@@ -63,12 +63,6 @@ pub(super) struct Published {
     pub(super) error: Option<ConnectError>,
 }
 
-/// Waits until another attempt fails after this number of them. A connection that closes because it is idle is none.
-pub(super) async fn failure(published: &mut watch::Receiver<Published>, failures: u64) -> ConnectError {
-    let error = awaited(published, &mut |now| now.failures != failures).await.error;
-    if let Some(error) = error { error } else { pending().await }
-}
-
 /// The progress of a client's connection.
 #[derive(Clone)]
 pub(super) enum Progress {
@@ -220,6 +214,12 @@ impl Shared {
             drift: Arc::new(Reported::new(observer.clone())),
             observer,
         }
+    }
+
+    /// Waits until another attempt fails after this number of them. A connection that closes because it is idle is none.
+    pub(super) async fn failure(&self, failures: u64) -> ConnectError {
+        let error = awaited(&mut self.progress.subscribe(), &mut |now| now.failures != failures).await.error;
+        if let Some(error) = error { error } else { pending().await }
     }
 
     /// Publishes the progress of a connection, unless its keeper was cancelled (`close`) or the client is shut down.

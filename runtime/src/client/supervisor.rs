@@ -377,7 +377,6 @@ async fn unresponsive(opened: &Opened, every: Option<Duration>, patience: Durati
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::failure;
     use super::*;
 
     /// Returns a keeper that never ends.
@@ -410,13 +409,12 @@ mod tests {
         let shared = &supervisor.shared;
         *lock(&supervisor.keepers) = vec![stuck(&supervisor)];
         shared.publish(None, Progress::Opening);
-        let mut published = shared.progress.subscribe();
         let fail = async {
             let error = supervisor.error(Kind::Transport, "the first attempt failed");
             shared.publish(None, Progress::Failed(Failed { error, pause: FIRST_PAUSE, since: Instant::now() }));
             shared.publish(None, Progress::Opening);
         };
-        let seen = async { tokio::join!(supervisor.lease(false), failure(&mut published, 0), fail) };
+        let seen = async { tokio::join!(supervisor.lease(false), shared.failure(0), fail) };
         let (lease, lost, ()) = timeout(Duration::from_secs(20), seen).await.expect("both see it");
         assert_eq!(lease.err().expect("it failed").message, "the first attempt failed");
         assert_eq!(lost.message, "the first attempt failed");

@@ -12,7 +12,6 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::call::events::Observer;
-use crate::client::state::failure;
 use crate::connect::connection::Connection;
 use crate::ground::backoff::Backoff;
 use crate::ground::sync::{awaited, count};
@@ -78,8 +77,8 @@ impl ToolChanges {
     /// Fails if the server cannot be reached, if a lost connection cannot be opened again, or if the list cannot be
     /// read. Another call tries to connect, and returns the list at that time.
     pub async fn changed(&mut self) -> Result<Vec<Value>, ConnectError> {
-        let mut progress = self.client.supervisor.shared.progress.subscribe();
-        let failures = progress.borrow().failures;
+        let shared = &self.client.supervisor.shared;
+        let failures = shared.progress.borrow().failures;
         self.client.connection().await?;
         // Its sender lives as long as the client.
         let seen = self.seen;
@@ -87,7 +86,7 @@ impl ToolChanges {
         let count = tokio::select! {
             biased;
             count = awaited(&mut self.count, &mut is_change) => count,
-            error = failure(&mut progress, failures) => return Err(error),
+            error = shared.failure(failures) => return Err(error),
         };
         let tools = self.client.list_tools_raw().await?;
         self.seen = count;
