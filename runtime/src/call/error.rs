@@ -54,7 +54,7 @@ impl Deref for Cause {
 }
 
 /// The error of a call. [`dispatched`](Self::dispatched) says whether it may have had an effect.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
     /// The client is not connected, and could not connect.
@@ -404,7 +404,7 @@ impl CallError {
 }
 
 /// The error of connecting to a server, or of listing its tools.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[error("{server}: {message}")]
 #[non_exhaustive]
 pub struct ConnectError {

@@ -1,6 +1,9 @@
-//! The kinds of errors of calls, for metrics.
+//! The kinds of errors of calls, for metrics, and errors as `main` prints them.
 
-use super::CallError;
+use std::error::Error;
+use std::fmt;
+
+use super::{CallError, ConnectError};
 
 macro_rules! kinds {
     ($(#[$attribute:meta])* pub enum CallErrorKind { $($kind:ident = $name:literal,)* }) => {
@@ -79,3 +82,42 @@ macro_rules! display_as_str {
 pub(super) use display_as_str;
 
 display_as_str!(CallErrorKind);
+
+/// Writes the message of an error and those of its causes, because a program whose `main` fails prints `Debug`.
+fn with_causes(error: &dyn Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{error}")?;
+    let (mut heading, mut cause) = ("\n\nCaused by:", error.source());
+    while let Some(error) = cause {
+        write!(f, "{heading}\n    {error}")?;
+        (heading, cause) = ("", error.source());
+    }
+    Ok(())
+}
+
+impl fmt::Debug for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_causes(self, f)
+    }
+}
+
+impl fmt::Debug for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_causes(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Cause, ConnectErrorKind};
+    use super::*;
+
+    #[test]
+    fn debug_output_is_the_message_and_its_causes() {
+        let error = ConnectError::new("files", ConnectErrorKind::Spawn, "not found");
+        assert_eq!(format!("{error:?}"), "files: not found");
+        let (server, tool, message) = ("files".to_owned(), "read".to_owned(), "no program".to_owned());
+        let error = CallError::NotConnected { server, tool, message, source: Some(Cause::new(error)) };
+        let text = "files: could not connect to call `read`: no program\n\nCaused by:\n    files: not found";
+        assert_eq!(format!("{:?}", Box::<dyn Error>::from(error)), text);
+    }
+}

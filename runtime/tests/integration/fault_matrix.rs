@@ -154,7 +154,5 @@ async fn outcome(client: &Client, moment: &str) -> String {
 }
 
 fn named(error: &CallError) -> String {
-    let variant = format!("{error:?}");
-    let variant = variant.split(|char: char| !char.is_alphanumeric()).next().unwrap_or_default();
-    format!("{variant}, dispatched: {:?}", error.dispatched())
+    format!("{:?}, dispatched: {:?}", error.kind(), error.dispatched())
 }
