@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, measurement::WallTime};
 use mcp_bindgen::Servers;
 use mcp_bindgen::model::ServerConfig;
+use mcp_fixture_server::AS_SERVER;
 use mcp_samples::Fallible;
 use tokio::runtime::Runtime;
 
@@ -21,16 +22,12 @@ const SERVERS: u32 = 20;
 const SLOWEST: Duration = Duration::from_secs(1);
 const BUDGET: f64 = 1.2;
 const ROUNDS: usize = 2;
-/// The argument with which this program is one of the servers; how long it waits before is the next.
-const AS_SERVER: &str = "--as-server";
 
 fn main() -> Fallible<ExitCode> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [AS_SERVER, pause] = arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        std::thread::sleep(Duration::from_millis(pause.parse()?));
-        mcp_fixture_server::serve_stdio()?;
-        return Ok(ExitCode::SUCCESS);
-    }
+    mcp_fixture_server::serve_or(run)
+}
+
+fn run() -> Fallible<ExitCode> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("connect");
     let mut criterion = Criterion::default().output_directory(&folder);
     let runtime = Runtime::new()?;

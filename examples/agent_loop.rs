@@ -21,6 +21,7 @@ use mcp_bindgen::agents::{
 use mcp_bindgen::middleware::{Approval, ApprovalAnswer, Stack, Transaction};
 use mcp_bindgen::model::ServerConfig;
 use mcp_bindgen::{CallError, CallTool, Client, ToolCall, ToolResult};
+use mcp_fixture_server::AS_SERVER;
 use schemars::JsonSchema;
 use scripted_model::{ScriptedModel, Seen, Turn};
 use serde::Serialize;
@@ -28,7 +29,6 @@ use serde_json::{Map, Value, json};
 
 mcp_bindgen::mcp_tools!("fixture");
 
-const AS_SERVER: &str = "--as-server";
 const PROVIDERS: [Provider; 4] =
     [Provider::OpenAiChat, Provider::OpenAiResponses, Provider::Anthropic, Provider::Gemini];
 const QUESTION: &str = "The pump is leaking. Open a ticket, and order a new seal.";
@@ -39,10 +39,7 @@ struct Team {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if std::env::args().nth(1).as_deref() == Some(AS_SERVER) {
-        return Ok(mcp_fixture_server::serve_stdio()?);
-    }
-    run()
+    mcp_fixture_server::serve_or(run)
 }
 
 /// The program's list of orders.

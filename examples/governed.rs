@@ -15,11 +15,11 @@ use mcp_bindgen::events::Event;
 use mcp_bindgen::middleware::{Approval, ApprovalAnswer, Policy, Stack, Transaction, Verdict};
 use mcp_bindgen::model::{Drift, ServerConfig};
 use mcp_bindgen::{CallError, Client};
+use mcp_fixture_server::AS_SERVER;
 
 mcp_bindgen::mcp_tools!("fixture");
 use fixture::*;
 
-const AS_SERVER: &str = "--as-server";
 const UPDATED: &str = "--updated";
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -9,17 +9,13 @@ use std::error::Error;
 
 use mcp_bindgen::model::ServerConfig;
 use mcp_bindgen::{CallError, Client};
+use mcp_fixture_server::AS_SERVER;
 
 mcp_bindgen::mcp_tools!("fixture");
 use fixture::*;
 
-const AS_SERVER: &str = "--as-server";
-
 fn main() -> Result<(), Box<dyn Error>> {
-    if std::env::args().nth(1).as_deref() == Some(AS_SERVER) {
-        return Ok(mcp_fixture_server::serve_stdio()?);
-    }
-    talk()
+    mcp_fixture_server::serve_or(talk)
 }
 
 #[tokio::main]

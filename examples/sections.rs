@@ -16,10 +16,10 @@ use mcp_bindgen::agents::{
 };
 use mcp_bindgen::middleware::Policy;
 use mcp_bindgen::model::{ServerConfig, Snapshot};
+use mcp_fixture_server::AS_SERVER;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-const AS_SERVER: &str = "--as-server";
 const SNAPSHOT: &str = include_str!("../fixtures/snapshots/fixture.json");
 
 /// The parameters of the section about the team.
@@ -36,10 +36,7 @@ struct Handover {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if std::env::args().nth(1).as_deref() == Some(AS_SERVER) {
-        return Ok(mcp_fixture_server::serve_stdio()?);
-    }
-    show()
+    mcp_fixture_server::serve_or(show)
 }
 
 #[tokio::main]

@@ -14,17 +14,13 @@ use std::error::Error;
 use mcp_bindgen::agents::{Completer, CompletionRequest, Template, Toolset};
 use mcp_bindgen::model::ServerConfig;
 use mcp_bindgen::{CallError, CallTool, Client, ToolCall, ToolResult};
+use mcp_fixture_server::AS_SERVER;
 use serde_json::{Value, json};
 
 mcp_bindgen::mcp_tools!("fixture");
 
-const AS_SERVER: &str = "--as-server";
-
 fn main() -> Result<(), Box<dyn Error>> {
-    if std::env::args().nth(1).as_deref() == Some(AS_SERVER) {
-        return Ok(mcp_fixture_server::serve_stdio()?);
-    }
-    run()
+    mcp_fixture_server::serve_or(run)
 }
 
 /// A real program would send `request.prompt` to a model.

@@ -4,9 +4,11 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "../../runtime/tests/recorder/mod.rs"]
+mod recorder;
+
 use std::error::Error;
-use std::fmt::{Debug, Display, Write};
-use std::sync::Mutex;
+use std::fmt::{Debug, Display};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -15,11 +17,10 @@ use mcp_bindgen_agents::{
 };
 use mcp_bindgen_model::ServerConfig;
 use mcp_bindgen_runtime::{Client, ClientOptions, SecretError, SecretRef, SecretSource};
+use recorder::Recorder;
 use serde_json::{Map, Value};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Level, Metadata};
 
 /// Each is in no other text.
 const TOKEN: &str = "hosted-token-5a7c9e1b3d5f7091";
@@ -53,50 +54,9 @@ impl SecretSource for Vault {
     }
 }
 
-static RECORDER: Recorder = Recorder(Mutex::new(Vec::new()));
-
 /// Keeps all that the crates of this project log, and what others log with a level above DEBUG.
-struct Recorder(Mutex<Vec<String>>);
-
-struct Fields<'a>(&'a mut String);
-
-impl Visit for Fields<'_> {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        let _ = write!(self.0, " {field}={value:?}");
-    }
-}
-
-impl Recorder {
-    fn keep(&self, target: &str, visit: impl FnOnce(&mut Fields<'_>)) {
-        let mut line = target.to_owned();
-        visit(&mut Fields(&mut line));
-        self.0.lock().unwrap().push(line);
-    }
-}
-
-impl Subscriber for &'static Recorder {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("mcp_") || *metadata.level() <= tracing::Level::INFO
-    }
-
-    fn new_span(&self, span: &Attributes<'_>) -> Id {
-        self.keep(span.metadata().target(), |fields| span.record(fields));
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, values: &Record<'_>) {
-        self.keep("record", |fields| values.record(fields));
-    }
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        self.keep(event.metadata().target(), |fields| event.record(fields));
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
+fn is_kept(metadata: &Metadata<'_>) -> bool {
+    metadata.target().starts_with("mcp_") || *metadata.level() <= Level::INFO
 }
 
 fn secret_in(text: &str) -> Option<&'static str> {
@@ -292,11 +252,11 @@ async fn in_a_prompt(watch: &Watch, config: ServerConfig) {
 
 #[tokio::test]
 async fn only_declarations_contain_secrets() {
-    tracing::subscriber::set_global_default(&RECORDER).unwrap();
+    let recorder = Recorder::global(is_kept);
     let watch = Watch::default();
     hand_over(&watch).await;
     reach(&watch).await;
-    let log = std::mem::take(&mut *RECORDER.0.lock().unwrap());
+    let log = recorder.lines();
     assert!(log.iter().any(|line| line.contains("[redacted]")), "nothing that had a secret was logged: {log:#?}");
     log.iter().for_each(|line| watch.text(line));
     println!("0 of {} texts hold a secret, {} records of the log among them", watch.0.into_inner(), log.len());

@@ -8,13 +8,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use mcp_fixture_server::AS_SERVER;
 use mcp_samples::Fallible;
 use serde_json::{Value, json};
 
+use crate::Bench;
 use crate::figure::Figure;
 use crate::projects::Project;
 use crate::rounds::{Times, in_turn, median, timed};
-use crate::{AS_SERVER, Bench};
 
 /// The time that the program may add to the server's own time.
 const BUDGET: Duration = Duration::from_millis(30);

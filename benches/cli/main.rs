@@ -24,8 +24,6 @@ use mcp_samples::{Fallible, repository};
 use projects::Project;
 use rounds::{Runs, best, in_turn, median};
 
-/// The argument with which this program is one of the servers; how long it waits before is the next.
-const AS_SERVER: &str = "--as-server";
 const VERSION_BUDGET: Duration = Duration::from_millis(20);
 const LIST_BUDGET: Duration = Duration::from_millis(300);
 const CHECK_BUDGET: Duration = Duration::from_secs(5);
@@ -55,12 +53,11 @@ impl Bench {
 }
 
 fn main() -> Fallible<ExitCode> {
+    mcp_fixture_server::serve_or(run)
+}
+
+fn run() -> Fallible<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [AS_SERVER, pause] = arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        std::thread::sleep(Duration::from_millis(pause.parse()?));
-        mcp_fixture_server::serve_stdio()?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let (options, wanted): (Vec<&String>, Vec<&String>) =
         arguments.iter().partition(|argument| argument.starts_with("--"));
     let has = |option: &str| options.iter().any(|given| *given == option);

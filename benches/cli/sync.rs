@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use mcp_fixture_server::AS_SERVER;
 use mcp_samples::Fallible;
 
+use crate::Bench;
 use crate::figure::Figure;
 use crate::rounds::{best, in_turn};
-use crate::{AS_SERVER, Bench};
 
 const SERVERS: u32 = 20;
 const SLOWEST: Duration = Duration::from_secs(1);

@@ -1,24 +1,19 @@
 //! Tests servers that repeat every secret that they receive, with every fault. No text that leaves the program
 //! contains a secret of a configuration in any form. Results contain them exactly.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used
-)]
+#![allow(clippy::disallowed_methods, clippy::print_stdout)]
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod common;
 mod leaks;
+mod recorder;
 
 use std::process::Command;
 use std::time::Duration;
 
 use common::{fixture_server, object};
 use leaks::http::{FAULTS, scripted};
-use leaks::{HANDED, Recorder, STDIO, Watch};
+use leaks::{HANDED, STDIO, Watch};
 use mcp_bindgen_model::ServerConfig;
 use mcp_bindgen_runtime::{CallError, Cassette, Client, ClientOptions, ToolResult};
 use serde_json::{Map, json};
@@ -61,7 +56,7 @@ fn failures_reveal_no_secrets() {
 #[tokio::test]
 #[ignore = "the process of another test"]
 async fn quick_failures() {
-    let watch = Watch::new(Recorder::install());
+    let watch = Watch::new();
     over_stdio(&watch, QUICK.into_iter().map(str::to_owned).collect(), Duration::from_millis(1500)).await;
     over_http(&watch, |fault| QUICK_HTTP.contains(&fault), Duration::from_millis(1500)).await;
     watch.finish();
@@ -70,7 +65,7 @@ async fn quick_failures() {
 #[tokio::test]
 #[ignore = "the process of another test"]
 async fn all_failures() {
-    let watch = Watch::new(Recorder::install());
+    let watch = Watch::new();
     let modes = Command::new(fixture_server()).arg("--help").output().expect("the fixture runs").stderr;
     let modes = String::from_utf8_lossy(&modes);
     let (_, modes) = modes.split_once("the modes are ").expect("a list of modes");

@@ -9,8 +9,8 @@ mod common;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use common::usage::Usage;
@@ -52,22 +52,24 @@ struct Tally {
 }
 
 /// The possible outcomes of a call.
-const NONE: u8 = 0;
-const DONE: u8 = 1;
-const NOT_DISPATCHED: u8 = 2;
-const UNKNOWN: u8 = 3;
+#[derive(Debug)]
+enum Outcome {
+    Done,
+    NotDispatched,
+    Unknown,
+}
 
-fn outcome_of(number: usize, result: Result<mcp_bindgen_runtime::ToolResult, CallError>) -> u8 {
+fn outcome_of(number: usize, result: Result<mcp_bindgen_runtime::ToolResult, CallError>) -> Outcome {
     match result {
         Ok(result) => {
             assert_eq!(result.text(), number.to_string(), "the answer to another call");
-            DONE
+            Outcome::Done
         }
         Err(error @ (CallError::Transport { .. } | CallError::NotConnected { .. })) => {
             assert_eq!(error.dispatched(), Dispatched::No, "call {number}: {error}");
-            NOT_DISPATCHED
+            Outcome::NotDispatched
         }
-        Err(CallError::OutcomeUnknown { .. }) => UNKNOWN,
+        Err(CallError::OutcomeUnknown { .. }) => Outcome::Unknown,
         Err(error) => panic!("call {number}: {error:?}"),
     }
 }
@@ -78,7 +80,7 @@ struct Soak {
     random: Random,
     kills: usize,
     /// By the number of the call. They have their place from the start: what the test keeps must not look like a leak.
-    outcomes: Arc<[AtomicU8]>,
+    outcomes: Arc<[OnceLock<Outcome>]>,
 }
 
 impl Soak {
@@ -99,7 +101,7 @@ impl Soak {
                         let result = client.call("do", object(json!({ "label": number.to_string() }))).await;
                         ended.fetch_add(1, Ordering::Relaxed);
                         let outcome = outcome_of(number, result);
-                        assert_eq!(outcomes[number].swap(outcome, Ordering::Relaxed), NONE, "it ended twice");
+                        outcomes[number].set(outcome).expect("it ends once");
                     }
                 })
             })
@@ -152,7 +154,7 @@ async fn calls_run_once_and_resources_stay_bounded_while_the_server_is_killed() 
     client.close().await;
     let closed = Usage::at_rest().await;
 
-    let outcomes = (0..calls).map(|_| AtomicU8::new(NONE)).collect();
+    let outcomes = (0..calls).map(|_| OnceLock::new()).collect();
     let mut soak = Soak { client, mark, random: Random(seed), kills: 0, outcomes };
     let start = Instant::now();
     let mut used = vec![soak.at_rest().await];
@@ -177,20 +179,20 @@ async fn calls_run_once_and_resources_stay_bounded_while_the_server_is_killed() 
     for (number, outcome) in outcomes.iter().enumerate() {
         let times = ran.get(&number).copied().unwrap_or_default();
         assert!(times <= 1, "call {number} ran {times} times (seed {seed})");
-        match outcome.load(Ordering::Relaxed) {
-            DONE => {
+        match outcome.get() {
+            Some(Outcome::Done) => {
                 assert_eq!(times, 1, "call {number} (seed {seed})");
                 tally.done += 1;
             }
-            NOT_DISPATCHED => {
+            Some(Outcome::NotDispatched) => {
                 assert_eq!(times, 0, "call {number} (seed {seed})");
                 tally.not_dispatched += 1;
             }
-            UNKNOWN => {
+            Some(Outcome::Unknown) => {
                 tally.unknown += 1;
                 tally.unknown_that_never_ran += usize::from(times == 0);
             }
-            other => panic!("call {number} has not ended: {other} (seed {seed})"),
+            None => panic!("call {number} has not ended (seed {seed})"),
         }
     }
     let Tally { done, not_dispatched, unknown, unknown_that_never_ran } = tally;

@@ -25,13 +25,15 @@ use mcp_samples::Fallible;
 enum Suite {
     #[cfg(feature = "bindings")]
     Corpus(corpus::Arguments),
+    /// Compares the output of the two backends for values of real tools.
     #[cfg(feature = "bindings")]
-    Differential(differential::Arguments),
+    Differential(selection::Selection),
     Drift(drift::Arguments),
     Flags(flags::Arguments),
     Providers(providers::Arguments),
+    /// Uses bindings with serde in every format, next to the same types written by hand.
     #[cfg(feature = "bindings")]
-    SerdeUsers(serde_users::Arguments),
+    SerdeUsers(selection::Selection),
 }
 
 impl Suite {
@@ -41,12 +43,12 @@ impl Suite {
             #[cfg(feature = "bindings")]
             Self::Corpus(arguments) => corpus::run(arguments),
             #[cfg(feature = "bindings")]
-            Self::Differential(arguments) => differential::run(arguments),
+            Self::Differential(selection) => differential::run(selection),
             Self::Drift(arguments) => drift::run(arguments),
             Self::Flags(arguments) => flags::run(arguments),
             Self::Providers(arguments) => providers::run(arguments),
             #[cfg(feature = "bindings")]
-            Self::SerdeUsers(arguments) => serde_users::run(arguments),
+            Self::SerdeUsers(selection) => serde_users::run(selection),
         }
     }
 }

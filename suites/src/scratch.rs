@@ -9,6 +9,9 @@ use mcp_bindgen_model::write_if_changed;
 use mcp_samples::{Fallible, repository};
 use serde_json::Value;
 
+/// Lists with more tools take long to compile.
+pub(crate) const MOST_TOOLS: usize = 80;
+
 /// A workspace, or a package, in a folder of its own.
 pub(crate) struct Scratch {
     pub(crate) root: PathBuf,

@@ -5,29 +5,19 @@
 use mcp_bindgen::__private::{Wire, from_value, to_value};
 use serde_json::{Value, json};
 
-mod tagged {
-    mcp_bindgen::mcp_tools!("draw", path = "fixtures/features/union_tagged.json");
-}
-mod integers {
-    mcp_bindgen::mcp_tools!("integer", path = "fixtures/features/integer.json");
-}
-mod overlapping {
-    mcp_bindgen::mcp_tools!("store", path = "fixtures/features/union_overlapping.json");
-}
-mod tuples {
-    mcp_bindgen::mcp_tools!("places", path = "fixtures/features/tuple.json");
-}
-mod untagged {
-    mcp_bindgen::mcp_tools!("either", path = "fixtures/features/union_untagged.json");
-}
+mcp_bindgen::mcp_tools!("draw", path = "fixtures/features/union_tagged.json");
+mcp_bindgen::mcp_tools!("integer", path = "fixtures/features/integer.json");
+mcp_bindgen::mcp_tools!("store", path = "fixtures/features/union_overlapping.json");
+mcp_bindgen::mcp_tools!("places", path = "fixtures/features/tuple.json");
+mcp_bindgen::mcp_tools!("either", path = "fixtures/features/union_untagged.json");
 
-use integers::integer::{IntegerCountParams as Count, IntegerCountParamsWideOrText as WideOrText};
-use overlapping::store::StoreStoreParams as Overlapping;
-use tagged::draw::{DrawDrawParamsShape as Shape, DrawDrawParamsTwoTags as TwoTags};
-use untagged::either::{
+use draw::{DrawDrawParamsShape as Shape, DrawDrawParamsTwoTags as TwoTags};
+use either::{
     EitherEitherParamsLists as Lists, EitherEitherParamsMaps as Maps, EitherEitherParamsObjects as Objects,
     EitherEitherParamsOverlap as Overlap, EitherEitherParamsUntypedFirst as UntypedFirst,
 };
+use integer::{IntegerCountParams as Count, IntegerCountParamsWideOrText as WideOrText};
+use store::StoreStoreParams as Overlapping;
 
 #[track_caller]
 fn round_trips<T: Wire>(value: Value) -> T {
@@ -129,6 +119,6 @@ fn every_integer_that_the_schema_allows_is_decoded() {
 
 #[test]
 fn item_has_the_fields_of_every_schema_that_describes_it() {
-    let item: tuples::places::PlacesPlaceParamsInParts1 = round_trips(json!({"a": 1, "b": "x"}));
+    let item: places::PlacesPlaceParamsInParts1 = round_trips(json!({"a": 1, "b": "x"}));
     assert_eq!((item.a, item.b.as_deref()), (1, Some("x")));
 }

@@ -18,9 +18,7 @@ const BETA: &str = "mcp-client-2025-11-20";
 /// Fields as in Anthropic's documentation of the connector. It has no approvals: a tool that needs one is off there.
 pub(super) fn declare(
     declared: &mut HostedDeclarations,
-    config: &ServerConfig,
-    plan: Plan,
-    credentials: &Credentials,
+    (config, plan, credentials): (&ServerConfig, Plan, &Credentials),
 ) -> Result<(), NotHosted> {
     if !credentials.is_encrypted() {
         return Err(NotHostedReason::Address.because("its `url` is not https, which Anthropic's connector requires"));

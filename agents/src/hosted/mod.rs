@@ -293,7 +293,7 @@ impl Server {
         let ready = ready.map_err(|error| NotHostedReason::Secrets.because(error.message.clone()))?;
         let credentials = Credentials::of(&ready)?;
         credentials.check_encryption(config, &ready)?;
-        declare(declared, config, plan, &credentials)?;
+        declare(declared, (config, plan, &credentials))?;
         note(declared, config, &ready, &credentials);
         Ok(())
     }

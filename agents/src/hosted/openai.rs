@@ -13,9 +13,7 @@ use crate::provider::{items, text};
 /// Fields as in `MCPTool` of OpenAI's own `openapi.yaml`.
 pub(super) fn declare(
     declared: &mut HostedDeclarations,
-    config: &ServerConfig,
-    plan: Plan,
-    credentials: &Credentials,
+    (config, plan, credentials): (&ServerConfig, Plan, &Credentials),
 ) -> Result<(), NotHosted> {
     // The API refuses other labels; names of servers may begin with a digit.
     if !config.name.starts_with(|c: char| c.is_ascii_alphabetic()) {

@@ -9,6 +9,8 @@ use serde_json::Value;
 /// The default limit on the characters of one result for a model: about 25,000 tokens.
 pub(super) const LONGEST_RESULT: usize = 100_000;
 
+/// The pictures that OpenAI and Anthropic take, and all that any provider takes in results.
+pub(super) const PICTURES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 /// The longest picture that goes to a provider, in characters of base64: no provider takes much more of one.
 const LARGEST_IMAGE: usize = 5_000_000;
 /// The limit for all pictures of a turn, in characters of base64: Gemini takes 20 MB of a request, Anthropic 32.
@@ -20,9 +22,6 @@ const MOST_IMAGES: usize = 20;
 const HEAD: usize = 400_000;
 /// The cost of a picture of unknown size: the most that a picture can cost.
 const MOST: usize = 1_600;
-
-/// The pictures that OpenAI and Anthropic take, and all that any provider takes in results.
-pub(super) const PICTURES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// The room for pictures in the results of a turn.
 #[derive(Clone, Copy, Debug)]

@@ -26,9 +26,9 @@ use crate::{args, project, source};
 struct Input {
     path: PathBuf,
     text: String,
-    is_remote: bool,
     variables: Map<String, Value>,
     fillings: Map<String, Value>,
+    is_remote: bool,
 }
 
 impl Input {
@@ -43,7 +43,7 @@ impl Input {
         };
         // Stdin, `/dev/stdin` and `<(curl ..)` are not files of this machine.
         let is_remote = arguments.remote || arguments.template == "-" || !template.is_file();
-        Ok(Self { path: path.to_owned(), text, is_remote, variables, fillings })
+        Ok(Self { path: path.to_owned(), text, variables, fillings, is_remote })
     }
 }
 

@@ -346,6 +346,7 @@ mod tests {
 
     #[test]
     fn keys_are_set_in_place() {
+        const TABLE: &str = "[servers.a]\nnpm = 'x'\n[servers.a.env]\nA = 'x'\n";
         for (text, key, value, new) in [
             ("[servers.a]\nnpm = 'x' # why\n\n[deny]\n", "npm", "'y'", "[servers.a]\nnpm = 'y' # why\n\n[deny]\n"),
             (
@@ -356,12 +357,7 @@ mod tests {
             ),
             ("[servers.a]\nnpm = 'x'\n", "env.TOKEN", "'${T}'", "[servers.a]\nnpm = 'x'\nenv = { TOKEN = '${T}' }\n"),
             ("[servers.a]\nenv = { A = 'x' }\n", "env.B", "'y'", "[servers.a]\nenv = { A = 'x', B = 'y' }\n"),
-            (
-                "[servers.a]\nnpm = 'x'\n[servers.a.env]\nA = 'x'\n",
-                "env.B",
-                "'y'",
-                "[servers.a]\nnpm = 'x'\n[servers.a.env]\nA = 'x'\nB = 'y'\n",
-            ),
+            (TABLE, "env.B", "'y'", format!("{TABLE}B = 'y'\n").as_str()),
             ("servers.a.npm = 'x'\n", "timeout", "'9s'", "servers.a.npm = 'x'\nservers.a.timeout = '9s'\n"),
             ("[servers]\na = { npm = 'x' }\n", "tools", "['t']", "[servers]\na = { npm = 'x', tools = ['t'] }\n"),
         ] {

@@ -21,20 +21,22 @@ fn auth_matches_its_golden() {
         "[servers.desk]\ncommand = \"SERVER\"\n[servers.open]\nurl = \"{url}\"\n[servers.keyed]\nurl = \"{url}\"\n{keyed}\n"
     ));
     session.hide("[URL]", url);
-    session.run("auth login open").exits_with(0);
-    session.run("auth login open --format json").exits_with(0);
-    session.run("auth login desk").exits_with(1);
-    session.run("auth login keyed").exits_with(1);
-    session.run("auth login opem --format json").exits_with(1);
-    session.run("auth status").exits_with(0);
-    session.run("auth status --format json").exits_with(0);
-    session.run("auth status open").exits_with(1);
-    session.run("auth status open --format json").exits_with(1);
-    session.run("auth logout").exits_with(0);
-    session.run("auth logout open").exits_with(0);
-    session.run("auth logout --format json").exits_with(0);
-    session.run("auth logout desk").exits_with(1);
-    session.run("auth logout desk --format json").exits_with(1);
+    session.runs(&[
+        (0, "auth login open"),
+        (0, "auth login open --format json"),
+        (1, "auth login desk"),
+        (1, "auth login keyed"),
+        (1, "auth login opem --format json"),
+        (0, "auth status"),
+        (0, "auth status --format json"),
+        (1, "auth status open"),
+        (1, "auth status open --format json"),
+        (0, "auth logout"),
+        (0, "auth logout open"),
+        (0, "auth logout --format json"),
+        (1, "auth logout desk"),
+        (1, "auth logout desk --format json"),
+    ]);
     server.kill().unwrap();
     server.wait().unwrap();
     session.matches("auth");

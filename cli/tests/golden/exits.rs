@@ -1,13 +1,6 @@
 //! Each exit code where it can happen, as text and as JSON, which says it on stdout whatever it is.
 
-use crate::session::Session;
-
-const CONFIG: &str = r#"
-[servers.desk]
-command = "SERVER"
-[servers.gone]
-command = "./no-such-program"
-"#;
+use crate::session::{DESK_AND_GONE, Session};
 
 const TABLE: [(&str, i32); 38] = [
     ("sync desk", 0),
@@ -52,7 +45,7 @@ const TABLE: [(&str, i32); 38] = [
 
 #[test]
 fn exit_codes_are_equal_in_text_and_json() {
-    let session = Session::new(CONFIG);
+    let session = Session::new(DESK_AND_GONE);
     session.project.write("other.json", r#"{"tools": []}"#);
     session.project.write("sum.md", "[[@desk_add:s|a=1, b=2]]\n");
     session.project.write("fails.md", "[[@desk_always_fails:s|reason=\"x\"]]\n");

@@ -23,16 +23,16 @@ fn doctor_matches_its_golden() {
     // Only what is said of the machine that is made here can be golden: no program is found, and no proxy is there.
     session.set("PATH", "/nowhere");
     session.ended("sync desk").exits_with(0);
-    session.run("doctor desk").exits_with(0);
-    session.run("doctor desk --format json").exits_with(0);
-    session.run("doctor desk --connect").exits_with(0);
+    session.runs(&[(0, "doctor desk"), (0, "doctor desk --format json"), (0, "doctor desk --connect")]);
     session.set("HTTPS_PROXY", "http://127.0.0.1:1");
     session.run("doctor desk").exits_with(0);
     session.set("HTTPS_PROXY", "");
-    session.run("doctor gone package").exits_with(1);
-    session.run("doctor gone --format json").exits_with(1);
-    session.run("doctor dest").exits_with(1);
-    session.run("doctor dest --format json").exits_with(1);
+    session.runs(&[
+        (1, "doctor gone package"),
+        (1, "doctor gone --format json"),
+        (1, "doctor dest"),
+        (1, "doctor dest --format json"),
+    ]);
     session.matches("doctor");
 }
 
@@ -42,13 +42,15 @@ fn serve_matches_its_golden() {
     session.run("serve").exits_with(0);
     over_http(&mut session, "serve --http 0");
     over_http(&mut session, "serve --http 0 --format json");
-    session.run("serve dest").exits_with(1);
-    session.run("serve --http 0 dest --format json").exits_with(1);
-    session.run("serve --http here").exits_with(2);
-    session.run("serve --http 0.0.0.0:0").exits_with(2);
-    session.run("serve --http 0.0.0.0:0 --public").exits_with(2);
-    session.run("serve --http 0 --bearer-env NOT_SET").exits_with(2);
-    session.run("serve --bearer-env NOT_SET").exits_with(2);
+    session.runs(&[
+        (1, "serve dest"),
+        (1, "serve --http 0 dest --format json"),
+        (2, "serve --http here"),
+        (2, "serve --http 0.0.0.0:0"),
+        (2, "serve --http 0.0.0.0:0 --public"),
+        (2, "serve --http 0 --bearer-env NOT_SET"),
+        (2, "serve --bearer-env NOT_SET"),
+    ]);
     session.matches("serve");
 }
 
@@ -85,9 +87,7 @@ fn completions_match_their_golden() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         session.run(&format!("completions {shell}")).exits_with(0);
     }
-    session.run("completions bsh").exits_with(2);
-    session.run("completions").exits_with(2);
-    session.run("completions bash --format json").exits_with(2);
+    session.runs(&[(2, "completions bsh"), (2, "completions"), (2, "completions bash --format json")]);
     session.matches("completions");
 }
 
@@ -97,8 +97,6 @@ fn man_matches_its_golden() {
     session.run("man pages").exits_with(0);
     session.show("pages/mcp-bindgen-diff.1");
     session.project.write("file", "");
-    session.run("man file").exits_with(1);
-    session.run("man").exits_with(2);
-    session.run("man pages --format json").exits_with(2);
+    session.runs(&[(1, "man file"), (2, "man"), (2, "man pages --format json")]);
     session.matches("man");
 }

@@ -8,32 +8,33 @@ fn init_matches_its_golden() {
     session.run("init").exits_with(0);
     session.show("mcp.toml");
     session.show(".gitattributes");
-    session.run("init").exits_with(0);
-    session.run("init --config sub/mcp.toml --format json").exits_with(0);
-    session.run("init --no-dependency --path .").exits_with(2);
+    session.runs(&[(0, "init"), (0, "init --config sub/mcp.toml --format json"), (2, "init --no-dependency --path .")]);
     session.project.write("Cargo.toml", "[package\n");
-    session.run("init").exits_with(1);
-    session.run("init --format json").exits_with(1);
+    session.runs(&[(1, "init"), (1, "init --format json")]);
     session.matches("init");
 }
 
 #[test]
 fn add_matches_its_golden() {
     let mut session = Session::empty();
-    session.run("add desk --command SERVER --tools add,list_*").exits_with(0);
-    session.run("add desk --command SERVER").exits_with(1);
-    session.run("add offers --command SERVER --format json -- --offers").exits_with(0);
-    session.run("add gone --command ./no-such-program").exits_with(5);
-    session.run("add gone --command ./no-such-program --format json").exits_with(5);
-    session.run("add gone --command ./no-such-program --env LEVEL --no-sync").exits_with(0);
-    session.run("add far --url https://mcp.example.com/mcp --no-sync --format json").exits_with(0);
+    session.runs(&[
+        (0, "add desk --command SERVER --tools add,list_*"),
+        (1, "add desk --command SERVER"),
+        (0, "add offers --command SERVER --format json -- --offers"),
+        (5, "add gone --command ./no-such-program"),
+        (5, "add gone --command ./no-such-program --format json"),
+        (0, "add gone --command ./no-such-program --env LEVEL --no-sync"),
+        (0, "add far --url https://mcp.example.com/mcp --no-sync --format json"),
+    ]);
     session.show("mcp.toml");
-    session.run("add docs").exits_with(2);
-    session.run("add Docs --npm docs").exits_with(2);
-    session.run("add docs --npm docs --header 'A: b'").exits_with(2);
-    session.run("add docs --npm docs --env API_KEY=hunter2-hunter2").exits_with(2);
-    session.run("add docs --npm docs --env API_KEY=hunter2-hunter2 --format json").exits_with(2);
-    session.run("add docs --command SERVER --tools no_such_*").exits_with(1);
+    session.runs(&[
+        (2, "add docs"),
+        (2, "add Docs --npm docs"),
+        (2, "add docs --npm docs --header 'A: b'"),
+        (2, "add docs --npm docs --env API_KEY=hunter2-hunter2"),
+        (2, "add docs --npm docs --env API_KEY=hunter2-hunter2 --format json"),
+        (1, "add docs --command SERVER --tools no_such_*"),
+    ]);
     session.matches("add");
 }
 
@@ -43,11 +44,13 @@ const SERVERS: &str = "[servers.desk]\ncommand = \"SERVER\"\n\n[servers.hub] # o
 fn remove_matches_its_golden() {
     let mut session = Session::new(SERVERS);
     session.ended("sync").exits_with(0);
-    session.run("remove desk").exits_with(2);
-    session.run("remove desk --format json").exits_with(2);
-    session.run("remove desk --yes").exits_with(0);
-    session.run("remove desk --yes").exits_with(1);
-    session.run("remove hub --yes --format json").exits_with(0);
+    session.runs(&[
+        (2, "remove desk"),
+        (2, "remove desk --format json"),
+        (0, "remove desk --yes"),
+        (1, "remove desk --yes"),
+        (0, "remove hub --yes --format json"),
+    ]);
     session.show("mcp.toml");
     session.matches("remove");
 }
@@ -56,26 +59,27 @@ fn remove_matches_its_golden() {
 fn rename_matches_its_golden() {
     let mut session = Session::new(SERVERS);
     session.ended("sync").exits_with(0);
-    session.run("rename hub office").exits_with(0);
-    session.run("rename office files --format json").exits_with(0);
+    session.runs(&[(0, "rename hub office"), (0, "rename office files --format json")]);
     session.show("mcp.toml");
-    session.run("rename files desk").exits_with(1);
-    session.run("rename files desk --format json").exits_with(1);
-    session.run("rename files Files").exits_with(2);
+    session.runs(&[(1, "rename files desk"), (1, "rename files desk --format json"), (2, "rename files Files")]);
     session.matches("rename");
 }
 
 #[test]
 fn set_matches_its_golden() {
     let mut session = Session::new(SERVERS);
-    session.run("set hub timeout=60s 'tools=[\"list_*\"]' 'env.TOKEN=${TOKEN}'").exits_with(0);
-    session.run("set hub timeout=60s --unset tools --format json").exits_with(0);
-    session.run("set hub timeout=60s").exits_with(0);
+    session.runs(&[
+        (0, "set hub timeout=60s 'tools=[\"list_*\"]' 'env.TOKEN=${TOKEN}'"),
+        (0, "set hub timeout=60s --unset tools --format json"),
+        (0, "set hub timeout=60s"),
+    ]);
     session.show("mcp.toml");
-    session.run("set hub timeout=sixty").exits_with(1);
-    session.run("set hub timeout=sixty --format json").exits_with(1);
-    session.run("set hub env.API_KEY=hunter2-hunter2").exits_with(2);
-    session.run("set hub --unset exclude").exits_with(1);
+    session.runs(&[
+        (1, "set hub timeout=sixty"),
+        (1, "set hub timeout=sixty --format json"),
+        (2, "set hub env.API_KEY=hunter2-hunter2"),
+        (1, "set hub --unset exclude"),
+    ]);
     session.matches("set");
 }
 
@@ -93,16 +97,20 @@ fn import_matches_its_golden() {
     let mut session = Session::empty();
     session.project.write("home/.cursor/mcp.json", CURSOR);
     session.project.write("broken.json", "{ \"mcpServers\": {\n");
-    session.run("import").exits_with(2);
-    session.run("import --format json").exits_with(2);
-    session.run("import docs --dry-run").exits_with(0);
-    session.run("import docs").exits_with(0);
-    session.run("import --all --from cursor").exits_with(0);
-    session.run("import --all --from cursor --format json").exits_with(0);
+    session.runs(&[
+        (2, "import"),
+        (2, "import --format json"),
+        (0, "import docs --dry-run"),
+        (0, "import docs"),
+        (0, "import --all --from cursor"),
+        (0, "import --all --from cursor --format json"),
+    ]);
     session.show("mcp.toml");
-    session.run("import dox --from cursor").exits_with(2);
-    session.run("import --from emacs").exits_with(2);
-    session.run("import --from broken.json").exits_with(1);
-    session.run("import --from broken.json --format json").exits_with(1);
+    session.runs(&[
+        (2, "import dox --from cursor"),
+        (2, "import --from emacs"),
+        (1, "import --from broken.json"),
+        (1, "import --from broken.json --format json"),
+    ]);
     session.matches("import");
 }

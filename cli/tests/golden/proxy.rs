@@ -9,12 +9,13 @@ const LOG: &str = include_str!("calls.jsonl");
 fn log_matches_its_golden() {
     let mut session = Session::new("");
     session.project.write("calls.jsonl", LOG);
-    session.run("log verify calls.jsonl").exits_with(0);
-    session.run("log verify calls.jsonl --format json").exits_with(0);
+    session.runs(&[(0, "log verify calls.jsonl"), (0, "log verify calls.jsonl --format json")]);
     session.project.write("calls.jsonl", &LOG.replacen("\"add\"", "\"delete\"", 1));
-    session.run("log verify calls.jsonl").exits_with(1);
-    session.run("log verify calls.jsonl --format json").exits_with(1);
-    session.run("log verify missing.jsonl").exits_with(1);
+    session.runs(&[
+        (1, "log verify calls.jsonl"),
+        (1, "log verify calls.jsonl --format json"),
+        (1, "log verify missing.jsonl"),
+    ]);
     session.matches("log");
 }
 
@@ -27,11 +28,15 @@ fn auth_token_matches_its_golden() {
         .write("tokens.json", &format!("{{\"format\": 1, \"tokens\": {{\"ann\": {entry}, \"bob\": {entry}}}}}"));
     session.run("auth token ann --tokens tokens.json --revoke").exits_with(1);
     session.project.write("tokens.json", &format!("{{\"format\": 1, \"tokens\": {{\"ann\": {entry}}}}}"));
-    session.run("auth token bob --tokens tokens.json --revoke").exits_with(1);
-    session.run("auth token bob --tokens tokens.json --revoke --format json").exits_with(1);
-    session.run("auth token ann --tokens tokens.json --revoke").exits_with(0);
+    session.runs(&[
+        (1, "auth token bob --tokens tokens.json --revoke"),
+        (1, "auth token bob --tokens tokens.json --revoke --format json"),
+        (0, "auth token ann --tokens tokens.json --revoke"),
+    ]);
     session.project.write("tokens.json", &format!("{{\"format\": 1, \"tokens\": {{\"ann\": {entry}}}}}"));
-    session.run("auth token ann --tokens tokens.json --revoke --format json").exits_with(0);
-    session.run("auth token ann --tokens tokens.json --revoke --group build").exits_with(2);
+    session.runs(&[
+        (0, "auth token ann --tokens tokens.json --revoke --format json"),
+        (2, "auth token ann --tokens tokens.json --revoke --group build"),
+    ]);
     session.matches("auth-token");
 }

@@ -14,6 +14,14 @@ use crate::common::{Project, Run, assert_golden, fixture_server};
 const KEPT: [&str; 9] =
     ["CARGO", "CARGO_HOME", "LLVM_PROFILE_FILE", "PATH", "PATHEXT", "RUSTUP_HOME", "SYSTEMROOT", "TEMP", "TMPDIR"];
 
+/// A server that answers, and one that there is not.
+pub(crate) const DESK_AND_GONE: &str = r#"
+[servers.desk]
+command = "SERVER"
+[servers.gone]
+command = "./no-such-program"
+"#;
+
 pub(crate) struct Session {
     pub(crate) project: Project,
     redactions: Redactions,
@@ -71,7 +79,16 @@ impl Session {
         run
     }
 
-    /// The same, and nothing is written down.
+    /// Runs command lines, each of which ends with its exit code.
+    #[track_caller]
+    pub(crate) fn runs(&mut self, lines: &[(i32, &str)]) {
+        for (code, line) in lines {
+            let run = self.run(line);
+            assert_eq!(run.code, Some(*code), "{line}\nstdout:\n{}\nstderr:\n{}", run.stdout, run.stderr);
+        }
+    }
+
+    /// Runs the program like `run`, and writes nothing down.
     pub(crate) fn ended(&self, line: &str) -> Run {
         let words = words(&line.replace("SERVER", fixture_server().to_str().unwrap()));
         let run = Run::of(&self.command().args(&words).output().expect("the program runs"));

@@ -2,14 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::session::Session;
-
-const CONFIG: &str = r#"
-[servers.desk]
-command = "SERVER"
-[servers.gone]
-command = "./no-such-program"
-"#;
+use crate::session::{DESK_AND_GONE, Session};
 
 impl Session {
     /// Changes the tool `add` in the snapshot of `desk`, as if the server had offered another one before.
@@ -27,30 +20,29 @@ fn other(tool: &mut Value) {
 
 #[test]
 fn sync_matches_its_golden() {
-    let mut session = Session::new(CONFIG);
-    session.run("sync desk").exits_with(0);
-    session.run("sync desk").exits_with(0);
+    let mut session = Session::new(DESK_AND_GONE);
+    session.runs(&[(0, "sync desk"), (0, "sync desk")]);
     session.doctor(other);
     session.run("sync desk").exits_with(0);
     session.doctor(other);
-    session.run("sync desk --format json").exits_with(0);
-    session.run("sync desk --format json").exits_with(0);
-    session.run("sync desk --quiet").exits_with(0);
-    session.run("sync gone").exits_with(5);
-    session.run("sync gone --format json").exits_with(5);
-    session.run("sync dest").exits_with(1);
-    session.run("sync dest --format json").exits_with(1);
+    session.runs(&[
+        (0, "sync desk --format json"),
+        (0, "sync desk --format json"),
+        (0, "sync desk --quiet"),
+        (5, "sync gone"),
+        (5, "sync gone --format json"),
+        (1, "sync dest"),
+        (1, "sync dest --format json"),
+    ]);
     session.matches("sync");
 }
 
 #[test]
 fn check_matches_its_golden() {
-    let mut session = Session::new(CONFIG);
-    session.run("check desk").exits_with(4);
-    session.run("check desk --format json").exits_with(4);
+    let mut session = Session::new(DESK_AND_GONE);
+    session.runs(&[(4, "check desk"), (4, "check desk --format json")]);
     session.ended("sync desk").exits_with(0);
-    session.run("check desk").exits_with(0);
-    session.run("check desk --format json").exits_with(0);
+    session.runs(&[(0, "check desk"), (0, "check desk --format json")]);
     session.commit();
     session.doctor(other);
     for format in ["", " --quiet", " --format json", " --format markdown"] {
@@ -59,20 +51,21 @@ fn check_matches_its_golden() {
     session.set("GITHUB_ACTIONS", "true");
     session.run("check desk --format github").exits_with(4);
     session.set("GITHUB_ACTIONS", "");
-    session.run("check gone").exits_with(5);
-    session.run("check gone --format json").exits_with(5);
-    session.run("check dest").exits_with(1);
-    session.run("check dest --format json").exits_with(1);
+    session.runs(&[
+        (5, "check gone"),
+        (5, "check gone --format json"),
+        (1, "check dest"),
+        (1, "check dest --format json"),
+    ]);
     session.matches("check");
 }
 
 #[test]
 fn offline_check_matches_its_golden() {
-    let mut session = Session::new(CONFIG);
+    let mut session = Session::new(DESK_AND_GONE);
     session.ended("sync desk").exits_with(0);
     session.commit();
-    session.run("check --offline desk").exits_with(0);
-    session.run("check --offline desk --base main").exits_with(0);
+    session.runs(&[(0, "check --offline desk"), (0, "check --offline desk --base main")]);
     session.doctor(other);
     for format in ["", " --format json", " --format markdown", " --format github"] {
         session.run(&format!("check --offline --base main{format}")).exits_with(4);
@@ -82,8 +75,7 @@ fn offline_check_matches_its_golden() {
         session.run(&format!("check --offline desk{format}")).exits_with(4);
     }
     session.project.write("mcp/desk.json", r#"{"format": 7, "tools": []}"#);
-    session.run("check --offline desk").exits_with(1);
-    session.run("check --offline desk --format json").exits_with(1);
+    session.runs(&[(1, "check --offline desk"), (1, "check --offline desk --format json")]);
     session.project.write("mcp/desk.json", r#"{"tools": []}"#);
     session.run("check --offline desk").exits_with(4);
     session.matches("check-offline");
@@ -91,37 +83,39 @@ fn offline_check_matches_its_golden() {
 
 #[test]
 fn diff_matches_its_golden() {
-    let mut session = Session::new(CONFIG);
+    let mut session = Session::new(DESK_AND_GONE);
     session.ended("sync desk").exits_with(0);
     session.commit();
-    session.run("diff desk live:desk").exits_with(0);
-    session.run("diff desk live:desk --format json").exits_with(0);
+    session.runs(&[(0, "diff desk live:desk"), (0, "diff desk live:desk --format json")]);
     session.doctor(other);
-    session.run("diff desk@main desk").exits_with(4);
-    session.run("diff desk live:desk").exits_with(4);
-    session.run("diff mcp/desk.json desk@main --format json").exits_with(4);
-    session.run("diff desk dest").exits_with(1);
-    session.run("diff desk@main~9 desk").exits_with(1);
-    session.run("diff desk none.json --format json").exits_with(1);
-    session.run("diff live:gone desk").exits_with(5);
-    session.run("diff live:gone desk --format json").exits_with(5);
-    session.run("diff desk").exits_with(2);
+    session.runs(&[
+        (4, "diff desk@main desk"),
+        (4, "diff desk live:desk"),
+        (4, "diff mcp/desk.json desk@main --format json"),
+        (1, "diff desk dest"),
+        (1, "diff desk@main~9 desk"),
+        (1, "diff desk none.json --format json"),
+        (5, "diff live:gone desk"),
+        (5, "diff live:gone desk --format json"),
+        (2, "diff desk"),
+    ]);
     session.matches("diff");
 }
 
 #[test]
 fn list_matches_its_golden() {
     let mut session = Session::new("[servers.desk]\ncommand = \"SERVER\"\napprove = [\"save_*\"]\n");
-    session.run("list").exits_with(1);
-    session.run("list --format json").exits_with(1);
+    session.runs(&[(1, "list"), (1, "list --format json")]);
     session.ended("sync desk").exits_with(0);
-    session.run("list").exits_with(0);
-    session.run("list --shapes").exits_with(0);
-    session.run("list --shapes --format json").exits_with(0);
-    session.run("list -o page.html --format html").exits_with(0);
-    session.run("list dest").exits_with(1);
-    session.run("list dest --format json").exits_with(1);
-    session.run("list --snapshot none.json").exits_with(1);
+    session.runs(&[
+        (0, "list"),
+        (0, "list --shapes"),
+        (0, "list --shapes --format json"),
+        (0, "list -o page.html --format html"),
+        (1, "list dest"),
+        (1, "list dest --format json"),
+        (1, "list --snapshot none.json"),
+    ]);
     session.matches("list-command");
 }
 
@@ -132,21 +126,27 @@ const ONE_TOOL: &str =
 fn expand_matches_its_golden() {
     let mut session = Session::new("[servers.one]\ncommand = \"./one\"\n");
     session.project.write("mcp/one.json", ONE_TOOL);
-    session.run("expand one").exits_with(0);
-    session.run("expand one --format json --quiet").exits_with(0);
-    session.run("expand one -o src/one.rs --quiet").exits_with(0);
-    session.run("expand one -o src/one.rs").exits_with(0);
-    session.run("expand one -o src/one.rs --check --quiet --format json").exits_with(0);
+    session.runs(&[
+        (0, "expand one"),
+        (0, "expand one --format json --quiet"),
+        (0, "expand one -o src/one.rs --quiet"),
+        (0, "expand one -o src/one.rs"),
+        (0, "expand one -o src/one.rs --check --quiet --format json"),
+    ]);
     let written = session.project.read("src/one.rs");
     session.project.write("src/one.rs", &written.replace("The MCP server", "A server"));
-    session.run("expand one -o src/one.rs --check").exits_with(4);
-    session.run("expand one -o src/one.rs --check --format json").exits_with(4);
-    session.run("expand -o src --format json").exits_with(0);
+    session.runs(&[
+        (4, "expand one -o src/one.rs --check"),
+        (4, "expand one -o src/one.rs --check --format json"),
+        (0, "expand -o src --format json"),
+    ]);
     session.project.write("src/ours.rs", "fn main() {}\n");
-    session.run("expand one -o src/ours.rs --quiet").exits_with(1);
-    session.run("expand one -o src/ours.rs --quiet --format json").exits_with(1);
-    session.run("expand").exits_with(2);
-    session.run("expand ome").exits_with(1);
-    session.run("expand one --check").exits_with(2);
+    session.runs(&[
+        (1, "expand one -o src/ours.rs --quiet"),
+        (1, "expand one -o src/ours.rs --quiet --format json"),
+        (2, "expand"),
+        (1, "expand ome"),
+        (2, "expand one --check"),
+    ]);
     session.matches("expand");
 }

@@ -123,19 +123,13 @@ fn says(said: &str, lines: &[&str]) {
 fn addresses_are_checked_by_the_rules_of_the_client() {
     let open = answering("200 OK");
     let shut = CLOSED;
-    let project = Project::new(&format!(
-        r#"
-        [servers.plain]
-        url = "http://{open}/mcp?token=${{DOCTOR_UNSET}}"
-        [servers.port]
-        url = "http://127.0.0.1:${{DOCTOR_PORT:-{}}}/mcp"
-        [servers.unset]
-        url = "http://${{DOCTOR_UNSET}}/mcp"
-        [servers.tls]
-        url = "https://{open}/mcp"
-        "#,
-        shut.port()
-    ));
+    let urls = [
+        ("plain", format!("http://{open}/mcp?token=${{DOCTOR_UNSET}}")),
+        ("port", format!("http://127.0.0.1:${{DOCTOR_PORT:-{}}}/mcp", shut.port())),
+        ("unset", "http://${DOCTOR_UNSET}/mcp".to_owned()),
+        ("tls", format!("https://{open}/mcp")),
+    ];
+    let project = Project::new(&urls.map(|(name, url)| format!("[servers.{name}]\nurl = \"{url}\"\n")).concat());
     let fine = format!("Fine plain: address: {open}\n");
     let direct = looked(&project, &[]);
     says(

@@ -8,6 +8,13 @@ use futures_util::StreamExt;
 use mcp_bindgen::agents::{Model, Provider, Reply};
 use serde_json::{Map, Value};
 
+#[cfg(test)]
+#[path = "../../adding.rs"]
+mod adding;
+#[cfg(test)]
+#[path = "../../scripted.rs"]
+mod scripted;
+
 /// A model behind OpenAI's API, for [`run`](mcp_bindgen::agents::run). Replies are streamed.
 ///
 /// ```no_run
@@ -126,24 +133,17 @@ pub mod responses {
 
 #[cfg(test)]
 mod tests {
+    use async_openai::Client;
+    use async_openai::config::OpenAIConfig;
     use async_openai::types::chat::ChatCompletionRequestMessage;
     use async_openai::types::responses::Tool;
     use mcp_bindgen::LocalSecrets;
-    use mcp_bindgen::agents::{HostedServers, Provider, Toolset};
+    use mcp_bindgen::agents::{HostedServers, Provider};
     use mcp_bindgen::model::ServerConfig;
-    use serde_json::{from_value, json, to_value};
+    use serde_json::{Value, from_value, json, to_value};
 
-    fn toolset() -> Toolset {
-        #[derive(serde::Deserialize, schemars::JsonSchema)]
-        struct Add {
-            a: i64,
-            // A strict model sends `null` for what it leaves out, and that does not reach the function.
-            #[serde(default)]
-            b: i64,
-        }
-        let add = async |add: Add| Ok::<_, String>(add.a + add.b);
-        Toolset::builder().function("add", "Adds numbers.", add).build().expect("one function")
-    }
+    use crate::adding::toolset;
+    use crate::scripted::api;
 
     #[tokio::test]
     async fn chat_tools_calls_and_results_are_converted() {
@@ -170,34 +170,16 @@ mod tests {
         assert_eq!((&answer[0]["call_id"], &answer[0]["output"]), (&json!("call_1"), &json!("3")));
     }
 
-    /// Answers each request with the next of these streams.
-    async fn api(streams: Vec<Vec<serde_json::Value>>) -> async_openai::Client<async_openai::config::OpenAIConfig> {
-        use tokio::io::{AsyncReadExt, AsyncWriteExt};
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        tokio::spawn(async move {
-            for events in streams {
-                let (mut stream, _) = listener.accept().await.expect("a connection");
-                let mut read = Vec::new();
-                let mut buffer = [0; 4096];
-                // Requests of the tests are JSON objects.
-                while !read.ends_with(b"}") {
-                    let count = stream.read(&mut buffer).await.expect("a request");
-                    read.extend_from_slice(&buffer[..count]);
-                }
-                let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-                let _ = stream.write_all(format!("{head}{body}data: [DONE]\n\n").as_bytes()).await;
-            }
-        });
-        let config = async_openai::config::OpenAIConfig::new().with_api_base(format!("http://{address}")).with_api_key("k");
-        async_openai::Client::with_config(config)
+    /// Returns a client of an API that answers each request with the next of these streams.
+    async fn client(streams: Vec<Vec<Value>>) -> Client<OpenAIConfig> {
+        let address = api(streams).await;
+        Client::with_config(OpenAIConfig::new().with_api_base(format!("http://{address}")).with_api_key("k"))
     }
 
     #[tokio::test]
     async fn models_run_with_tools() {
         use mcp_bindgen::agents::{Model, run};
-        let chunk = |delta: serde_json::Value, reason: serde_json::Value| json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] });
+        let chunk = |delta: Value, reason: Value| json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] });
         let call = json!({ "index": 0, "id": "call_1", "function": { "name": "add", "arguments": "{\"a\":1,\"b\":2}" } });
         let chat = vec![
             vec![chunk(json!({ "tool_calls": [call] }), json!(null)), chunk(json!({}), json!("tool_calls"))],
@@ -205,11 +187,11 @@ mod tests {
         ];
         let call = json!({ "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "add", "arguments": "{\"a\":1,\"b\":2}" });
         let message = json!({ "type": "message", "content": [{ "type": "output_text", "text": "Three." }] });
-        let done = |item: serde_json::Value| json!({ "type": "response.completed", "response": { "status": "completed", "output": [item] } });
+        let done = |item: Value| json!({ "type": "response.completed", "response": { "status": "completed", "output": [item] } });
         let responses = vec![vec![done(call)], vec![done(message)]];
         let models = [
-            super::OpenAi::chat(api(chat).await, "scripted"),
-            super::OpenAi::responses(api(responses).await, "scripted").option("store", false),
+            super::OpenAi::chat(client(chat).await, "scripted"),
+            super::OpenAi::responses(client(responses).await, "scripted").option("store", false),
         ];
         for model in models {
             let question = model.provider().user_message("One and two?");

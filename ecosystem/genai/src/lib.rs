@@ -1,7 +1,13 @@
 //! A [`Toolset`] with `genai`, which has one set of types for many providers. [`GenAi`] runs a model with tools until it has an
 //! answer; [`tools`] and [`answers`] are for loops of your own.
 
+#[cfg(test)]
+#[path = "../../adding.rs"]
+mod adding;
 mod model;
+#[cfg(test)]
+#[path = "../../scripted.rs"]
+mod scripted;
 
 use genai::chat::{Tool, ToolCall, ToolResponse};
 use mcp_bindgen::agents::{ModelCall, Provider, Toolset};
@@ -35,15 +41,7 @@ mod tests {
 
     #[tokio::test]
     async fn tools_calls_and_results_are_converted() {
-        #[derive(serde::Deserialize, schemars::JsonSchema)]
-        struct Add {
-            a: i64,
-            // A strict model sends `null` for what it leaves out, and that does not reach the function.
-            #[serde(default)]
-            b: i64,
-        }
-        let add = async |add: Add| Ok::<_, String>(add.a + add.b);
-        let toolset = Toolset::builder().function("add", "Adds numbers.", add).build().expect("one function");
+        let toolset = adding::toolset();
         let tools = tools(&toolset);
         assert_eq!((tools.len(), tools[0].name.as_str(), tools[0].strict), (1, "add", Some(true)));
         let call = |id: &str, arguments| ToolCall {

@@ -183,42 +183,19 @@ mod tests {
         use genai::adapter::AdapterKind;
         use genai::resolver::{AuthData, Endpoint};
         use genai::{ModelIden, ServiceTarget};
-        use mcp_bindgen::agents::{Toolset, run};
-        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        use mcp_bindgen::agents::run;
 
-        #[derive(serde::Deserialize, schemars::JsonSchema)]
-        struct Add {
-            a: i64,
-            b: i64,
-        }
         let call = json!({ "index": 0, "id": "call_1", "type": "function", "function": { "name": "add", "arguments": "{\"a\":1,\"b\":2}" } });
         let chunk = |delta: Value, reason: Value| json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] });
-        let streams = [
+        let streams = vec![
             vec![chunk(json!({ "tool_calls": [call] }), json!(null)), chunk(json!({}), json!("tool_calls"))],
             vec![chunk(json!({ "content": "Three." }), json!(null)), chunk(json!({}), json!("stop"))],
         ];
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let endpoint = Endpoint::from_owned(format!("http://{}/v1/", listener.local_addr().expect("an address")));
-        tokio::spawn(async move {
-            for events in streams {
-                let (mut stream, _) = listener.accept().await.expect("a connection");
-                let mut read = Vec::new();
-                let mut buffer = [0; 4096];
-                // Requests of the test are JSON objects.
-                while !read.ends_with(b"}") {
-                    let count = stream.read(&mut buffer).await.expect("a request");
-                    read.extend_from_slice(&buffer[..count]);
-                }
-                let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-                let _ = stream.write_all(format!("{head}{body}data: [DONE]\n\n").as_bytes()).await;
-            }
-        });
+        let endpoint = Endpoint::from_owned(format!("http://{}/v1/", crate::scripted::api(streams).await));
         let auth = AuthData::from_single("key");
         let target = ServiceTarget { endpoint, auth, model: ModelIden::new(AdapterKind::OpenAI, "scripted") };
         let model = GenAi::new(Client::new().expect("a client"), ModelSpec::Target(target));
-        let add = async |add: Add| Ok::<_, String>(add.a + add.b);
-        let toolset = Toolset::builder().function("add", "Adds numbers.", add).build().expect("one function");
+        let toolset = crate::adding::toolset();
         let answer = run(&model, &toolset, vec![model.provider().user_message("One and two?")]).await.expect("an answer");
         assert_eq!((answer.text.as_str(), answer.turns), ("Three.", 2));
     }

@@ -1,6 +1,9 @@
 //! A [`Toolset`] with `rig`: each tool is a [`DynamicTool`] for the agents of `rig`. [`RigModel`] runs a model of `rig` with tools
 //! until it has an answer.
 
+#[cfg(test)]
+#[path = "../../adding.rs"]
+mod adding;
 mod model;
 
 use mcp_bindgen::ToolReply;
@@ -59,15 +62,7 @@ mod tests {
 
     #[tokio::test]
     async fn tools_calls_and_results_are_converted() {
-        #[derive(serde::Deserialize, schemars::JsonSchema)]
-        struct Add {
-            a: i64,
-            // A strict model sends `null` for what it leaves out, and that does not reach the function.
-            #[serde(default)]
-            b: i64,
-        }
-        let add = async |add: Add| Ok::<_, String>(add.a + add.b);
-        let toolset = Toolset::builder().function("add", "Adds numbers.", add).build().expect("one function");
+        let toolset = adding::toolset();
         let tools = tools(&toolset).expect("it has a name");
         assert_eq!(tools[0].name().as_str(), "add");
         let output = tools[0].execute(json!({ "a": 1, "b": null })).await.expect("a sum");

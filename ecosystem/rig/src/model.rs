@@ -140,25 +140,19 @@ fn parts(message: &Value) -> Vec<UserContent> {
 
 #[cfg(test)]
 mod tests {
-    use mcp_bindgen::agents::{Toolset, run};
+    use mcp_bindgen::agents::run;
     use rig_core::test_utils::{MockCompletionModel, MockStreamEvent};
 
     use super::*;
 
     #[tokio::test]
     async fn model_runs_with_tools() {
-        #[derive(serde::Deserialize, schemars::JsonSchema)]
-        struct Add {
-            a: i64,
-            b: i64,
-        }
         let end = MockStreamEvent::final_response_with_default_usage;
         let call = MockStreamEvent::tool_call("call_1", "add", json!({ "a": 1, "b": 2 })).with_call_id("call_1");
         let scripted =
             MockCompletionModel::from_stream_turns([vec![call, end()], vec![MockStreamEvent::text("Three."), end()]]);
         let model = RigModel::new(scripted.clone());
-        let add = async |add: Add| Ok::<_, String>(add.a + add.b);
-        let toolset = Toolset::builder().function("add", "Adds numbers.", add).build().expect("one function");
+        let toolset = crate::adding::toolset();
         let picture = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AAAA" } });
         let question = json!({ "role": "user", "content": [{ "type": "text", "text": "One and two?" }, picture] });
         let answer = run(&model, &toolset, vec![question]).await.expect("an answer");

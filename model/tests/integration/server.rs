@@ -28,8 +28,8 @@ fn server_json_round_trips() {
         tools = []
         exclude = ["e"]
         approve = ["f"]
-        remote_use = ["f*"]
         prefix = "g"
+        remote_use = ["f*"]
         description = "h"
         timeout = "1500ms"
         connect_timeout = "90s"

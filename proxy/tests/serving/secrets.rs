@@ -1,19 +1,19 @@
 //! Tests that the secrets of servers and of clients stay on their own side, and that logs, events and `Debug` output
 //! contain none.
 
-use std::fmt::{Debug, Write};
+#[path = "../../../runtime/tests/recorder/mod.rs"]
+mod recorder;
+
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_model::ServerConfig;
 use mcp_bindgen_proxy::{HttpOptions, HttpServer, Proxy};
+use recorder::Recorder;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
 
 use crate::support::{Asking, Desk, Lines, initialize};
 
@@ -30,52 +30,6 @@ const TYPED: &str = "typed-password-b1d3f5a7c9e02468";
 const OF_SERVERS: [&str; 3] = [HEADER, TEAM, ENV];
 /// The secrets that clients send to the proxy.
 const OF_CLIENTS: [&str; 3] = [BEARER, COOKIE, KEY];
-
-static RECORDER: Recorder = Recorder(Mutex::new(Vec::new()));
-
-/// Keeps all that is logged, at every level.
-struct Recorder(Mutex<Vec<String>>);
-
-struct Fields<'a>(&'a mut String);
-
-impl Visit for Fields<'_> {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        let _ = write!(self.0, " {field}={value:?}");
-    }
-}
-
-impl Recorder {
-    fn keep(&self, metadata: Option<&Metadata<'_>>, visit: impl FnOnce(&mut Fields<'_>)) {
-        let mut line = metadata.map(|metadata| metadata.target().to_owned()).unwrap_or_default();
-        visit(&mut Fields(&mut line));
-        self.0.lock().unwrap().push(line);
-    }
-}
-
-impl Subscriber for &'static Recorder {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, span: &Attributes<'_>) -> Id {
-        self.keep(Some(span.metadata()), |fields| span.record(fields));
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, values: &Record<'_>) {
-        self.keep(None, |fields| values.record(fields));
-    }
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        self.keep(Some(event.metadata()), |fields| event.record(fields));
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
 
 /// A server over HTTP that repeats the headers of each request wherever it can, but in results: they are data.
 #[derive(Clone, Default)]
@@ -239,7 +193,7 @@ async fn answered_over_a_stream() -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn client_credentials_are_not_forwarded_and_no_secrets_are_shown() {
-    tracing::subscriber::set_global_default(&RECORDER).expect("the first one");
+    let recorder = Recorder::global(|_| true);
     let repeating = Repeating::default();
     let address = repeating.serve().await;
     let remote = ServerConfig::http("repeating", format!("http://{address}/mcp"))
@@ -265,7 +219,7 @@ async fn client_credentials_are_not_forwarded_and_no_secrets_are_shown() {
         told.push(format!("{event:?}"));
     }
     proxy.close().await;
-    let logged = RECORDER.0.lock().unwrap().clone();
+    let logged = recorder.lines();
 
     // The secrets are detectable, because each of them appears on its own side.
     let seen = repeating.seen.lock().unwrap().clone();

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use mcp_bindgen_model::ServerConfig;
 use mcp_bindgen_runtime::{Client, ClientOptions};
 pub(crate) use mcp_fixture_server::program as fixture_server;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Writes a program in a process of its own: a process that another test starts meanwhile would hold a file of ours open for
 /// writing, and such a file cannot be run.
@@ -29,6 +29,17 @@ pub(crate) fn write_program(path: &std::path::Path, text: &[u8]) {
     let mut shell = shell.spawn().expect("sh runs");
     shell.stdin.take().expect("its input").write_all(text).expect("it reads");
     assert!(shell.wait().is_ok_and(|status| status.success()), "{} was not written", path.display());
+}
+
+/// Makes calls at the same time, and leaves one that takes 30 seconds for a shorter one.
+pub(crate) async fn call_concurrently(client: &Client) {
+    let count = |steps| client.call("count_slowly", object(json!({"steps": steps, "pause_ms": 100})));
+    let (a, b, c) = tokio::join!(count(1), count(2), count(1));
+    assert_eq!([a, b, c].map(|result| result.expect("a result").text()), [1, 2, 1].map(|n| format!("counted to {n}")));
+    tokio::select! {
+        outcome = count(300) => panic!("thirty seconds come first: {outcome:?}"),
+        outcome = count(1) => drop(outcome.expect("a result")),
+    }
 }
 
 /// A text that only the processes of one test have in their environment.

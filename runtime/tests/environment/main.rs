@@ -1,12 +1,7 @@
 //! Tests the effects of the environment: `MCP_SERVERS`, and the variables that child processes inherit.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stdout
-)]
+#![allow(clippy::disallowed_methods, clippy::print_stdout)]
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 #[cfg(all(unix, feature = "stdio"))]
 mod children;
@@ -15,14 +10,13 @@ mod children;
 mod common;
 #[cfg(all(target_os = "linux", feature = "stdio"))]
 mod descendants;
+#[path = "../recorder/mod.rs"]
+mod recorder;
 
-use std::fmt::Debug;
 use std::process::Command;
 
 use mcp_bindgen_runtime::{Client, ClientOptions, ServerSpec, Servers};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Level, Metadata, Subscriber};
+use recorder::Recorder;
 
 const SPEC: ServerSpec = ServerSpec::new("fixture").config(r#"{"command":"embedded"}"#);
 
@@ -41,7 +35,8 @@ fn program(servers: &str) -> String {
 #[test]
 #[ignore = "the program that the other tests run"]
 fn bindings_connect() {
-    tracing::subscriber::with_default(Print, || {
+    let recorder = Recorder::of_warnings();
+    tracing::subscriber::with_default(recorder.clone(), || {
         match Client::for_spec(&SPEC) {
             Ok(client) => println!("configured: {:?}", client.config().to_json()),
             Err(error) => println!("failed: {error}"),
@@ -49,6 +44,7 @@ fn bindings_connect() {
         let servers = Servers::from_env().expect("it can be read");
         println!("servers: {:?}", servers.names().collect::<Vec<_>>());
     });
+    recorder.lines().iter().for_each(|line| println!("warning: {line}"));
 }
 
 #[test]
@@ -62,8 +58,8 @@ fn server_in_mcp_servers_overrides_the_embedded_one() {
 #[test]
 fn unknown_names_in_mcp_servers_are_a_warning() {
     let said = program(r#"{"fixtur":{"command":"named"}}"#);
-    let warning = "warning: MCP_SERVERS does not contain the server `fixture` of these bindings; was `fixtur` meant?";
-    assert!(said.contains(warning) && said.contains("embedded"), "{said}");
+    let warning = "MCP_SERVERS does not contain the server `fixture` of these bindings; was `fixtur` meant?";
+    assert!(said.contains("warning: ") && said.contains(warning) && said.contains("embedded"), "{said}");
     let said = program(r#"{"zebra":{"command":"named"}}"#);
     assert!(said.contains("of these bindings; it names zebra"), "{said}");
     let said = program(r#"{"Fixture":{"command":"named"}}"#);
@@ -156,40 +152,5 @@ fn configuration_in_the_working_directory_is_ignored_unless_trusted() {
         assert!(refused && !ran, "{said}");
         let (said, ran) = run(true);
         assert!(said.contains("tried: Err") && ran, "{said}");
-    }
-}
-
-/// Prints warnings.
-struct Print;
-
-impl Subscriber for Print {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::WARN
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        event.record(&mut Message);
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
-
-struct Message;
-
-impl Visit for Message {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        if field.name() == "message" {
-            println!("warning: {value:?}");
-        }
     }
 }

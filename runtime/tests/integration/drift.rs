@@ -41,7 +41,7 @@ fn assert_refused(outcome: Result<impl std::fmt::Debug, CallError>, tool: &str, 
 
 /// Calls the tool of every case, as bindings do and by its name alone.
 async fn call_each(client: &Client, changing: &Changing, refuses: impl Fn(&Case) -> Option<&'static str>) {
-    for case in CASES {
+    for case in CASES.iter() {
         for call in [bound(changing.spec(case.name)), unbound(case.name)] {
             let outcome = client.call_tool(call).await;
             match refuses(case) {
@@ -64,7 +64,7 @@ fn breaks(case: &Case) -> Option<&'static str> {
 #[tokio::test]
 async fn deny_refuses_exactly_the_tools_with_breaking_changes() {
     assert!(CASES.len() >= 25 && CASES.iter().filter(|case| breaks(case).is_some()).count() >= 15);
-    let changing = Changing::start(CASES).await;
+    let changing = Changing::start(&CASES).await;
     let client = changing.bindings(Drift::Deny, Pin::Schema);
     call_each(&client, &changing, breaks).await;
     assert_eq!(changing.lists(), 1, "once for all calls of a connection");
@@ -72,7 +72,7 @@ async fn deny_refuses_exactly_the_tools_with_breaking_changes() {
 
 #[tokio::test]
 async fn pin_all_refuses_every_textual_change() {
-    let changing = Changing::start(CASES).await;
+    let changing = Changing::start(&CASES).await;
     let client = changing.bindings(Drift::Deny, Pin::All);
     let refuses = |case: &Case| match case.said {
         Said::Nothing => None,
@@ -85,14 +85,14 @@ async fn pin_all_refuses_every_textual_change() {
 async fn warn_reports_each_change_once_and_refuses_no_call() {
     for pin in [Pin::Schema, Pin::All] {
         let log = Log::start();
-        let changing = Changing::start(CASES).await;
+        let changing = Changing::start(&CASES).await;
         let client = changing.bindings(Drift::Warn, pin);
         call_each(&client, &changing, |_| None).await;
         log.until(|lines| lines.len() >= CASES.iter().filter(|case| case.is_told(pin)).count()).await;
         // The background comparison is done after this pause.
         tokio::time::sleep(Duration::from_millis(100)).await;
         let lines = log.lines();
-        for case in CASES {
+        for case in CASES.iter() {
             let told: Vec<&String> =
                 lines.iter().filter(|line| line.contains(&format!("tool={} ", case.name))).collect();
             if !case.is_told(pin) {
@@ -116,7 +116,7 @@ async fn warn_reports_each_change_once_and_refuses_no_call() {
 #[tokio::test]
 async fn ignore_compares_no_tools() {
     let log = Log::start();
-    let changing = Changing::start(CASES).await;
+    let changing = Changing::start(&CASES).await;
     let client = changing.bindings(Drift::Ignore, Pin::All);
     call_each(&client, &changing, |_| None).await;
     tokio::time::sleep(Duration::from_millis(100)).await;

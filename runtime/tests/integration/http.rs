@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use common::http::HttpFixture;
 use common::scripted::{discovered, json_response, response, result, scripted, usual};
-use common::{impatient, object};
+use common::{call_concurrently, impatient, object};
 use mcp_bindgen_model::ServerConfig;
 use mcp_bindgen_runtime::middleware::{Retry, Stack};
 use mcp_bindgen_runtime::{
@@ -46,13 +46,7 @@ async fn http_calls_run_concurrently_and_time_out() {
     let server = HttpFixture::start(&["--http", "127.0.0.1:0"]);
     let client = Client::new(ServerConfig::http("remote", &server.url));
     client.connect().await.expect("a connection");
-    let count = |steps| client.call("count_slowly", object(json!({"steps": steps, "pause_ms": 100})));
-    let (a, b, c) = tokio::join!(count(1), count(2), count(1));
-    assert_eq!([a, b, c].map(|result| result.expect("a result").text()), [1, 2, 1].map(|n| format!("counted to {n}")));
-    tokio::select! {
-        outcome = count(300) => panic!("thirty seconds come first: {outcome:?}"),
-        outcome = count(1) => drop(outcome.expect("a result")),
-    }
+    call_concurrently(&client).await;
     let slow = ToolCall::new("remote", "count_slowly", object(json!({"steps": 100, "pause_ms": 100})));
     let start = Instant::now();
     let error = client.call_tool_within(slow, Duration::from_millis(300)).await.expect_err("a timeout");

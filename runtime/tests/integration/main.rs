@@ -51,6 +51,9 @@ mod passing;
 #[cfg(feature = "stdio")]
 mod pauses;
 mod reading;
+#[cfg(all(feature = "stdio", feature = "http"))]
+#[path = "../recorder/mod.rs"]
+mod recorder;
 #[cfg(feature = "stdio")]
 mod secret_sources;
 #[cfg(feature = "stdio")]

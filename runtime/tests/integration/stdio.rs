@@ -6,7 +6,7 @@ use crate::common;
 
 use std::time::{Duration, Instant};
 
-use common::{Mark, bad, fixture_server, good, named, object};
+use common::{Mark, bad, call_concurrently, fixture_server, good, named, object};
 use mcp_bindgen_model::{ServerConfig, Snapshot};
 use mcp_bindgen_runtime::{
     CallError, CallTool, Client, ClientOptions, ConnectErrorKind, Content, ServerSpec, Servers, ToolCall,
@@ -100,13 +100,7 @@ async fn calls_run_concurrently() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     client.connect().await.expect("a connection");
-    let count = |steps| client.call("count_slowly", object(json!({"steps": steps, "pause_ms": 100})));
-    let (a, b, c) = tokio::join!(count(1), count(2), count(1));
-    assert_eq!([a, b, c].map(|result| result.expect("a result").text()), [1, 2, 1].map(|n| format!("counted to {n}")));
-    tokio::select! {
-        outcome = count(300) => panic!("thirty seconds come first: {outcome:?}"),
-        outcome = count(1) => drop(outcome.expect("a result")),
-    }
+    call_concurrently(&client).await;
     client.close().await;
 }
 

@@ -3,16 +3,15 @@
 pub(crate) mod http;
 
 use std::error::Error;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use aho_corasick::AhoCorasick;
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
+
+use crate::recorder::Recorder;
 
 /// The variables in the environment of the process.
 pub(crate) const HANDED: [(&str, &str); 3] = [
@@ -54,7 +53,8 @@ pub(crate) fn secrets() -> Vec<&'static str> {
 /// Looks at texts, and remembers which of them showed something.
 #[derive(Clone)]
 pub(crate) struct Watch {
-    recorder: &'static Recorder,
+    /// Keeps all that is logged, by every crate at every level.
+    recorder: Arc<Recorder>,
     looked: Arc<Looked>,
     /// Parts of secrets that are in no other text.
     parts: Arc<AhoCorasick>,
@@ -68,7 +68,8 @@ struct Looked {
 }
 
 impl Watch {
-    pub(crate) fn new(recorder: &'static Recorder) -> Self {
+    /// Watches this process, once.
+    pub(crate) fn new() -> Self {
         const PART: usize = 8;
         const PART_IN_BASE64: usize = 14;
         let mut parts = Vec::new();
@@ -87,7 +88,7 @@ impl Watch {
         }
         assert!(parts.len() > 150, "{parts:?}");
         let parts = AhoCorasick::new(parts).expect("parts");
-        Self { recorder, looked: Arc::default(), parts: Arc::new(parts) }
+        Self { recorder: Recorder::global(|_| true), looked: Arc::default(), parts: Arc::new(parts) }
     }
 
     pub(crate) fn text(&self, what: &str, text: &str) {
@@ -116,7 +117,7 @@ impl Watch {
 
     /// Looks at the log, and prints how many texts there were.
     pub(crate) fn finish(self) {
-        let log = std::mem::take(&mut *self.recorder.0.lock().expect("no panic"));
+        let log = self.recorder.lines();
         assert!(log.len() > 100, "{} records", log.len());
         assert!(log.iter().any(|record| record.contains("server_stderr") && record.contains("leaky")), "no stderr");
         let results = log.iter().filter(|record| record.contains("gen_ai.tool.call.result"));
@@ -129,60 +130,4 @@ impl Watch {
         let (texts, redactions) = (count(&self.looked.texts), count(&self.looked.redactions));
         println!("{texts} texts hold no secret, with {redactions} redactions and {} records of the log", log.len());
     }
-}
-
-/// Keeps all that is logged, by every crate at every level.
-pub(crate) struct Recorder(Mutex<Vec<String>>);
-
-impl Recorder {
-    pub(crate) fn install() -> &'static Self {
-        static RECORDER: Recorder = Recorder(Mutex::new(Vec::new()));
-        tracing::subscriber::set_global_default(&RECORDER).expect("the first one");
-        &RECORDER
-    }
-
-    fn keep(&self, metadata: &Metadata<'_>, record: impl FnOnce(&mut Text)) {
-        let mut text = Text(format!("{} {}:", metadata.target(), metadata.name()));
-        record(&mut text);
-        self.0.lock().expect("no panic").push(text.0);
-    }
-}
-
-struct Text(String);
-
-impl Visit for Text {
-    fn record_str(&mut self, field: &Field, value: &str) {
-        let _ = write!(self.0, " {field}={value}");
-    }
-
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        let _ = write!(self.0, " {field}={value:?}");
-    }
-}
-
-impl Subscriber for &'static Recorder {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, span: &Attributes<'_>) -> Id {
-        self.keep(span.metadata(), |text| span.record(text));
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, values: &Record<'_>) {
-        let mut text = Text("span:".to_owned());
-        values.record(&mut text);
-        self.0.lock().expect("no panic").push(text.0);
-    }
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        self.keep(event.metadata(), |text| event.record(text));
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
 }

@@ -1,12 +1,7 @@
 //! TLS with a private authority and a client certificate, proxies, HTTP/2, and limits, by what servers see.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stdout
-)]
+#![allow(clippy::disallowed_methods, clippy::print_stdout)]
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 mod limits;
 mod servers;

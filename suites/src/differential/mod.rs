@@ -8,27 +8,16 @@ mod report;
 
 use std::io::{self, Write};
 
-use clap::Args;
 use mcp_samples::Fallible;
 use mcp_samples::corpus::{lists, sample_lines};
 
 use report::Report;
 
-use crate::scratch::answers;
+use crate::scratch::{MOST_TOOLS, answers};
 use crate::selection::Selection;
 
-/// A selection has no list with more tools, which take long to compile.
-const MOST_TOOLS: usize = 80;
-
-/// Compares the output of the two backends for values of real tools.
-#[derive(Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    selection: Selection,
-}
-
 /// Returns `true` if every difference has a reason.
-pub(crate) fn run(Arguments { selection }: &Arguments) -> Fallible<bool> {
+pub(crate) fn run(selection: &Selection) -> Fallible<bool> {
     let mut report = Report::default();
     let mut lists = lists(&selection.corpus, |name| selection.selects(name))?;
     if selection.is_partial() {

@@ -9,27 +9,17 @@ mod report;
 
 use std::io::{self, Write};
 
-use clap::Args;
 use mcp_samples::Fallible;
 use mcp_samples::corpus::{lists, sample_lines};
 
 use program::{Numbers, Program};
 use report::Report;
 
+use crate::scratch::MOST_TOOLS;
 use crate::selection::Selection;
 
-/// No list with more tools is taken, because it takes long to compile.
-const MOST_TOOLS: usize = 80;
-
-/// Uses bindings with serde in every format, next to the same types written by hand.
-#[derive(Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    selection: Selection,
-}
-
 /// Returns `true` if every difference has a reason.
-pub(crate) fn run(Arguments { selection }: &Arguments) -> Fallible<bool> {
+pub(crate) fn run(selection: &Selection) -> Fallible<bool> {
     let mut lists = lists(&selection.corpus, |name| selection.selects(name))?;
     lists.retain(|list| list.snapshot.tools.len() <= MOST_TOOLS);
     let bound = selection.sampled(lists).into_iter().map(bindings::bind).collect::<Fallible<Vec<_>>>()?;

@@ -96,7 +96,7 @@ const ISSUE: &str =
 /// A call has the form of MCP, by its keys, in every format.
 #[test]
 fn calls_round_trip_in_every_format() {
-    survives::<crate::create::github::GithubCall>(
+    survives::<crate::github::GithubCall>(
         r#"{"name":"create_issue","arguments":{"owner":"o","repo":"r","title":"t","labels":[]}}"#,
     );
 }

@@ -15,52 +15,30 @@ mod numbers;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use mcp_samples::same_number;
+use mcp_samples::{Difference, differences};
 use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-mod create {
-    mcp_bindgen::mcp_tools!(
-        "github",
-        path = "../fixtures/snapshots/github.json",
-        tools = ["create_issue", "get_issue"]
-    );
-}
-mod tagged {
-    mcp_bindgen::mcp_tools!("draw", path = "../fixtures/features/union_tagged.json");
-}
-mod untagged {
-    mcp_bindgen::mcp_tools!("either", path = "../fixtures/features/union_untagged.json");
-}
-mod integers {
-    mcp_bindgen::mcp_tools!("integer", path = "../fixtures/features/integer.json");
-}
-mod maps {
-    mcp_bindgen::mcp_tools!("map", path = "../fixtures/features/map.json");
-}
-mod nullable {
-    mcp_bindgen::mcp_tools!("nullable", path = "../fixtures/features/optional_nullable.json");
-}
-mod keys {
-    mcp_bindgen::mcp_tools!("keys", path = "../fixtures/features/named_keys.json");
-}
-mod recursion {
-    mcp_bindgen::mcp_tools!("recursion", path = "../fixtures/features/recursion.json");
-}
-mod tuples {
-    mcp_bindgen::mcp_tools!("tuple", path = "../fixtures/features/tuple.json");
-}
+mcp_bindgen::mcp_tools!("github", path = "../fixtures/snapshots/github.json", tools = ["create_issue", "get_issue"]);
+mcp_bindgen::mcp_tools!("draw", path = "../fixtures/features/union_tagged.json");
+mcp_bindgen::mcp_tools!("either", path = "../fixtures/features/union_untagged.json");
+mcp_bindgen::mcp_tools!("integer", path = "../fixtures/features/integer.json");
+mcp_bindgen::mcp_tools!("map", path = "../fixtures/features/map.json");
+mcp_bindgen::mcp_tools!("nullable", path = "../fixtures/features/optional_nullable.json");
+mcp_bindgen::mcp_tools!("keys", path = "../fixtures/features/named_keys.json");
+mcp_bindgen::mcp_tools!("recursion", path = "../fixtures/features/recursion.json");
+mcp_bindgen::mcp_tools!("tuple", path = "../fixtures/features/tuple.json");
 
-pub(crate) use create::github::{GithubCreateIssueParams as CreateIssue, GithubGetIssueOutput as Issue};
-pub(crate) use integers::integer::IntegerCountParams as Count;
-pub(crate) use keys::keys::{KeysClosedParams as Closed, KeysWithExtraParams as WithExtra};
-pub(crate) use maps::map::MapLabelParams as Label;
-pub(crate) use nullable::nullable::NullableThreeWaysParams as ThreeWays;
-pub(crate) use recursion::recursion::RecursionGrowParams as Grow;
-pub(crate) use tagged::draw::{DrawDrawParams as Draw, DrawDrawParamsShape as Shape};
-pub(crate) use tuples::tuple::TuplePlaceParams as Place;
-pub(crate) use untagged::either::EitherEitherParams as Either;
+pub(crate) use draw::{DrawDrawParams as Draw, DrawDrawParamsShape as Shape};
+pub(crate) use either::EitherEitherParams as Either;
+pub(crate) use github::{GithubCreateIssueParams as CreateIssue, GithubGetIssueOutput as Issue};
+pub(crate) use integer::IntegerCountParams as Count;
+pub(crate) use keys::{KeysClosedParams as Closed, KeysWithExtraParams as WithExtra};
+pub(crate) use map::MapLabelParams as Label;
+pub(crate) use nullable::NullableThreeWaysParams as ThreeWays;
+pub(crate) use recursion::RecursionGrowParams as Grow;
+pub(crate) use tuple::TuplePlaceParams as Place;
 
 /// Returns the text that a type prints for JSON text, or `None` if the type refuses it.
 pub(crate) fn reprinted<T: Serialize + DeserializeOwned>(text: &str) -> Option<String> {
@@ -96,19 +74,7 @@ pub(crate) fn json(text: &str) -> Value {
 
 /// Returns `true` if two values are equal, with numbers compared by value.
 pub(crate) fn same(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => {
-            left.to_string() == right.to_string() || same_number(left, right)
-        }
-        (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
-        }
-        (Value::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| same(value, other)))
-        }
-        _ => left == right,
-    }
+    differences(&Value::Bool(true), left, right).iter().all(Difference::is_licensed)
 }
 
 /// How often each key of an object stands in its text.

@@ -1,7 +1,6 @@
 //! A server whose tools are not those that were bound, and what is told of it.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write};
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,13 +9,11 @@ use std::time::Duration;
 use mcp_bindgen_model::{Drift, Pin, ServerConfig};
 use mcp_bindgen_runtime::{Annotations, Client, ServerSpec, ToolSpec};
 use serde_json::{Value, json};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
-use tracing::{Event, Level, Metadata, Subscriber};
 
 use super::cases::Case;
 use crate::common::scripted::{Received, response, result, scripted, usual};
+use crate::recorder::Recorder;
 
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
@@ -76,8 +73,8 @@ pub(crate) fn spec_of(tool: &Value) -> ToolSpec {
 
 impl Changing {
     pub(crate) async fn start(cases: &[Case]) -> Self {
-        let before: Vec<Value> = cases.iter().map(|case| tool(case.name, case.before)).collect();
-        let now = cases.iter().filter_map(|case| Some(tool(case.name, case.now?))).collect();
+        let before: Vec<Value> = cases.iter().map(|case| tool(case.name, &case.before)).collect();
+        let now = cases.iter().filter_map(|case| Some(tool(case.name, case.now.as_deref()?))).collect();
         Self::between(&before, now).await
     }
 
@@ -170,20 +167,20 @@ fn after_a_change(answer: &Value) -> String {
 
 /// The warnings of this thread.
 pub(crate) struct Log {
-    lines: Arc<Mutex<Vec<String>>>,
+    recorder: Arc<Recorder>,
     _guard: DefaultGuard,
 }
 
 impl Log {
     pub(crate) fn start() -> Self {
         crate::spans::keep_a_second_subscriber();
-        let lines = Arc::<Mutex<Vec<String>>>::default();
-        let _guard = tracing::subscriber::set_default(Warnings(lines.clone()));
-        Self { lines, _guard }
+        let recorder = Recorder::of_warnings();
+        let _guard = tracing::subscriber::set_default(recorder.clone());
+        Self { recorder, _guard }
     }
 
     pub(crate) fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap().clone()
+        self.recorder.lines()
     }
 
     pub(crate) async fn until(&self, is_there: impl Fn(&[String]) -> bool) {
@@ -195,51 +192,5 @@ impl Log {
         if tokio::time::timeout(SOON, told).await.is_err() {
             panic!("not told: {:#?}", self.lines());
         }
-    }
-}
-
-struct Warnings(Arc<Mutex<Vec<String>>>);
-
-impl Subscriber for Warnings {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::WARN
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        let mut line = Line::default();
-        event.record(&mut line);
-        self.0.lock().unwrap().push(format!("{} {}", line.fields, line.message));
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
-
-#[derive(Default)]
-struct Line {
-    fields: String,
-    message: String,
-}
-
-impl Visit for Line {
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        if field.name() == "message" {
-            self.message = format!("{value:?}");
-        } else {
-            let _ = write!(self.fields, "{}={value:?} ", field.name());
-        }
-    }
-
-    fn record_str(&mut self, field: &Field, value: &str) {
-        let _ = write!(self.fields, "{}={value} ", field.name());
     }
 }

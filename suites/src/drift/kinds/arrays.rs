@@ -7,11 +7,11 @@ use super::{Effect, Kind, Mutation, Spot, both, kind, simple};
 pub(super) const KINDS: &[Kind] = &[
     kind("items changed", items_changed),
     both("items dropped", "items given", items_dropped),
-    both("array to tuple", "tuple to array", array_to_tuple),
+    converted!("array", "tuple", array_to_tuple),
     both("tuple extended", "tuple shortened", tuple_extended),
     both("tuple opened", "tuple closed", tuple_opened),
     kind("tuple item changed", tuple_item_changed),
-    both("contains added", "contains removed", contains_added),
+    added!("contains", contains_added),
 ];
 
 fn item(spot: &Spot<'_>) -> Option<Value> {

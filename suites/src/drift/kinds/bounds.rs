@@ -13,13 +13,13 @@ pub(super) const KINDS: &[Kind] = &[
     both("property count tighter", "property count looser", |spot| {
         tighter(spot, &["object"], "minProperties", "maxProperties")
     }),
-    both("minimum 0 added", "minimum 0 removed", unsigned),
+    added!("minimum 0", unsigned),
     both("beyond i64 by maximum", "back within i64", beyond_i64),
     both("bound as exclusive", "exclusive as bound", as_exclusive),
-    both("multipleOf added", "multipleOf removed", |spot| added(spot, "integer", "multipleOf", &json!(5))),
-    both("pattern added", "pattern removed", |spot| added(spot, "string", "pattern", &json!("^[a-z]+[0-9]*$"))),
-    both("format added", "format removed", |spot| added(spot, "string", "format", &json!("date-time"))),
-    both("uniqueItems added", "uniqueItems removed", |spot| added(spot, "array", "uniqueItems", &json!(true))),
+    added!("multipleOf", |spot| added(spot, "integer", "multipleOf", &json!(5))),
+    added!("pattern", |spot| added(spot, "string", "pattern", &json!("^[a-z]+[0-9]*$"))),
+    added!("format", |spot| added(spot, "string", "format", &json!("date-time"))),
+    added!("uniqueItems", |spot| added(spot, "array", "uniqueItems", &json!(true))),
 ];
 
 fn added(spot: &mut Spot<'_>, kind: &str, keyword: &str, value: &Value) -> Option<Mutation> {

@@ -11,11 +11,11 @@ pub(super) const KINDS: &[Kind] = &[
     both("wrapped in oneOf", "taken out of oneOf", |spot| wrapped(spot, "oneOf")),
     both("split into allOf", "merged from allOf", split),
     kind("part of allOf changed", part_changed),
-    both("allOf part added", "allOf part removed", part_added),
-    both("not added", "not removed", not_added),
-    both("if and then added", "if and then removed", if_then),
+    added!("allOf part", part_added),
+    added!("not", not_added),
+    added!("if and then", if_then),
     both("then requires", "then no longer requires", then_requires),
-    both("else added", "else removed", else_added),
+    added!("else", else_added),
 ];
 
 pub(super) const REWRITINGS: &[Apply] =

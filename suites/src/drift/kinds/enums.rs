@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::{Effect, Kind, Mutation, Spot, both, kind};
 
 pub(super) const KINDS: &[Kind] = &[
-    both("enum value removed", "enum value added", value_removed),
-    both("const to enum", "enum to const", const_to_enum),
+    removed!("enum value", value_removed),
+    converted!("const", "enum", const_to_enum),
     both("mixed enum grows", "mixed enum shrinks", mixed_grows),
     both("enum opened", "enum added", enum_opened),
     both("const as enum", "enum of one as const", const_as_enum),
-    both("boolean to constant", "constant to boolean", boolean_to_constant),
+    converted!("boolean", "constant", boolean_to_constant),
     kind("enum reordered", reordered),
     kind("enum value renamed", value_renamed),
 ];

@@ -1,5 +1,26 @@
 //! The kinds of changes: what server authors do to their schemas, at a place of a real one.
 
+/// A kind that adds something, and whose reverse removes it.
+macro_rules! added {
+    ($what:literal, $apply:expr) => {
+        $crate::drift::kinds::both(concat!($what, " added"), concat!($what, " removed"), $apply)
+    };
+}
+
+/// A kind that removes something, and whose reverse adds it.
+macro_rules! removed {
+    ($what:literal, $apply:expr) => {
+        $crate::drift::kinds::both(concat!($what, " removed"), concat!($what, " added"), $apply)
+    };
+}
+
+/// A kind that converts one form to another, and whose reverse converts it back.
+macro_rules! converted {
+    ($from:literal, $to:literal, $apply:expr) => {
+        $crate::drift::kinds::both(concat!($from, " to ", $to), concat!($to, " to ", $from), $apply)
+    };
+}
+
 mod arrays;
 mod bounds;
 mod combine;

@@ -18,7 +18,7 @@ pub(super) const KINDS: &[Kind] = &[
     kind("target of $anchor changed", |spot| target_changed(spot, Form::Anchor)),
     kind("target of $id changed", |spot| target_changed(spot, Form::Id)),
     kind("target of allOf of $ref changed", |spot| target_changed(spot, Form::AllOf)),
-    both("$ref with sibling added", "$ref with sibling removed", sibling_added),
+    added!("$ref with sibling", sibling_added),
     kind("$ref to another definition", retargeted),
     both("recursion made nullable", "recursion no longer nullable", recursion_nullable),
     kind("recursive definition changed", recursion_changed),

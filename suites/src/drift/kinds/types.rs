@@ -7,12 +7,12 @@ use crate::drift::site::is_referred_into;
 
 pub(super) const KINDS: &[Kind] = &[
     kind("retyped", retyped),
-    both("integer to number", "number to integer", integer_to_number),
+    converted!("integer", "number", integer_to_number),
     both("type added to list", "type removed from list", type_added),
     both("type dropped", "type given", type_dropped),
     both("null added to type", "null removed from type", nullable_type),
     both("null added by anyOf", "null removed from anyOf", nullable_any_of),
-    both("nullable added", "nullable removed", nullable_keyword),
+    added!("nullable", nullable_keyword),
     both("type as list", "list of one as type", type_as_list),
     both("types as anyOf", "anyOf as types", types_as_any_of),
     both("anything as true", "anything as {}", anything_as_true),

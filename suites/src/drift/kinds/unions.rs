@@ -5,15 +5,15 @@ use serde_json::{Map, Value, json};
 use super::{Effect, Kind, Mutation, Spot, both, kind, simple};
 
 pub(super) const KINDS: &[Kind] = &[
-    both("branch added", "branch removed", branch_added),
-    both("branch of object added", "branch of object removed", object_branch_added),
-    both("tagged branch added", "tagged branch removed", tagged_branch_added),
+    added!("branch", branch_added),
+    added!("branch of object", object_branch_added),
+    added!("tagged branch", tagged_branch_added),
     kind("tagged branch changed", tagged_branch_changed),
     kind("tag renamed", tag_renamed),
     kind("branches reordered", reordered),
     both("any of two keys required", "neither of two keys required", any_required),
-    both("oneOf beside anyOf added", "oneOf beside anyOf removed", beside_any_of),
-    both("oneOf to anyOf", "anyOf to oneOf", one_of_to_any_of),
+    added!("oneOf beside anyOf", beside_any_of),
+    converted!("oneOf", "anyOf", one_of_to_any_of),
 ];
 
 fn branches<'s>(spot: &'s Spot<'_>) -> Option<(&'static str, &'s Vec<Value>)> {
