@@ -164,9 +164,11 @@ pub(crate) fn explained_by(server: &str) -> String {
 /// Converts a failed connection of a server outside the configuration.
 pub(crate) fn unconfigured_failure(error: ConnectError, server: &ServerConfig) -> Failure {
     let is_late = error.kind == ConnectErrorKind::Timeout;
+    // A list is requested over a connection that exists.
+    let is_connected = error.message.lines().next().is_some_and(|line| line.contains("/list`"));
     let failure = Failure::from(error);
-    let help = || format!("increase `timeout` or `connect_timeout` of server `{}`", server.name);
-    if is_late { failure.with_help(help()) } else { failure }
+    let key = if is_connected { "timeout" } else { "connect_timeout" };
+    if is_late { failure.with_help(format!("increase `{key}` of server `{}`", server.name)) } else { failure }
 }
 
 /// The way in which a user is asked.

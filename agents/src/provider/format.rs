@@ -166,6 +166,9 @@ pub(crate) struct StrictRoom {
 }
 
 impl StrictRoom {
+    /// The largest count in a message. References can multiply the parameters of a schema beyond any number.
+    const MOST_SHOWN: usize = 1000;
+
     /// Takes the load of a strict tool.
     ///
     /// # Errors
@@ -177,8 +180,10 @@ impl StrictRoom {
         let optional = ("optional parameters", load.optional, self.optional);
         let unions = ("parameters of several types", load.unions, self.unions);
         if let Some((what, wanted, left)) = [optional, unions].into_iter().find(|(_, wanted, left)| wanted > left) {
+            let more = if wanted > Self::MOST_SHOWN { "more than " } else { "" };
+            let wanted = wanted.min(Self::MOST_SHOWN);
             return Err(format!(
-                "it has {wanted} {what}, and the earlier strict tools leave room for {left}; use a subset"
+                "it has {more}{wanted} {what}, and the earlier strict tools leave room for {left}; use a subset"
             ));
         }
         let (optional, unions) = (self.optional - load.optional, self.unions - load.unions);
@@ -200,7 +205,9 @@ mod tests {
     #[test]
     fn anthropic_limits_strict_tools_of_a_request() {
         let mut room = crate::Provider::Anthropic.format().facts().strict_at_most;
-        assert!(room.take(load(25, 0)).unwrap_err().contains("25 optional"));
+        assert!(room.take(load(25, 0)).unwrap_err().starts_with("it has 25 optional parameters"));
+        assert!(room.take(load(0, 1000)).unwrap_err().starts_with("it has 1000 parameters of several types"));
+        assert!(room.take(load(0, usize::MAX)).unwrap_err().starts_with("it has more than 1000 parameters"));
         assert_eq!(room.take(load(20, 16)), Ok(()));
         assert!(room.take(load(0, 1)).unwrap_err().contains("leave room for 0"));
         assert!(room.take(load(5, 0)).unwrap_err().contains("leave room for 4"));

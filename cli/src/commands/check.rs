@@ -10,7 +10,7 @@ use mcp_bindgen_schema::drift::Change;
 use serde_json::{Value, json};
 
 use super::{faults, findings};
-use crate::args::{self, Format};
+use crate::args::{self, Denied, Format};
 use crate::exit::{Exit, Failure, Result};
 use crate::output::{Output, joined, present};
 use crate::plan::{self, Plan, SnapshotFile};
@@ -56,13 +56,7 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
     entries.sort_by(|a, b| a.server.cmp(&b.server));
     if let Some(revision) = &wanted.base {
         let are_all = wanted.servers.servers.is_empty();
-        exits.extend(compare(&config, &mut entries, revision, are_all, output));
-        let since = entries.iter().filter_map(|entry| entry.since.as_ref());
-        exits.extend(since.map(|since| match wanted.denied.deny {
-            // All that was offered is gone.
-            Some(_) if matches!(since.difference, Difference::Removed) => Exit::OutOfDate,
-            _ => wanted.denied.exit(since.changes(), Exit::Done),
-        }));
+        exits.extend(compare(&config, &mut entries, (revision, wanted.denied), are_all, output));
     }
     for entry in &entries {
         warn_of_acceptances(&config, entry, wanted.offline, output);
@@ -160,10 +154,10 @@ fn compared(
 fn compare(
     config: &Config,
     entries: &mut Vec<Entry>,
-    revision: &str,
+    (revision, denied): (&str, Denied),
     are_all: bool,
     output: &mut Output,
-) -> Option<Exit> {
+) -> Vec<Exit> {
     let base = match Base::of_config(config, revision) {
         Ok(base) => base,
         // Earlier results are still valid.
@@ -171,7 +165,7 @@ fn compare(
             for entry in entries {
                 entry.since = Some(Since::new(revision, Difference::Unknown(failure.message.clone())));
             }
-            return Some(output.failure(&failure));
+            return vec![output.failure(&failure)];
         }
     };
     if are_all {
@@ -183,7 +177,7 @@ fn compare(
         }
         entries.sort_by(|a, b| a.server.cmp(&b.server));
     }
-    let mut exit = None;
+    let mut exits = Vec::new();
     for entry in entries {
         if entry.since.is_none() {
             let read = SnapshotFile::read(config, &entry.server).map_err(Failure::from);
@@ -194,14 +188,14 @@ fn compare(
                 // Unreadable entries are already reported.
                 Err(_) if entry.status == Status::Broken => None,
                 Err(failure) => {
-                    exit = Some(output.failure(&failure));
+                    exits.push(output.failure(&failure));
                     Some(Since::new(revision, Difference::Unknown(failure.message)))
                 }
             };
         }
-        findings::since(entry, output);
+        exits.push(findings::since(entry, denied, output));
     }
-    exit
+    exits
 }
 
 /// Runs `sync`: makes the changes that `check` reports.

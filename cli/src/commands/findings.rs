@@ -2,6 +2,7 @@
 
 use mcp_bindgen_schema::drift::{self, Change};
 
+use crate::args::Denied;
 use crate::exit::{Exit, Result};
 use crate::output::Output;
 use crate::report::{Difference, Entry, Fault, Status, classes};
@@ -39,10 +40,7 @@ pub(super) fn entry(entry: &Entry, exit: Exit, output: &mut Output) -> Result<()
                 _ => ("differs from its snapshot", "review the changes and run"),
             };
             let mut error = format!("{server} {said}\n --> {path}");
-            // The changes and the next step are part of the error, so that they appear with `--quiet` too.
-            for line in told(&entry.changes) {
-                error.push_str(&format!("\n{:>12} {line}", ""));
-            }
+            error.push_str(&within(&entry.changes));
             error.push_str(&format!("\n  = help: {help} `mcp-bindgen sync {server}`"));
             output.diagnostic(if exit == Exit::Done { "warning" } else { "error" }, &error);
             misfits(server, &entry.misfits, output);
@@ -51,19 +49,40 @@ pub(super) fn entry(entry: &Entry, exit: Exit, output: &mut Output) -> Result<()
     Ok(())
 }
 
-/// Tells what became of a snapshot since another commit.
-pub(super) fn since(entry: &Entry, output: &mut Output) {
-    let Some(since) = &entry.since else { return };
+/// Tells what became of a snapshot since another commit, and returns the exit code. Denied changes are an error.
+pub(super) fn since(entry: &Entry, denied: Denied, output: &mut Output) -> Exit {
+    let Some(since) = &entry.since else { return Exit::Done };
     let server = &entry.server;
     let said = match &since.difference {
         Difference::Removed if entry.status == Status::Removed => format!("server {server} was removed"),
         Difference::Removed => format!("the snapshot of {server} was removed"),
         Difference::Added => format!("server {server} was added"),
         Difference::Changes(changes) if !changes.is_empty() => format!("{server} has {}", classes(changes)),
-        Difference::Changes(_) | Difference::Unknown(_) => return,
+        Difference::Changes(_) | Difference::Unknown(_) => return Exit::Done,
     };
-    output.status("Since", &format!("{}: {said}", since.revision));
-    changes(since.changes(), output);
+    let is_removed = matches!(since.difference, Difference::Removed);
+    let (exit, help) = match denied.deny {
+        // All that was offered is gone.
+        Some(_) if is_removed => (Exit::OutOfDate, "restore it, or check without `--deny`".to_owned()),
+        _ => {
+            let help = format!("undo the denied changes, or accept them in `[servers.{server}.drift]`");
+            (denied.exit(since.changes(), Exit::Done), help)
+        }
+    };
+    match denied.deny.filter(|_| exit != Exit::Done) {
+        Some(class) => {
+            let mut error = format!("{said} since {}, which `--deny {}` forbids", since.revision, class.name());
+            if let Some(path) = &entry.path {
+                error.push_str(&format!("\n --> {path}"));
+            }
+            output.error(&format!("{error}{}\n  = help: {help}", within(since.changes())));
+        }
+        None => {
+            output.status("Since", &format!("{}: {said}", since.revision));
+            changes(since.changes(), output);
+        }
+    }
+    exit
 }
 
 /// Prints the parts of the configuration and the overrides that do not match the live server.
@@ -77,6 +96,11 @@ pub(super) fn changes(changes: &[Change], output: &mut Output) {
     for line in told(changes) {
         output.status("", &line);
     }
+}
+
+/// Formats changes as a part of an error, so that they appear with `--quiet` too.
+fn within(changes: &[Change]) -> String {
+    told(changes).iter().map(|line| format!("\n{:>12} {line}", "")).collect()
 }
 
 /// Formats a line for each change, up to the limit.

@@ -70,6 +70,11 @@ fn offline_check_matches_its_golden() {
     for format in ["", " --format json", " --format markdown", " --format github"] {
         session.run(&format!("check --offline --base main{format}")).exits_with(4);
     }
+    session.runs(&[
+        (0, "check --offline desk --base main --deny breaking"),
+        (4, "check --offline desk --base main --deny source"),
+        (4, "check --offline desk --base main --deny source --quiet"),
+    ]);
     session.project.write("mcp/desk.json", "{");
     for format in ["", " --format json", " --format markdown", " --format github"] {
         session.run(&format!("check --offline desk{format}")).exits_with(4);

@@ -67,7 +67,10 @@ fn denied_classes_decide_the_exit_code() {
     let project = work();
     project.run(&CHECK).exits_with(0);
     for class in ["breaking", "silent", "source", "compatible", "wording"] {
-        project.run(&[&CHECK[..], &["--deny", class]].concat()).exits_with(4);
+        let error = format!("error: s has 2 breaking since main, which `--deny {class}` forbids\n --> mcp/s.json\n");
+        for quiet in [&[][..], &["--quiet"]] {
+            project.run(&[&CHECK[..], &["--deny", class], quiet].concat()).exits_with(4).says(&error);
+        }
     }
     project.run(&[&CHECK[..], &["--deny", "harmless"]].concat()).exits_with(2);
     let compare = |new: &str, more: &[&str]| project.run(&[&["diff", "old.json", new], more].concat());

@@ -113,6 +113,29 @@ fn failing_server_does_not_stop_the_others() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn timeout_error_names_the_key_of_the_time() {
+    let project = Project::new(
+        "[servers.lists]\ncommand = \"sh\"\nargs = [\"lists.sh\"]\ntimeout = \"300ms\"\n\
+         [servers.begins]\ncommand = \"SERVER\"\nargs = [\"--misbehave\", \"silent\"]\nconnect_timeout = \"300ms\"\n",
+    );
+    let result = json!({
+        "protocolVersion": "2025-11-25", "capabilities": { "tools": {} }, "serverInfo": { "name": "s", "version": "1" }
+    });
+    let id = r#"$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')"#;
+    let script = format!(
+        "read -r line\nid={id}\nprintf '{{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}}\\n' \"$id\" '{result}'\n\
+         while read -r line; do :; done\n"
+    );
+    project.write("lists.sh", &script);
+    for (server, method, key) in [("lists", "tools/list", "timeout"), ("begins", "initialize", "connect_timeout")] {
+        let help = format!("= help: increase `{key}` of server `{server}`\n");
+        let run = project.run(&["sync", server]).exits_with(5).says(&help);
+        run.says(&format!("error: {server}: no answer to `{method}` within 300ms"));
+    }
+}
+
 #[test]
 fn sync_replaces_a_malformed_snapshot_but_not_a_newer_format() {
     let project = Project::new(FIXTURE);

@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::Project;
+use common::{Project, Run};
 use serde_json::{Value, json};
 
 const CONFIG: &str = r#"
@@ -115,6 +115,31 @@ fn is_running(id: u32) -> bool {
 
 fn call(id: u64, name: &str, arguments: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name, "arguments": arguments } })
+}
+
+#[test]
+fn serve_inside_itself_is_refused() {
+    let again = "[servers.again]\ncommand = \"sh\"\nargs = [\"again.sh\"]\n";
+    let project = Project::new(&format!("[servers.desk]\ncommand = \"SERVER\"\n{again}"));
+    project.write("again.sh", &format!("echo >> starts\nexec '{}' serve\n", env!("CARGO_BIN_EXE_mcp-bindgen")));
+    let sum = project.run(&["call", "again", "desk_add", "--a", "1", "--b", "2", "--format", "json"]).exits_with(0);
+    assert_eq!(sum.json()["structuredContent"]["result"], 3);
+    // The one that is called, and those that it starts and that end at once.
+    let starts = project.read("starts").lines().count();
+    assert!((1..=6).contains(&starts), "{starts}");
+
+    let path = project.path("mcp.toml").canonicalize().unwrap();
+    let inside = |outer: &[&str], arguments: &[&str]| {
+        let outer = mcp_bindgen_model::digest(&json!([path.to_str().unwrap(), outer]));
+        let mut command = project.command();
+        command.arg("serve").args(arguments).env("MCP_BINDGEN_SERVING", format!("0:{outer}")).stdin(Stdio::null());
+        Run::of(&command.output().unwrap())
+    };
+    let refused = inside(&[], &[]).exits_with(1).says("error: `serve` would start itself without end").stderr;
+    assert!(refused.contains("\n --> mcp.toml\n  = help: remove that server"), "{refused}");
+    inside(&["desk"], &["desk", "--http", "0"]).exits_with(1).says(" --> mcp.toml");
+    // A command that serves other servers is not the same one.
+    inside(&[], &["desk"]).exits_with(0);
 }
 
 #[test]

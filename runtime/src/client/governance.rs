@@ -195,8 +195,8 @@ impl Client {
             return Ok(());
         }
         let Some(approver) = &self.supervisor.shared.options.approver else {
-            let help = "it requires approval, but no approval handler is set; set `ClientOptions::on_approval`, with \
-                        `Servers::load_with` or `Client::for_spec_with`, or add an `Approval` layer";
+            let help = "no approval handler is set; set `ClientOptions::on_approval`, with `Servers::load_with` or \
+                        `Client::for_spec_with`, or add an `Approval` layer";
             let (server, tool) = (self.name().to_owned(), call.tool.to_string());
             let reason = "it requires an approval that was not given".to_owned();
             return Err(CallError::Denied { server, tool, reason, help: Some(help.to_owned()), retry_after: None });

@@ -5,9 +5,9 @@ mod options;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use std::{fs, io};
+use std::{env, fs, io};
 
-use mcp_bindgen_model::{Config, SecretRef, ServerConfig, Snapshot};
+use mcp_bindgen_model::{Config, SecretRef, ServerConfig, Snapshot, Transport, digest};
 use mcp_bindgen_proxy::{CallLog, Proxy, ProxyBuilder, ProxyEvents};
 use mcp_bindgen_runtime::events::{CallOutcome, Event, ServerStateChanged};
 use mcp_bindgen_runtime::{ConnectionState, LocalSecrets, SecretError, SecretSource, with_secrets};
@@ -25,6 +25,9 @@ use crate::{live, project, source};
 const LAST: Duration = Duration::from_millis(100);
 /// How often watched files are looked at.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// The variable by which a `serve` recognizes the ones that it runs in: it would start itself without end.
+const SERVING: &str = "MCP_BINDGEN_SERVING";
 
 /// Runs until stdin ends, or, over HTTP, until the program receives a signal.
 pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut Output) -> Result<Exit> {
@@ -107,11 +110,33 @@ struct Wanted<'a> {
 
 /// Reads the configuration, and leaves out servers that cannot be reached.
 async fn load(wanted: Wanted<'_>, output: &mut Output) -> Result<(Config, Vec<ServerConfig>)> {
-    let (config, servers) = project::load_servers(wanted.config, wanted.names, output)?;
-    for server in &servers {
+    let (config, mut servers) = project::load_servers(wanted.config, wanted.names, output)?;
+    let serving = serving(&config, wanted.names)?;
+    for server in &mut servers {
         source::check_patterns(&config, &server.name)?;
+        if matches!(server.transport, Transport::Stdio { .. }) {
+            server.env.insert(SERVING.to_owned(), serving.clone());
+        }
     }
     Ok((config, complete(servers, output).await?))
+}
+
+/// Returns the value of [`SERVING`] for servers: the commands that this one runs in, and this one. They are digests,
+/// because values of `env` are redacted in all output.
+///
+/// # Errors
+/// Fails if this command runs in itself.
+fn serving(config: &Config, names: &[String]) -> Result<String> {
+    let outer = env::var(SERVING).unwrap_or_default();
+    let Some(path) = &config.path else { return Ok(outer) };
+    // Serving other servers of the file is another command, and may end.
+    let own = digest(&json!([path.canonicalize()?.to_string_lossy(), names]));
+    if outer.split(':').any(|command| command == own) {
+        let fact = "`serve` would start itself without end, because a server of this file runs it";
+        let help = "remove that server, or serve only the others: `mcp-bindgen serve SERVER ..`";
+        return Err(Failure::new(format!("{fact}\n --> {}", project::shown(path))).with_help(help));
+    }
+    Ok(if outer.is_empty() { own } else { format!("{outer}:{own}") })
 }
 
 /// The environment. A keyring may have to ask the user: it has any entry until a connection is opened.
