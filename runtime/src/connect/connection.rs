@@ -3,7 +3,6 @@
 //! Dropping `answers` or `set_subscription` gives up the request, as `Session::request` does; dropping
 //! `listen_to_resources` or `listen_to_lists` ends the subscription.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 #[cfg(feature = "stdio")]
 use std::sync::{OnceLock, Weak};
@@ -12,7 +11,6 @@ use std::time::{Duration, Instant};
 use mcp_bindgen_model::ServerConfig;
 #[cfg(feature = "http")]
 use mcp_bindgen_model::Transport;
-use rmcp::model::SubscriptionFilter;
 use serde_json::{Map, Value, json};
 
 use super::handshake::known_version;
@@ -119,11 +117,12 @@ impl Terms {
     }
 }
 
-/// The lists of a connection, by method.
+/// The lists of a connection, at most one for each method.
 #[derive(Default)]
-pub(crate) struct KeptLists(Mutex<HashMap<&'static str, Kept>>);
+pub(crate) struct KeptLists(Mutex<Vec<Kept>>);
 
 struct Kept {
+    method: &'static str,
     items: Vec<Value>,
     terms: Terms,
     /// How often the list had changed.
@@ -133,29 +132,28 @@ struct Kept {
 impl KeptLists {
     /// Returns a list that is still good; `changes` is how often it has changed.
     pub(crate) fn get(&self, method: &str, changes: u64) -> Option<Vec<Value>> {
-        lock(&self.0).get(method).filter(|kept| kept.is_good(changes)).map(|kept| kept.items.clone())
+        Some(lock(&self.0).iter().find(|kept| kept.is_good(method, changes))?.items.clone())
     }
 
     /// Returns how long a list may still be kept.
     pub(crate) fn terms(&self, method: &str, changes: u64) -> Option<ListTerms> {
-        let terms = lock(&self.0).get(method).filter(|kept| kept.is_good(changes))?.terms;
+        let terms = lock(&self.0).iter().find(|kept| kept.is_good(method, changes))?.terms;
         Some(ListTerms { ttl: terms.left(), is_public: terms.is_public })
     }
 
     /// Keeps a list, where its terms allow it.
     pub(crate) fn put(&self, method: &'static str, items: &[Value], terms: &Terms, changes: u64) {
         let mut lists = lock(&self.0);
-        if terms.left().is_zero() {
-            lists.remove(method);
-        } else {
-            lists.insert(method, Kept { items: items.to_vec(), terms: *terms, changes });
+        lists.retain(|kept| kept.method != method);
+        if !terms.left().is_zero() {
+            lists.push(Kept { method, items: items.to_vec(), terms: *terms, changes });
         }
     }
 }
 
 impl Kept {
-    fn is_good(&self, changes: u64) -> bool {
-        self.changes == changes && !self.terms.left().is_zero()
+    fn is_good(&self, method: &str, changes: u64) -> bool {
+        self.method == method && self.changes == changes && !self.terms.left().is_zero()
     }
 }
 
@@ -282,18 +280,24 @@ impl Connection {
 
     /// Subscribes to these resources (protocol 2026-07-28).
     pub(crate) async fn listen_to_resources(&self, uris: Vec<String>) -> Result<Subscription, RequestError> {
-        self.session.listen(SubscriptionFilter::builder().resource_subscriptions(uris).build()).await
+        self.session.listen(json!({ "resourceSubscriptions": uris })).await
     }
 
     /// Subscribes to changes of these lists (protocol 2026-07-28); returns when the subscription ends.
     pub(crate) async fn listen_to_lists(&self, changes: &[&str]) -> Result<(), RequestError> {
-        let wants = |change: &str| changes.contains(&change).then_some(true);
-        let mut filter = SubscriptionFilter::default();
-        filter.tools_list_changed = wants(TOOLS_CHANGED);
-        filter.prompts_list_changed = wants(PROMPTS_CHANGED);
-        filter.resources_list_changed = wants(RESOURCES_CHANGED);
-        let ended = self.session.listen(filter).await?.ended().await;
-        if wants(TOOLS_CHANGED).is_some() {
+        let mut filter = Map::new();
+        for (key, change) in [
+            ("toolsListChanged", TOOLS_CHANGED),
+            ("promptsListChanged", PROMPTS_CHANGED),
+            ("resourcesListChanged", RESOURCES_CHANGED),
+        ] {
+            if changes.contains(&change) {
+                filter.insert(key.to_owned(), true.into());
+            }
+        }
+        let mut subscription = self.session.listen(filter.into()).await?;
+        let ended = subscription.ended().await;
+        if changes.contains(&TOOLS_CHANGED) {
             // The server no longer reports changes.
             self.link.ledger.list_changes.mark_changed();
         }

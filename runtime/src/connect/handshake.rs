@@ -9,19 +9,16 @@ use std::pin::pin;
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use rmcp::model::{
-    ClientCapabilities, ErrorCode, Implementation, InitializeRequestParams, ProtocolVersion, RequestMetaObject,
-    TASKS_EXTENSION_ID,
-};
-use serde_json::{Map, Value};
-use tokio::sync::oneshot;
+use rmcp::model::{ErrorCode, ProtocolVersion, TASKS_EXTENSION_ID};
+use serde_json::{Map, Value, json};
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use crate::Dispatched;
 use crate::ground::sync::lock;
 use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
-use crate::rpc::sent::MethodCall;
+use crate::rpc::sent::{CLIENT_CAPABILITIES, CLIENT_INFO, MethodCall, VERSION};
 use crate::rpc::session::Session;
 
 /// Time for a server that is ending to close its output, so that the error can quote it.
@@ -31,8 +28,9 @@ const DISCOVER: &str = "server/discover";
 
 /// A handshake of this client, readable after the future of [`begin`](Self::begin) was dropped.
 pub(crate) struct Handshake {
-    name: Implementation,
-    capabilities: ClientCapabilities,
+    /// The name and the version of the program, as servers see them.
+    client_info: Value,
+    capabilities: Value,
     /// The requested version of `initialize`.
     version: ProtocolVersion,
     /// The request that was sent last.
@@ -71,8 +69,8 @@ impl HandshakeError {
 }
 
 impl Handshake {
-    pub(super) fn new(name: Implementation, capabilities: ClientCapabilities, version: ProtocolVersion) -> Self {
-        Self { name, capabilities, version, last: Mutex::new(INITIALIZE), refusal: OnceLock::new() }
+    pub(super) fn new(client_info: Value, capabilities: Value, version: ProtocolVersion) -> Self {
+        Self { client_info, capabilities, version, last: Mutex::new(INITIALIZE), refusal: OnceLock::new() }
     }
 
     /// Returns the method of the request that was sent last.
@@ -81,11 +79,19 @@ impl Handshake {
     }
 
     /// Returns the `_meta` of requests without a handshake.
-    pub(super) fn stamp(&self, version: ProtocolVersion) -> RequestMetaObject {
+    pub(super) fn stamp(&self, version: &ProtocolVersion) -> Map<String, Value> {
         let mut capabilities = self.capabilities.clone();
         // Every client polls tasks to their end; a server only creates tasks for clients that declare this.
-        capabilities.extensions.get_or_insert_default().entry(TASKS_EXTENSION_ID.to_owned()).or_default();
-        RequestMetaObject::with_client_context(version, self.name.clone(), capabilities)
+        if let Value::Object(declared) = &mut capabilities
+            && let Value::Object(extensions) = declared.entry("extensions").or_insert_with(|| json!({}))
+        {
+            extensions.entry(TASKS_EXTENSION_ID).or_insert_with(|| json!({}));
+        }
+        let mut stamp = Map::new();
+        stamp.insert(VERSION.to_owned(), version.as_str().into());
+        stamp.insert(CLIENT_INFO.to_owned(), self.client_info.clone());
+        stamp.insert(CLIENT_CAPABILITIES.to_owned(), capabilities);
+        stamp
     }
 
     /// Begins a session. First sends `initialize`, or `server/discover` if that has a head start. `initialize` follows
@@ -118,8 +124,8 @@ impl Handshake {
         }
         let agreed = outcome?;
         session.stamp(match agreed.version.has_initialize() {
-            true => RequestMetaObject::default(),
-            false => self.stamp(agreed.version.clone()),
+            true => Map::new(),
+            false => self.stamp(&agreed.version),
         });
         Ok(agreed)
     }
@@ -132,18 +138,18 @@ impl Handshake {
                 outcome => outcome,
             };
         };
-        let (refused, is_refused) = oneshot::channel::<()>();
+        let refused = CancellationToken::new();
         // A server that is slow to start reads this request first, so it is not given up.
         let mut discovering = pin!(self.discover(session));
         let mut initializing = pin!(async {
-            let _ = timeout(head_start, is_refused).await;
+            let _ = timeout(head_start, refused.cancelled()).await;
             self.initialize(session).await
         });
         tokio::select! {
             biased;
             outcome = &mut discovering => match outcome {
                 Err(refusal) if refusal.is_about_the_method => {
-                    drop(refused);
+                    refused.cancel();
                     initializing.await
                 }
                 outcome => outcome,
@@ -158,8 +164,11 @@ impl Handshake {
     async fn initialize(&self, session: &Session) -> Result<Agreed, HandshakeError> {
         *lock(&self.last) = INITIALIZE;
         let exchange = async {
-            let params = InitializeRequestParams::new(self.capabilities.clone(), self.name.clone());
-            let params = serde_json::to_value(params.with_protocol_version(self.version.clone())).unwrap_or_default();
+            let params = json!({
+                "protocolVersion": self.version.as_str(),
+                "capabilities": self.capabilities,
+                "clientInfo": self.client_info,
+            });
             let answer = session.ask(MethodCall::with(INITIALIZE, params)).await;
             let answer = answer.map_err(|error| (matches!(error, RequestError::Rpc(_)), error))?;
             let version = answer.get("protocolVersion").and_then(Value::as_str);

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_model::{ServerConfig, Transport};
-use rmcp::model::{ClientCapabilities, Implementation, ProtocolVersion};
+use rmcp::model::ProtocolVersion;
+use serde_json::json;
 #[cfg(feature = "http")]
 use tokio::runtime::Handle;
 #[cfg(feature = "http")]
@@ -151,16 +152,17 @@ async fn attempt(
         };
         ConnectError::new(&config.name, kind, message).with_evidence(link.notes.evidence())
     };
-    let capabilities: ClientCapabilities = serde_json::from_value(options.declared_capabilities())
+    let declared = options
+        .known_capabilities()
         .map_err(|error| fail(Kind::Config, &format!("invalid client capabilities: {error}")))?;
-    let declared = serde_json::to_value(&capabilities).unwrap_or_default();
     let (name, own_version) = options.client_info.clone().unwrap_or_else(|| (NAME.to_owned(), VERSION.to_owned()));
-    let handshake = Handshake::new(Implementation::new(name, own_version), capabilities, version);
+    let client_info = json!({ "name": name, "version": own_version });
+    let handshake = Handshake::new(client_info, declared.clone(), version);
     let answers = Arc::new(Answers::new(options.handlers.clone()));
     let mut beginning = Box::pin(async {
         let opened = open(config, options, &link).await;
         let sides = opened.map_err(|(kind, failure)| failed_below(&fail, kind, "", &failure))?;
-        let stamp = handshake.stamp(ProtocolVersion::LATEST);
+        let stamp = handshake.stamp(&ProtocolVersion::LATEST);
         let (mut session, mut receiving) = receiving::open(sides, link.ledger.clone(), answers.clone(), Some(stamp));
         let head_start = discovers_first.then_some(patience / 2);
         let begun = handshake.begin(&mut session, &mut receiving, head_start).await;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_bindgen_model::{ServerConfig, Transport};
+use rmcp::model::{ErrorCode, ErrorData};
 use serde_json::{Map, Value, json};
 
 use super::limits::SharedLimits;
@@ -185,7 +186,7 @@ impl ClientOptions {
     where
         A: Future<Output = ElicitationAnswer> + Send + 'static,
     {
-        self.handlers.elicitation = answerer(answer);
+        self.handlers.elicitation = answerer(ElicitationRequest::read, answer, ElicitationAnswer::print);
         self
     }
 
@@ -204,7 +205,7 @@ impl ClientOptions {
     where
         A: Future<Output = SamplingAnswer> + Send + 'static,
     {
-        self.handlers.sampling = answerer(answer);
+        self.handlers.sampling = answerer(SamplingRequest::read, answer, SamplingAnswer::print);
         self
     }
 
@@ -227,7 +228,7 @@ impl ClientOptions {
     where
         A: Future<Output = Vec<Root>> + Send + 'static,
     {
-        self.handlers.roots = answerer(move |()| answer());
+        self.handlers.roots = answerer(|_, _| (), move |()| answer(), |roots| Ok(json!({ "roots": roots })));
         self
     }
 
@@ -357,7 +358,11 @@ impl ClientOptions {
     where
         A: Future<Output = Result<Value, (i32, String)>> + Send + 'static,
     {
-        self.handlers.own = answerer(move |(method, params)| answer(method, params));
+        self.handlers.own = answerer(
+            |method, params| (method, params),
+            move |(method, params)| answer(method, params),
+            |answer| answer.map_err(|(code, message)| ErrorData::new(ErrorCode(code), message, None)),
+        );
         self
     }
 
@@ -387,6 +392,33 @@ impl ClientOptions {
             }
         }
         capabilities
+    }
+
+    /// Returns the declared capabilities that the protocol defines.
+    ///
+    /// # Errors
+    /// Fails with the part that is not an object.
+    pub(crate) fn known_capabilities(&self) -> Result<Value, String> {
+        const KNOWN: [&str; 5] = ["experimental", "extensions", "roots", "sampling", "elicitation"];
+        let Value::Object(mut declared) = self.declared_capabilities() else {
+            return Err("expected an object".to_owned());
+        };
+        let mut known = Map::new();
+        for key in KNOWN {
+            let value = declared.remove(key).unwrap_or_default();
+            match &value {
+                Value::Null => continue,
+                Value::Object(settings) if matches!(key, "experimental" | "extensions") => {
+                    if let Some((name, _)) = settings.iter().find(|(_, settings)| !settings.is_object()) {
+                        return Err(format!("expected an object for `{name}`"));
+                    }
+                }
+                Value::Object(_) => {}
+                _ => return Err(format!("expected an object for `{key}`")),
+            }
+            known.insert(key.to_owned(), value);
+        }
+        Ok(known.into())
     }
 
     /// Returns the authorizer of requests to the server, if the program or the configuration sets one; `None` for a replay.

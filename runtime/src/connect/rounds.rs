@@ -7,7 +7,6 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use rmcp::model::{MetaObject, RequestMetaObject};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -17,10 +16,9 @@ use crate::ground::deadline::{Deadline, Patience};
 use crate::ground::on_drop::OnDrop;
 use crate::rpc::messages::error_data;
 use crate::rpc::request::{RequestError, Terms};
-use crate::rpc::sent::MethodCall;
+use crate::rpc::sent::{CLIENT_CAPABILITIES, MethodCall};
 use crate::{CallOptions, Dispatched};
 
-const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const MAX_INPUT_ROUNDS: usize = 10;
 const PAUSE_BEFORE_ASKING_AGAIN: Duration = Duration::from_millis(100);
 /// The default and the shortest interval between polls of a task.
@@ -49,34 +47,41 @@ impl Ask {
     }
 
     pub(crate) fn tool(name: &str, arguments: Map<String, Value>) -> Self {
-        Self::new("tools/call", named(name, Some(arguments)))
+        Self::new("tools/call", Map::new()).named(name, arguments)
     }
 
     pub(crate) fn prompt(name: &str, arguments: Map<String, Value>) -> Self {
-        Self::new("prompts/get", named(name, Some(arguments).filter(|arguments| !arguments.is_empty())))
+        let ask = Self::new("prompts/get", Map::new());
+        if arguments.is_empty() { ask.with("name", name.into()) } else { ask.named(name, arguments) }
     }
 
     pub(crate) fn resource(uri: &str) -> Self {
-        Self::new("resources/read", Map::from_iter([("uri".to_owned(), Value::from(uri))]))
+        Self::new("resources/read", Map::new()).with("uri", uri.into())
+    }
+
+    fn named(self, name: &str, arguments: Map<String, Value>) -> Self {
+        self.with("name", name.into()).with("arguments", arguments.into())
+    }
+
+    fn with(mut self, key: &str, value: Value) -> Self {
+        self.call.params.insert(key.to_owned(), value);
+        self
     }
 
     /// Adds the answers to the server's questions, and the state to return to it.
     fn go_on(&mut self, state: Option<String>, answers: Option<Map<String, Value>>) {
         // A call that the server has begun continues, even if the server changes its list.
         self.list = None;
-        for (key, value) in [("inputResponses", answers.map(Value::Object)), ("requestState", state.map(Value::String))]
-        {
-            match value {
-                Some(value) => self.call.params.insert(key.to_owned(), value),
-                None => self.call.params.remove(key),
-            };
+        let params = &mut self.call.params;
+        params.remove("inputResponses");
+        params.remove("requestState");
+        if let Some(answers) = answers {
+            params.insert("inputResponses".to_owned(), answers.into());
+        }
+        if let Some(state) = state {
+            params.insert("requestState".to_owned(), state.into());
         }
     }
-}
-
-fn named(name: &str, arguments: Option<Map<String, Value>>) -> Map<String, Value> {
-    let arguments = arguments.map(|arguments| ("arguments".to_owned(), Value::Object(arguments)));
-    [("name".to_owned(), json!(name))].into_iter().chain(arguments).collect()
 }
 
 impl Connection {
@@ -88,7 +93,7 @@ impl Connection {
         patience: Patience,
     ) -> Result<Value, RequestError> {
         if let Some(meta) = options.given().meta.as_deref() {
-            ask.call.stamp(RequestMetaObject(MetaObject(meta.clone())));
+            ask.call.stamp(meta.clone());
         }
         let passed = options.given().input.as_ref();
         // Older servers do not ask in results, so passed input is ignored for them.
@@ -124,10 +129,7 @@ impl Connection {
     fn terms(&self, options: &CallOptions, patience: Patience, list: Option<u64>) -> Terms {
         // A request that is made for another client has its capabilities.
         let capabilities = options.given().capabilities.as_deref().filter(|_| self.is_modern());
-        let stamp = capabilities.map(|capabilities| {
-            let field = (CLIENT_CAPABILITIES.to_owned(), capabilities.clone());
-            RequestMetaObject(MetaObject(Map::from_iter([field])))
-        });
+        let stamp = capabilities.map(|declared| Map::from_iter([(CLIENT_CAPABILITIES.to_owned(), declared.clone())]));
         Terms {
             patience,
             listener: options.given().progress.clone(),

@@ -1,12 +1,9 @@
 //! Deadlines.
 
-use std::future::{Future, pending, poll_fn};
-use std::pin::pin;
-use std::task::Poll;
+use std::future::{Future, pending};
 use std::time::Duration;
 
-use tokio::task::unconstrained;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 /// A point in time; `None` if it is beyond the range of the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,20 +42,14 @@ impl Deadline {
         }
     }
 
-    /// Returns the output of a future, unless the time is up before.
-    pub(crate) async fn bound<F: Future>(self, future: F) -> Option<F::Output> {
-        let (mut future, mut passed) = (pin!(future), pin!(self.passed()));
-        poll_fn(|context| match future.as_mut().poll(context) {
-            Poll::Ready(output) => Poll::Ready(Some(output)),
-            Poll::Pending if passed.as_mut().poll(context).is_ready() => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
-        })
-        .await
+    /// Waits until the time is up.
+    pub(crate) async fn passed(self) {
+        if let Some(end) = self.0 { sleep_until(end).await } else { pending().await }
     }
 
-    /// Waits for the deadline, also in a task that has used up its budget.
-    async fn passed(self) {
-        if let Some(end) = self.0 { unconstrained(sleep_until(end)).await } else { pending().await }
+    /// Returns the output of a future, unless the time is up before.
+    pub(crate) async fn bound<F: Future>(self, future: F) -> Option<F::Output> {
+        if let Some(end) = self.0 { timeout_at(end, future).await.ok() } else { Some(future.await) }
     }
 }
 

@@ -55,18 +55,17 @@ impl ServerRequests {
     /// Waits until no question is open or the allowance is used up, and returns how long that took. If the future is
     /// dropped, the time so far is not subtracted from the allowance.
     async fn answered(&mut self) -> Duration {
-        let (start, before) = (Instant::now(), self.before);
-        let answered = self.open.wait_for(|open| !open.has_one_after(before));
-        let _ = Deadline::after(self.allowance).bound(answered).await.is_some();
+        let start = Instant::now();
+        let _ = Deadline::after(self.allowance).bound(self.until(false)).await;
         let elapsed = start.elapsed();
         self.allowance = self.allowance.saturating_sub(elapsed);
         elapsed
     }
 
-    /// Waits until a question is open that may delay the request. Cancel safe.
-    async fn opened(&mut self) {
+    /// Waits until a question is open that may delay the request, or until none is. Cancel safe.
+    async fn until(&mut self, is_open: bool) {
         let before = self.before;
-        if self.allowance.is_zero() || self.open.wait_for(|open| open.has_one_after(before)).await.is_err() {
+        if self.open.wait_for(|open| open.has_one_after(before) == is_open).await.is_err() && is_open {
             pending().await
         }
     }
@@ -76,19 +75,16 @@ impl ServerRequests {
 pub(super) async fn run_out(ticket: &Ticket, mut patience: Patience, mut questions: Option<ServerRequests>) {
     let mut until = patience.first;
     loop {
-        let opened = async {
-            match &mut questions {
-                Some(questions) => questions.opened().await,
-                None => pending().await,
+        match questions.as_mut().filter(|questions| !questions.allowance.is_zero()) {
+            None => until.passed().await,
+            Some(questions) => {
+                if until.bound(questions.until(true)).await.is_some() {
+                    let elapsed = questions.answered().await;
+                    patience = patience.without(elapsed);
+                    until = until.later(elapsed);
+                    continue;
+                }
             }
-        };
-        if until.bound(opened).await.is_some()
-            && let Some(questions) = &mut questions
-        {
-            let elapsed = questions.answered().await;
-            patience = patience.without(elapsed);
-            until = until.later(elapsed);
-            continue;
         }
         // Progress moves the end, but not beyond the cap.
         let last_progress = *lock(&ticket.progress);

@@ -7,19 +7,21 @@ use std::time::Duration;
 use rmcp::model::{ErrorCode, ErrorData};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use tokio::sync::oneshot;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::messages::is_of_protocol;
 use crate::ground::recent::Moments;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
-use crate::ground::task::{Boxed, task};
+use crate::ground::task::Boxed;
 
 /// The default time for an answer.
 const DEFAULT_PATIENCE: Duration = Duration::from_secs(300);
 /// The default limit on answers to one server within a minute.
 const DEFAULT_PER_MINUTE: usize = 60;
+const ELICITATION: &str = "elicitation/create";
+const SAMPLING: &str = "sampling/createMessage";
 const MINUTE: Duration = Duration::from_secs(60);
 /// The user rejected the request, in the words of the protocol.
 const REJECTED: ErrorCode = ErrorCode(-1);
@@ -104,28 +106,66 @@ impl Root {
     }
 }
 
-pub(crate) type Answerer<Q, A> = Arc<dyn Fn(Q) -> Boxed<A> + Send + Sync>;
+/// The result of a request, or its error.
+pub(crate) type Answer = Result<Value, ErrorData>;
 
-/// The result of a request that is not the protocol's, or the code and message of an error.
-type OwnAnswer = Result<Value, (i32, String)>;
+/// Answers a request with this method and these parameters.
+pub(crate) type Answerer = Arc<dyn Fn(String, Value) -> Boxed<Answer> + Send + Sync>;
 
-/// Boxes a handler for a field of [`Handlers`].
-pub(crate) fn answerer<Q, F, A>(answer: F) -> Option<Answerer<Q, A::Output>>
-where
-    F: Fn(Q) -> A + Send + Sync + 'static,
-    A: Future + Send + 'static,
-{
-    Some(Arc::new(move |request| Box::pin(answer(request))))
+/// Boxes a handler for a field of [`Handlers`], with the functions that read its request and print its answer.
+pub(crate) fn answerer<Q: 'static, A: Future + Send + 'static>(
+    read: fn(String, Value) -> Q,
+    answer: impl Fn(Q) -> A + Send + Sync + 'static,
+    print: fn(A::Output) -> Answer,
+) -> Option<Answerer> {
+    Some(Arc::new(move |method, params| {
+        let answer = answer(read(method, params));
+        Box::pin(async move { print(answer.await) })
+    }))
+}
+
+impl ElicitationRequest {
+    pub(crate) fn read(_: String, params: Value) -> Self {
+        let message = params.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Self { message, schema: params.get("requestedSchema").cloned(), params }
+    }
+}
+
+impl ElicitationAnswer {
+    pub(crate) fn print(self) -> Answer {
+        Ok(match self {
+            Self::Accept(content) => json!({ "action": "accept", "content": content }),
+            Self::Decline => json!({ "action": "decline" }),
+            Self::Cancel => json!({ "action": "cancel" }),
+            Self::Result(result) => Value::Object(result),
+        })
+    }
+}
+
+impl SamplingRequest {
+    pub(crate) fn read(_: String, params: Value) -> Self {
+        Self { params }
+    }
+}
+
+impl SamplingAnswer {
+    pub(crate) fn print(self) -> Answer {
+        if let Self::Message(message) = self { Ok(Value::Object(message)) } else { Err(declined()) }
+    }
+}
+
+fn declined() -> ErrorData {
+    ErrorData::new(REJECTED, "the user declined", None)
 }
 
 /// The handlers. By default elicitation is declined, sampling rejected, and there are no roots.
 #[derive(Clone, Default)]
 pub(crate) struct Handlers {
-    pub(crate) elicitation: Option<Answerer<ElicitationRequest, ElicitationAnswer>>,
-    pub(crate) sampling: Option<Answerer<SamplingRequest, SamplingAnswer>>,
-    pub(crate) roots: Option<Answerer<(), Vec<Root>>>,
+    pub(crate) elicitation: Option<Answerer>,
+    pub(crate) sampling: Option<Answerer>,
+    pub(crate) roots: Option<Answerer>,
     /// For methods that are not the protocol's.
-    pub(crate) own: Option<Answerer<(String, Value), OwnAnswer>>,
+    pub(crate) own: Option<Answerer>,
     pub(crate) patience: Option<Duration>,
     pub(crate) per_minute: Option<usize>,
     /// The times of the server's latest `elicitation/create` and `sampling/createMessage` requests, over all
@@ -137,7 +177,7 @@ impl Handlers {
     /// Counts a request that may disturb a user or cost money.
     fn admit(&self, method: &str) -> Result<(), ErrorData> {
         let [elicitations, samplings] = &mut *lock(&self.admitted);
-        let admitted = if method == "elicitation/create" { elicitations } else { samplings };
+        let admitted = if method == ELICITATION { elicitations } else { samplings };
         let outcome = admitted.note_within(self.per_minute.unwrap_or(DEFAULT_PER_MINUTE), MINUTE);
         outcome.map_err(|_| ErrorData::new(TOO_MANY, format!("too many {method} requests within a minute"), None))
     }
@@ -149,79 +189,40 @@ impl Handlers {
 
     /// Adds the supported requests to the client capabilities.
     pub(crate) fn declare(&self, capabilities: &mut Map<String, Value>) {
-        let answered = [
-            ("elicitation", self.elicitation.is_some()),
-            ("sampling", self.sampling.is_some()),
-            ("roots", self.roots.is_some()),
-        ];
-        for (capability, _) in answered.into_iter().filter(|(_, is_answered)| *is_answered) {
-            capabilities.entry(capability).or_insert_with(|| json!({}));
+        for (capability, handler) in
+            [("elicitation", &self.elicitation), ("sampling", &self.sampling), ("roots", &self.roots)]
+        {
+            if handler.is_some() {
+                capabilities.entry(capability).or_insert_with(|| json!({}));
+            }
         }
     }
 
     /// Returns the result of a server's request, or its error. A request whose handler panics or takes too long is
     /// declined. Dropping the future aborts the handler; the request still counts for the limit of its minute.
-    pub(crate) async fn answer(&self, method: &str, params: Value) -> Result<Value, ErrorData> {
+    pub(crate) async fn answer(&self, method: &str, params: Value) -> Answer {
         let unsupported =
-            || ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("this client does not support {method}"), None);
-        let declined = || ErrorData::new(REJECTED, "the user declined", None);
-        match method {
-            "elicitation/create" => {
-                self.admit(method)?;
-                Ok(self.elicit(params).await)
-            }
-            "sampling/createMessage" => {
-                let answer = self.sampling.as_ref().ok_or_else(unsupported)?;
-                self.admit(method)?;
-                match self.in_time(answer, SamplingRequest { params }).await {
-                    Some(SamplingAnswer::Message(message)) => Ok(Value::Object(message)),
-                    Some(SamplingAnswer::Decline) | None => Err(declined()),
-                }
-            }
-            "roots/list" => {
-                let roots = match &self.roots {
-                    Some(answer) => self.in_time(answer, ()).await.ok_or_else(declined)?,
-                    None => Vec::new(),
-                };
-                Ok(json!({ "roots": roots }))
-            }
-            _ => {
-                let answer = self.own.as_ref().filter(|_| !is_of_protocol(method)).ok_or_else(unsupported)?;
-                let answer = self.in_time(answer, (method.to_owned(), params)).await.ok_or_else(declined)?;
-                answer.map_err(|(code, message)| ErrorData::new(ErrorCode(code), message, None))
-            }
-        }
-    }
-
-    /// Answers an elicitation; dropping the future aborts the handler.
-    async fn elicit(&self, params: Value) -> Value {
-        let request = ElicitationRequest {
-            message: params.get("message").and_then(Value::as_str).unwrap_or_default().to_owned(),
-            schema: params.get("requestedSchema").cloned(),
-            params,
+            || Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("this client does not support {method}"), None));
+        let (handler, default) = match method {
+            ELICITATION => (self.elicitation.clone(), Ok(json!({ "action": "decline" }))),
+            SAMPLING => (self.sampling.clone(), unsupported()),
+            "roots/list" => (self.roots.clone(), Ok(json!({ "roots": [] }))),
+            _ => (self.own.clone().filter(|_| !is_of_protocol(method)), unsupported()),
         };
-        let answer = match &self.elicitation {
-            Some(answer) => self.in_time(answer, request).await.unwrap_or(ElicitationAnswer::Cancel),
-            None => ElicitationAnswer::Decline,
-        };
-        match answer {
-            ElicitationAnswer::Accept(content) => json!({ "action": "accept", "content": content }),
-            ElicitationAnswer::Decline => json!({ "action": "decline" }),
-            ElicitationAnswer::Cancel => json!({ "action": "cancel" }),
-            ElicitationAnswer::Result(result) => Value::Object(result),
+        if method == ELICITATION || method == SAMPLING && handler.is_some() {
+            self.admit(method)?;
         }
-    }
-
-    /// Runs a handler within its time; dropping the future aborts it.
-    async fn in_time<Q: Send + 'static, A: Send + 'static>(&self, answer: &Answerer<Q, A>, request: Q) -> Option<A> {
-        let answer = answer.clone();
+        let Some(handler) = handler else { return default };
+        let name = method.to_owned();
         // The handler runs on a separate task, so that its panic does not end the call or the connection.
+        let answering: Boxed<Answer> = Box::pin(async move { handler(name, params).await });
         let mut tasks = JoinSet::new();
-        let (sender, answered) = oneshot::channel();
-        tasks.spawn(task(async move {
-            let _ = sender.send(answer(request).await);
-        }));
-        tokio::time::timeout(self.longest_answer(), answered).await.ok()?.ok()
+        tasks.spawn(answering);
+        match timeout(self.longest_answer(), tasks.join_next()).await {
+            Ok(Some(Ok(answer))) => answer,
+            _ if method == ELICITATION => ElicitationAnswer::Cancel.print(),
+            _ => Err(declined()),
+        }
     }
 }
 
@@ -230,6 +231,24 @@ debug_as!(Handlers, "Handlers(..)");
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn eliciting<A: Future<Output = ElicitationAnswer> + Send + 'static>(
+        answer: impl Fn(ElicitationRequest) -> A + Send + Sync + 'static,
+    ) -> Option<Answerer> {
+        answerer(ElicitationRequest::read, answer, ElicitationAnswer::print)
+    }
+
+    fn sampling<A: Future<Output = SamplingAnswer> + Send + 'static>(
+        answer: impl Fn(SamplingRequest) -> A + Send + Sync + 'static,
+    ) -> Option<Answerer> {
+        answerer(SamplingRequest::read, answer, SamplingAnswer::print)
+    }
+
+    fn rooting<A: Future<Output = Vec<Root>> + Send + 'static>(
+        answer: impl Fn(()) -> A + Send + Sync + 'static,
+    ) -> Option<Answerer> {
+        answerer(|_, _| (), answer, |roots| Ok(json!({ "roots": roots })))
+    }
 
     #[tokio::test]
     async fn default_handlers_decline_all_requests() {
@@ -253,8 +272,8 @@ mod tests {
     async fn handler_that_hangs_or_panics_is_declined() {
         let handlers = Handlers {
             patience: Some(Duration::from_millis(20)),
-            elicitation: answerer(|_| std::future::pending()),
-            sampling: answerer(async |_| panic!("broken")),
+            elicitation: eliciting(|_| std::future::pending()),
+            sampling: sampling(async |_| panic!("broken")),
             ..Handlers::default()
         };
         assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(json!({ "action": "cancel" })));
@@ -268,8 +287,8 @@ mod tests {
     async fn each_kind_of_request_is_answered_so_often_within_a_minute() {
         let handlers = Handlers {
             per_minute: Some(2),
-            elicitation: answerer(async |_| ElicitationAnswer::Cancel),
-            sampling: answerer(async |_| SamplingAnswer::Decline),
+            elicitation: eliciting(async |_| ElicitationAnswer::Cancel),
+            sampling: sampling(async |_| SamplingAnswer::Decline),
             ..Handlers::default()
         };
         let elicited = async || handlers.answer("elicitation/create", json!({})).await.is_ok();
@@ -289,8 +308,8 @@ mod tests {
     #[tokio::test]
     async fn handler_that_panics_before_its_first_poll_is_declined() {
         let handlers = Handlers {
-            elicitation: answerer(|_| -> std::future::Ready<ElicitationAnswer> { panic!("broken") }),
-            sampling: answerer(|_| -> std::future::Ready<SamplingAnswer> { panic!("broken") }),
+            elicitation: eliciting(|_| -> std::future::Ready<ElicitationAnswer> { panic!("broken") }),
+            sampling: sampling(|_| -> std::future::Ready<SamplingAnswer> { panic!("broken") }),
             ..Handlers::default()
         };
         assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(json!({ "action": "cancel" })));
@@ -303,7 +322,7 @@ mod tests {
     #[tokio::test]
     async fn roots_are_computed_for_each_request() {
         let count = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-        let roots = answerer(move |()| {
+        let roots = rooting(move |()| {
             let number = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             async move { vec![Root::new(format!("file:///{number}"))] }
         });
@@ -312,7 +331,7 @@ mod tests {
             let roots = json!({ "roots": [{ "uri": format!("file:///{number}") }] });
             assert_eq!(handlers.answer("roots/list", json!({})).await, Ok(roots));
         }
-        handlers.roots = answerer(async |()| panic!("broken"));
+        handlers.roots = rooting(async |()| panic!("broken"));
         assert_eq!(handlers.answer("roots/list", json!({})).await.map_err(|error| error.code), Err(REJECTED));
     }
 
@@ -320,7 +339,7 @@ mod tests {
     async fn passed_on_response_is_unchanged() {
         let answer = json!({ "action": "accept", "_meta": { "k": 1 } });
         let given = answer.as_object().cloned().expect("an object");
-        let elicitation = answerer(move |_| std::future::ready(ElicitationAnswer::Result(given.clone())));
+        let elicitation = eliciting(move |_| std::future::ready(ElicitationAnswer::Result(given.clone())));
         let handlers = Handlers { elicitation, ..Handlers::default() };
         assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(answer));
     }
@@ -329,8 +348,8 @@ mod tests {
     async fn set_handlers_are_declared_and_answer() {
         let roots = vec![Root::new("file:///a").name("a"), Root::new("file:///b")];
         let handlers = Handlers {
-            sampling: answerer(async |_| SamplingAnswer::text("m", "hello")),
-            roots: answerer(move |()| std::future::ready(roots.clone())),
+            sampling: sampling(async |_| SamplingAnswer::text("m", "hello")),
+            roots: rooting(move |()| std::future::ready(roots.clone())),
             ..Handlers::default()
         };
         let mut declared = Map::new();

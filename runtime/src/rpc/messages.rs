@@ -12,7 +12,7 @@ pub(super) const UNREADABLE: &str = "mcp-bindgen/unreadable";
 /// the rest. In any other result, a replacement would be wrong: `UNREADABLE` then replaces the whole result. Invalid
 /// Unicode becomes U+FFFD.
 pub(crate) fn parse(text: &[u8]) -> Option<Value> {
-    if let Ok(message) = serde_json::from_slice(text) {
+    if let Some(message) = std::str::from_utf8(text).ok().and_then(|text| serde_json::from_str(text).ok()) {
         return Some(message);
     }
     let text = String::from_utf8_lossy(text);
@@ -58,6 +58,15 @@ pub(crate) fn is_message(message: &Value) -> bool {
 /// Returns the error for a message of the server that is longer than a limit.
 pub(crate) fn too_large(limit: usize) -> String {
     format!("the server sent a message of more than {} MiB", limit / (1024 * 1024))
+}
+
+/// Reads an id.
+pub(super) fn id_of(id: &Value) -> Option<RequestId> {
+    match id {
+        Value::Number(number) => Some(RequestId::Number(number.as_i64()?)),
+        Value::String(text) => Some(RequestId::String(text.as_str().into())),
+        _ => None,
+    }
 }
 
 /// Returns the number of an id, which some servers write as a string.

@@ -1,16 +1,13 @@
 //! Answers requests of the other side, concurrently and within limits.
 
-use std::collections::HashMap;
-use std::future::pending;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use serde_json::Value;
-use tokio::sync::Semaphore;
-use tokio::task::{AbortHandle, Id, JoinSet};
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::handlers::TOO_MANY;
@@ -60,12 +57,11 @@ pub(super) struct Questions {
     responder: Arc<dyn Respond>,
     /// The tasks that answer.
     tasks: JoinSet<Result<Value, ErrorData>>,
-    /// The request of each task; one without it was cancelled.
-    open: HashMap<Id, Open>,
-    /// The answers that have not left; each yields its bytes, and whether it has left.
-    leaving: FuturesUnordered<Boxed<(usize, bool)>>,
-    /// The slots of those that are on their way.
-    slots: Arc<Semaphore>,
+    /// The request of each task; a task without one was cancelled.
+    open: Vec<Open>,
+    /// The answers that have not left, in order, of which the first ones are on their way; each yields its bytes, and
+    /// whether it has left.
+    leaving: Vec<Boxed<(usize, bool)>>,
     unread: usize,
     /// The time since which the other side has too many bytes to read; meanwhile nothing more is read from it.
     pub(super) full_since: Option<Instant>,
@@ -79,9 +75,7 @@ struct Open {
 
 impl Questions {
     pub(super) fn new(responder: Arc<dyn Respond>) -> Self {
-        let slots = Arc::new(Semaphore::new(MOST_ON_THEIR_WAY));
-        let (tasks, open, leaving, unread, full_since) = Default::default();
-        Self { responder, tasks, open, leaving, slots, unread, full_since }
+        Self { responder, tasks: JoinSet::new(), open: Vec::new(), leaving: Vec::new(), unread: 0, full_since: None }
     }
 
     /// Begins to answer a request. If its id is in use, it is refused, and the other request continues.
@@ -90,42 +84,55 @@ impl Questions {
         if let Some(answer) = self.responder.at_once(&question) {
             return self.answered(session, id, answer, 0);
         }
-        if self.open.values().any(|open| open.id == id) {
+        if self.open.iter().any(|open| open.id == id) {
             return self.answered(session, id, Err(ErrorData::new(ErrorCode::INVALID_REQUEST, IN_USE, None)), 0);
         }
         let size = size_of_value(&question.params);
-        let bytes: usize = self.open.values().map(|open| open.size).sum();
+        let bytes: usize = self.open.iter().map(|open| open.size).sum();
         let limits = self.responder.limits();
         if self.open.len() >= limits.requests || !self.open.is_empty() && bytes.saturating_add(size) > limits.bytes {
             let message = format!("too many concurrent requests: {} are already open", self.open.len());
             return self.answered(session, id, Err(ErrorData::new(TOO_MANY, message, None)), 0);
         }
         let task = self.tasks.spawn(self.responder.clone().respond(session.clone(), question));
-        self.open.insert(task.id(), Open { id, size, task });
+        self.open.push(Open { id, size, task });
     }
 
     /// Cancels a request whose answer the other side no longer wants.
     pub(super) fn cancel(&mut self, id: &RequestId) {
-        for (_, open) in self.open.extract_if(|_, open| open.id == *id) {
-            open.task.abort();
-        }
+        self.open.retain(|open| {
+            let stays = open.id != *id;
+            if !stays {
+                open.task.abort();
+            }
+            stays
+        });
     }
 
     /// Sends answers, and waits until another one is ready or was sent. Cancel safe.
     pub(super) async fn advance(&mut self, session: &Session) {
+        let leaving = poll_fn(|context| {
+            for (at, answer) in self.leaving.iter_mut().take(MOST_ON_THEIR_WAY).enumerate() {
+                if let Poll::Ready(left) = answer.as_mut().poll(context) {
+                    drop(self.leaving.remove(at));
+                    return Poll::Ready(left);
+                }
+            }
+            Poll::Pending
+        });
         tokio::select! {
             biased;
-            Some((size, has_left)) = self.leaving.next() => self.sent(size, has_left),
+            (size, has_left) = leaving => self.sent(size, has_left),
             Some(ended) = self.tasks.join_next_with_id() => {
                 let (task, answer) = ended.unwrap_or_else(|error| {
                     (error.id(), Err(ErrorData::internal_error("failed to handle the request", None)))
                 });
-                if let Some(Open { id, .. }) = self.open.remove(&task) {
+                if let Some(at) = self.open.iter().position(|open| open.task.id() == task) {
+                    let Open { id, .. } = self.open.swap_remove(at);
                     let size = answer.as_ref().map_or(0, size_of_value);
                     self.answered(session, id, answer, size);
                 }
             }
-            else => pending().await,
         }
     }
 
@@ -143,9 +150,8 @@ impl Questions {
 
     fn answered(&mut self, session: &Session, id: RequestId, outcome: Result<Value, ErrorData>, size: usize) {
         let size = ENVELOPE.saturating_add(size);
-        let (session, slots) = (session.clone(), self.slots.clone());
+        let session = session.clone();
         self.leaving.push(Box::pin(async move {
-            let _slot = slots.acquire().await;
             let sent = contained_async(move || session.hand_over(Message::Response { id, outcome })).await;
             (size, matches!(sent, Ok(Ok(()))))
         }));
@@ -169,7 +175,7 @@ impl Questions {
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
-    use std::future::ready;
+    use std::future::{pending, ready};
     use std::sync::Mutex;
 
     use futures_util::FutureExt;

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::RequestMetaObject;
+use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -28,7 +28,7 @@ pub(crate) fn open(
     (sender, transport): Sides,
     ledger: Arc<Ledger>,
     responder: Arc<dyn Respond>,
-    stamp: Option<RequestMetaObject>,
+    stamp: Option<Map<String, Value>>,
 ) -> (Session, Receiving) {
     let (ended, runtime, stamp) = (CancellationToken::new(), Handle::current(), stamp.map(Arc::new));
     let session = Session { ledger, sender, ended, runtime, stamp };

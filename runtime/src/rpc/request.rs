@@ -1,6 +1,7 @@
 //! Terms and errors of requests.
 
-use rmcp::model::{ErrorData, RequestMetaObject};
+use rmcp::model::ErrorData;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::Dispatched;
@@ -55,7 +56,7 @@ pub(crate) struct Terms {
     /// The count of changes to the list of tools for which it was let through.
     pub(crate) list: Option<u64>,
     /// Its `_meta`, if it is made for another client.
-    pub(crate) stamp: Option<RequestMetaObject>,
+    pub(crate) stamp: Option<Map<String, Value>>,
 }
 
 impl From<Patience> for Terms {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rmcp::model::{ErrorData, RequestId, RequestMetaObject};
+use rmcp::model::{ErrorData, RequestId};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
@@ -12,7 +12,9 @@ pub(super) const META: &str = "_meta";
 pub(crate) const PROGRESS_TOKEN: &str = "progressToken";
 /// The prefix of the keys of `_meta` that the protocol reserves.
 pub(crate) const RESERVED: &str = "io.modelcontextprotocol/";
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub(crate) const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+pub(crate) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// A method with its parameters: of a request or a notification.
 #[derive(Clone, Debug)]
@@ -48,13 +50,11 @@ impl MethodCall {
     }
 
     /// Adds to `_meta`.
-    pub(crate) fn stamp(&mut self, stamp: RequestMetaObject) {
+    pub(crate) fn stamp(&mut self, stamp: Map<String, Value>) {
         match self.params.get_mut(META) {
-            Some(Value::Object(meta)) => meta.extend(stamp.0.0),
+            Some(Value::Object(meta)) => meta.extend(stamp),
             _ if stamp.is_empty() => {}
-            _ => {
-                self.params.insert(META.to_owned(), stamp.0.0.into());
-            }
+            _ => drop(self.params.insert(META.to_owned(), stamp.into())),
         }
     }
 
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn stamp_merges_into_meta_and_replaces_malformed_meta() {
-        let mut stamp = RequestMetaObject::default();
+        let mut stamp = Map::new();
         stamp.insert(VERSION.to_owned(), "2026-07-28".into());
         for own in [json!({}), json!({ "_meta": { "own": 1 } }), json!({ "_meta": 3 })] {
             let has_own = own.pointer("/_meta/own").is_some();
@@ -162,7 +162,7 @@ mod tests {
             assert_eq!(call.params.get("_meta"), Some(&expected));
         }
         let mut call = MethodCall::new("m", Map::new());
-        call.stamp(RequestMetaObject::default());
+        call.stamp(Map::new());
         assert!(call.params.is_empty(), "nothing is added");
     }
 

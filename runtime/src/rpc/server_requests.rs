@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::ErrorData;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::ground::task::Boxed;
 use crate::rpc::clock::{OpenRequests, ServerRequests};
-use crate::rpc::handlers::Handlers;
+use crate::rpc::handlers::{Answer, Handlers};
 use crate::rpc::{OpenLimits, Question, Respond, Session};
 
 /// The maximum delay of one call by answers, as a multiple of the timeout of one answer.
@@ -39,7 +38,7 @@ impl Answers {
     }
 
     /// Answers a question. Dropping the future aborts the handler and closes the question.
-    pub(crate) async fn answer(&self, method: &str, params: Value) -> Result<Value, ErrorData> {
+    pub(crate) async fn answer(&self, method: &str, params: Value) -> Answer {
         let mut number = 0;
         self.open.send_modify(|open| number = open.ask());
         let _asked = Asked { open: &self.open, number };
@@ -52,11 +51,11 @@ impl Respond for Answers {
         MOST_OPEN
     }
 
-    fn at_once(&self, question: &Question) -> Option<Result<Value, ErrorData>> {
+    fn at_once(&self, question: &Question) -> Option<Answer> {
         (question.method == "ping").then(|| Ok(json!({})))
     }
 
-    fn respond(self: Arc<Self>, _: Session, question: Question) -> Boxed<Result<Value, ErrorData>> {
+    fn respond(self: Arc<Self>, _: Session, question: Question) -> Boxed<Answer> {
         Box::pin(async move { self.answer(&question.method, question.params).await })
     }
 }
@@ -83,7 +82,7 @@ mod tests {
     use super::*;
     use crate::ground::deadline::Patience;
     use crate::rpc::clock::run_out;
-    use crate::rpc::handlers::answerer;
+    use crate::rpc::handlers::{ElicitationAnswer, answerer};
     use crate::rpc::ticket::{Ticket, TicketTerms};
 
     #[test]
@@ -98,7 +97,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn questions_pause_a_call_for_at_most_ten_times_the_time_of_an_answer() {
         let mut handlers = Handlers::default();
-        handlers.elicitation = answerer(|_| pending());
+        handlers.elicitation = answerer(|_, _| (), |()| pending(), ElicitationAnswer::print);
         let answers = Answers::new(handlers);
         for (questions, seconds) in [(0, 1), (1, 301), (2, 601), (12, 3001)] {
             let ticket = Ticket::new(0, 1, 0, TicketTerms::default());

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::Fuse;
-use rmcp::model::{RequestId, RequestMetaObject, SubscriptionFilter};
-use serde_json::{Value, json};
+use rmcp::model::RequestId;
+use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::clock::run_out;
@@ -36,12 +35,12 @@ pub struct Session {
     /// The runtime of the receiving side.
     pub(super) runtime: Handle,
     /// The `_meta` of every request, in protocol versions without a handshake; `None` if requests are sent unchanged.
-    pub(super) stamp: Option<Arc<RequestMetaObject>>,
+    pub(super) stamp: Option<Arc<Map<String, Value>>>,
 }
 
 impl Session {
     /// Puts this into the `_meta` of every request from now on.
-    pub(crate) fn stamp(&mut self, stamp: RequestMetaObject) {
+    pub(crate) fn stamp(&mut self, stamp: Map<String, Value>) {
         self.stamp = Some(Arc::new(stamp));
     }
 
@@ -49,7 +48,7 @@ impl Session {
     /// never sent; for a sent one, the server receives a cancellation.
     pub(crate) async fn request(&self, request: MethodCall, terms: Terms) -> Result<Value, RequestError> {
         let Terms { patience, listener, cancellation, questions, list, stamp } = terms;
-        let terms = TicketTerms { deadline: patience.first, listener, list, acknowledged: None };
+        let terms = TicketTerms { deadline: patience.first, listener, list, is_subscription: false };
         let is_call = request.method == "tools/call";
         let mut sent = self.send(request, stamp, terms)?;
         if is_call {
@@ -73,18 +72,21 @@ impl Session {
         self.request(request, Patience::strictly(Duration::MAX).into()).await
     }
 
-    /// Opens a subscription, which lasts until it is dropped or the server ends it. Cancel safe.
-    pub(crate) async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, RequestError> {
-        let (acknowledged, mut covered) = mpsc::channel(1);
-        let terms = TicketTerms { acknowledged: Some(acknowledged), ..TicketTerms::default() };
+    /// Opens a subscription, which lasts until it is dropped or the server ends it. `filter` has the form of the
+    /// protocol. Cancel safe.
+    pub(crate) async fn listen(&self, filter: Value) -> Result<Subscription, RequestError> {
+        let terms = TicketTerms { is_subscription: true, ..TicketTerms::default() };
         let request = MethodCall::with("subscriptions/listen", json!({ "notifications": filter }));
         let mut sent = self.send(request, None, terms)?;
-        tokio::select! {
-            biased;
-            Some(covered) = covered.recv() => Ok(Subscription { sent, covered }),
-            answer = sent.answer() => Err(answer.err().unwrap_or_else(|| {
-                RequestError::invalid("the server ended the subscription before acknowledging it")
-            })),
+        sent.reaches(State::is_acknowledged).await;
+        let covered = lock(&sent.ticket.covered).take();
+        match covered {
+            Some(covered) => Ok(Subscription { sent, covered }),
+            None => {
+                Err(sent.answer().await.err().unwrap_or_else(|| {
+                    RequestError::invalid("the server ended the subscription before acknowledging it")
+                }))
+            }
         }
     }
 
@@ -113,7 +115,7 @@ impl Session {
     fn send(
         &self,
         mut request: MethodCall,
-        stamp: Option<RequestMetaObject>,
+        stamp: Option<Map<String, Value>>,
         terms: TicketTerms,
     ) -> Result<Sent, RequestError> {
         let (id, size) = (self.ledger.next_id(), request.size());
@@ -121,7 +123,7 @@ impl Session {
         let is_handshake = request.method == HANDSHAKE;
         if let Some(common) = self.stamp.as_ref().filter(|_| !is_handshake) {
             let mut meta = (**common).clone();
-            meta.0.0.extend(stamp.unwrap_or_default().0.0);
+            meta.extend(stamp.unwrap_or_default());
             meta.insert(PROGRESS_TOKEN.to_owned(), id.into());
             request.stamp(meta);
         }
@@ -163,15 +165,20 @@ struct Sent {
 }
 
 impl Sent {
-    /// Waits for the outcome of the request. Cancel safe.
-    async fn answer(&mut self) -> Result<Value, RequestError> {
-        while !self.ticket.is_settled() {
+    /// Waits for a state of the request, and sends it meanwhile. Cancel safe.
+    async fn reaches(&mut self, is_reached: fn(&State) -> bool) {
+        while !is_reached(&self.ticket.state()) {
             tokio::select! {
                 biased;
                 _ = &mut self.sending => {}
-                () = self.ticket.settled() => {}
+                () = self.ticket.reaches(is_reached) => {}
             }
         }
+    }
+
+    /// Waits for the outcome of the request. Cancel safe.
+    async fn answer(&mut self) -> Result<Value, RequestError> {
+        self.reaches(State::is_final).await;
         if let Some(answer) = lock(&self.ticket.answer).take() {
             return answer.map_err(RequestError::Rpc);
         }
@@ -222,8 +229,6 @@ impl Drop for Sent {
 mod tests {
     use std::future::pending;
     use std::sync::Mutex;
-
-    use serde_json::Map;
 
     use super::*;
     use crate::ground::redact::Redactor;

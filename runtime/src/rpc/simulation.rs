@@ -168,8 +168,8 @@ fn simulate(runtime: &Runtime, seed: u64, sums: &mut Sums) {
         let ledger = Ledger::new(Duration::from_secs(3600), Redactor::default());
         let notes = Notes::new("simulated", Redactor::default());
         let sink = SimulatedSink(pipes.clone()).into();
-        let streams = (SimulatedReader(pipes.clone()), sink);
-        let sides = connect(Stranger, streams, ledger.clone(), Some(notes), MAX_MESSAGE).unwrap();
+        let reader = Box::new(SimulatedReader(pipes.clone()));
+        let sides = connect(Box::new(Stranger), (reader, sink), ledger.clone(), Some(notes), MAX_MESSAGE).unwrap();
         let answers = Arc::new(Answers::new(Handlers::default()));
         let (session, receiving) = receiving::open(sides, ledger.clone(), answers, Some(Default::default()));
         let hang_up = CancellationToken::new();

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use rmcp::model::{ErrorData, RequestId};
 use serde_json::Value;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::Dispatched;
@@ -29,6 +29,8 @@ pub(crate) enum State {
     Writing { end: Option<u64> },
     /// It has left.
     Written { end: Option<u64> },
+    /// The server has acknowledged the subscription.
+    Acknowledged,
     /// The response has arrived.
     Answered,
     /// The caller does not wait any more.
@@ -39,8 +41,13 @@ pub(crate) enum State {
 
 impl State {
     /// Returns `true` once the request can no longer complete.
-    fn is_final(&self) -> bool {
+    pub(super) fn is_final(&self) -> bool {
         matches!(self, Self::Answered | Self::GivenUp(_) | Self::Failed(_))
+    }
+
+    /// Returns `true` once a subscription has begun or can no longer begin.
+    pub(super) fn is_acknowledged(&self) -> bool {
+        matches!(self, Self::Acknowledged) || self.is_final()
     }
 }
 
@@ -53,8 +60,8 @@ pub(crate) struct TicketTerms {
     pub(crate) listener: Option<Listener>,
     /// The count of changes to the list of tools for which the call was allowed.
     pub(crate) list: Option<u64>,
-    /// For a subscription: the channel for the server's acknowledgement.
-    pub(crate) acknowledged: Option<mpsc::Sender<Value>>,
+    /// `true` if its response ends a subscription instead of answering a call.
+    pub(crate) is_subscription: bool,
 }
 
 /// A request, for its caller, its transport and the ledger.
@@ -68,6 +75,8 @@ pub(crate) struct Ticket {
     state: watch::Sender<State>,
     /// The server's answer, until the caller takes it.
     pub(super) answer: Mutex<Option<Result<Value, ErrorData>>>,
+    /// The subscriptions that the server acknowledged, until the caller takes them.
+    pub(super) covered: Mutex<Option<Value>>,
     /// The time of the last progress report.
     pub(super) progress: Mutex<Option<Instant>>,
 }
@@ -75,16 +84,12 @@ pub(crate) struct Ticket {
 impl Ticket {
     pub(super) fn new(serial: i64, place: u64, size: usize, terms: TicketTerms) -> Self {
         let (admitted, state) = (Instant::now(), watch::Sender::new(State::Queued));
-        Self { serial, place, size, terms, admitted, state, answer: Mutex::default(), progress: Mutex::default() }
+        let (answer, covered, progress) = Default::default();
+        Self { serial, place, size, terms, admitted, state, answer, covered, progress }
     }
 
     pub(super) fn id(&self) -> RequestId {
         RequestId::Number(self.serial)
-    }
-
-    /// Returns `true` if its response ends a subscription instead of answering a call.
-    pub(super) fn is_subscription(&self) -> bool {
-        self.terms.acknowledged.is_some()
     }
 
     pub(super) fn is_late(&self) -> bool {
@@ -104,21 +109,15 @@ impl Ticket {
         self.state.borrow().is_final()
     }
 
-    /// Waits until the request can no longer complete. Cancel safe.
-    pub(crate) async fn settled(&self) {
-        let _ = self.state.subscribe().wait_for(State::is_final).await;
-    }
-
-    /// Waits until it was given up, or failed. Cancel safe.
-    pub(super) async fn abandoned(&self) {
-        let is_abandoned = |state: &State| matches!(state, State::GivenUp(_) | State::Failed(_));
-        let _ = self.state.subscribe().wait_for(is_abandoned).await;
+    /// Waits for a state. Cancel safe.
+    pub(super) async fn reaches(&self, is_reached: fn(&State) -> bool) {
+        let _ = self.state.subscribe().wait_for(is_reached).await;
     }
 
     pub(super) fn becomes(&self, state: State) {
         self.state.send_if_modified(|current| {
-            // Callers wait only for final states, and a wake-up costs as much as writing the request.
-            let is_awaited = state.is_final();
+            // Callers wait only for these states, and a wake-up costs as much as writing the request.
+            let is_awaited = state.is_acknowledged();
             *current = state;
             is_awaited
         });

@@ -11,17 +11,17 @@ use std::time::Duration;
 
 use mcp_bindgen_model::{Isolation, ServerConfig, Transport};
 use serde_json::Value;
-use tokio::io::AsyncReadExt;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::environment::Manager;
 use super::isolation::Refusal;
 use super::tree::{ProcessTree, note_stderr};
-use super::{Program, is_path};
+use super::{Program, is_path, read, which};
 use crate::ConnectErrorKind as Kind;
+use crate::ground::task::task;
 use crate::rpc::notes::Notes;
 
-const LONGEST_OUTPUT: u64 = 1024 * 1024;
 const PATIENCE_FOR_OUTPUT: Duration = Duration::from_millis(200);
 
 /// A download that has to come before the server's start.
@@ -47,7 +47,10 @@ impl<'c> Download<'c> {
     pub(crate) fn before(config: &'c ServerConfig) -> Option<Self> {
         let (manager, package, args) = Manager::of(config)?;
         let program = Program::of(config).filter(|program| program.isolation.is_none_or(allows_download))?;
-        let variables: Vec<String> = manager.withheld(config).into_iter().map(|(name, _)| name).collect();
+        let mut variables = Vec::new();
+        for (name, _) in manager.withheld(config) {
+            variables.push(name);
+        }
         (!variables.is_empty()).then_some(Self { config, program, manager, package, args, variables })
     }
 
@@ -59,15 +62,17 @@ impl<'c> Download<'c> {
     pub(crate) async fn run(&self, notes: &Notes) -> Result<ServerConfig, Refusal> {
         let (args, inherit_env) = (self.step(), [self.program.inherit_env, &self.variables].concat());
         let program = Program { args: &args, inherit_env: &inherit_env, ..self.program };
-        let (mut process, (stdin, stdout, stderr)) = ProcessTree::start(&program)?;
+        let (mut process, (stdin, mut stdout, stderr)) = ProcessTree::start(&program)?;
         drop(stdin);
-        let mut printed = Vec::new();
+        let (mut printed, mut noting) = (Vec::new(), JoinSet::new());
+        noting.spawn(task(note_stderr(stderr, notes.clone())));
         let status = {
-            let mut stdout = stdout.take(LONGEST_OUTPUT);
-            let reading = async { tokio::join!(stdout.read_to_end(&mut printed), note_stderr(stderr, notes.clone())) };
-            let mut reading = pin!(reading);
+            let mut reading = pin!(async {
+                read(&mut stdout, &mut printed).await;
+                noting.join_next().await;
+            });
             tokio::select! {
-                _ = &mut reading => process.child.wait().await,
+                () = &mut reading => process.child.wait().await,
                 // A grandchild may hold the pipes open forever.
                 status = process.child.wait() => {
                     let _ = timeout(PATIENCE_FOR_OUTPUT, &mut reading).await;
@@ -125,7 +130,11 @@ impl<'c> Download<'c> {
         if let Some(found) = self.find_program(path) {
             *command = found;
             *args = self.args.to_vec();
-            config.env.retain(|name, _| !is_path(name));
+            for (name, value) in std::mem::take(&mut config.env) {
+                if !is_path(&name) {
+                    config.env.insert(name, value);
+                }
+            }
             config.env.insert("PATH".to_owned(), path.to_owned());
             return Ok(config);
         }
@@ -150,7 +159,7 @@ impl<'c> Download<'c> {
             Manager::Npm => program_of_npm(&folder, self.package)?,
             Manager::Uv => name_of_requirement(self.package)?.to_owned(),
         };
-        which::which_in(name, Some(&folder), &folder).ok()?.to_str().map(str::to_owned)
+        which(name.as_ref(), Some(folder.as_os_str()), &folder)?.to_str().map(str::to_owned)
     }
 }
 

@@ -3,11 +3,12 @@
 //! A server inherits a short list, plus the variables that its configuration names. Variables of proxies and package
 //! indexes may hold passwords: they reach the download step, but not the server.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 
 use mcp_bindgen_model::{ServerConfig, Transport};
+use tokio::process::Command;
 
 use super::Program;
 
@@ -28,7 +29,7 @@ pub(super) const CERTIFICATES: [&str; 4] =
     ["NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"];
 
 /// The variables that `npm` and `uv` read to reach a proxy or an index of packages, in lower case.
-const PROXIES: [&str; 4] = ["all_proxy", "http_proxy", "https_proxy", "no_proxy"];
+const PROXIES: &str = "all_proxy,http_proxy,https_proxy,no_proxy";
 const OF_NPM: &str = "\
     node_auth_token,npm_config_cafile,npm_config_https_proxy,npm_config_noproxy,npm_config_proxy,\
     npm_config_registry,npm_config_userconfig,npm_token";
@@ -77,29 +78,57 @@ impl Manager {
             Self::Uv => (OF_UV, &PREFIXES_OF_UV),
         };
         let name = name.to_ascii_lowercase();
-        PROXIES.into_iter().chain(names.split(',')).any(|known| known == name)
-            || prefixes.iter().any(|prefix| name.starts_with(prefix))
+        let is_in = |names: &str| names.split(',').any(|known| known == name);
+        is_in(PROXIES) || is_in(names) || prefixes.iter().any(|prefix| name.starts_with(prefix))
     }
 
     /// Returns the variables that a download reads and the server must not receive. It is empty if no variable needs to
     /// be withheld, so that the server can start at once.
     pub(super) fn withheld(self, config: &ServerConfig) -> Vec<(String, String)> {
-        let mut withheld: Vec<_> =
-            variables().filter(|(name, _)| self.reads(name) && !is_passed(config, name)).collect();
-        if withheld.iter().all(|(name, _)| NO_REASON.contains(&name.to_ascii_lowercase().as_str())) {
-            withheld.clear();
+        let (mut withheld, mut is_needed) = (Vec::new(), false);
+        for (name, value) in variables() {
+            if self.reads(&name) && !is_passed(config, &name) {
+                is_needed |= !NO_REASON.contains(&name.to_ascii_lowercase().as_str());
+                withheld.push((name, value));
+            }
         }
-        withheld
+        if is_needed { withheld } else { Vec::new() }
     }
 }
 
+/// Returns the names of the variables of this process that a child inherits, with those that its configuration adds.
+fn inherited(configured: &[String], is_isolated: bool) -> Vec<&str> {
+    let mut names: Vec<&str> = INHERITED.split(',').collect();
+    names.extend(CERTIFICATES);
+    if !is_isolated {
+        names.extend(FOLDERS);
+    }
+    for name in configured {
+        names.push(name);
+    }
+    names
+}
+
 /// Returns the variables of a child: those of this process that it inherits, then those of its configuration.
-pub(super) fn of<'p>(program: &'p Program<'_>) -> impl Iterator<Item = (&'p str, OsString)> {
-    let folders = FOLDERS.iter().copied().filter(|_| program.isolation.is_none());
-    let names = INHERITED.split(',').chain(CERTIFICATES).chain(folders);
-    let names = names.chain(program.inherit_env.iter().map(String::as_str));
-    let inherited = names.filter_map(|name| env::var_os(name).map(|value| (name, value)));
-    inherited.chain(program.env.iter().map(|(name, value)| (name.as_str(), value.into())))
+pub(super) fn of(program: &Program<'_>) -> Vec<(String, OsString)> {
+    let mut variables = Vec::new();
+    for name in inherited(program.inherit_env, program.isolation.is_some()) {
+        if let Some(value) = env::var_os(name) {
+            variables.push((name.to_owned(), value));
+        }
+    }
+    for (name, value) in program.env {
+        variables.push((name.clone(), value.into()));
+    }
+    variables
+}
+
+/// Sets all variables of a child.
+pub(super) fn set(command: &mut Command, variables: &[(String, OsString)]) {
+    command.env_clear();
+    for (name, value) in variables {
+        command.env(name, value);
+    }
 }
 
 /// Names set variables that a failed server did not receive, but may need. These are variables that its output
@@ -125,10 +154,15 @@ pub(crate) fn missed(config: &ServerConfig, stderr: &str) -> Option<String> {
             () => None,
         }
     };
-    let found: BTreeSet<(u8, String)> =
-        variables().filter_map(|(name, value)| Some((rank(&name, &value)?, name))).collect();
-    let (_, first) = found.first()?;
-    let names: Vec<String> = found.iter().take(MOST_NAMED).map(|(_, name)| format!("`{name}`")).collect();
+    let mut found: [Vec<String>; 3] = Default::default();
+    for (name, value) in variables() {
+        if let Some(names) = rank(&name, &value).and_then(|rank| found.get_mut(rank)) {
+            names.push(name);
+        }
+    }
+    let found = found.concat();
+    let first = found.first()?;
+    let names: Vec<String> = found.iter().take(MOST_NAMED).map(|name| format!("`{name}`")).collect();
     let more = match found.len() - names.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -141,25 +175,30 @@ pub(crate) fn missed(config: &ServerConfig, stderr: &str) -> Option<String> {
 }
 
 /// Returns the variables of this process that are not empty and have an ordinary name.
-fn variables() -> impl Iterator<Item = (String, String)> {
+fn variables() -> BTreeMap<String, String> {
     let is_ordinary = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "_/:@.-".contains(c));
-    env::vars_os().filter_map(move |(name, value)| {
-        let name = name.into_string().ok().filter(|name| is_ordinary(name))?;
-        Some((name, value.to_string_lossy().into_owned())).filter(|(_, value)| !value.is_empty())
-    })
+    let mut variables = BTreeMap::new();
+    for (name, value) in env::vars_os() {
+        if let Ok(name) = name.into_string()
+            && is_ordinary(&name)
+            && !value.is_empty()
+        {
+            variables.insert(name, value.to_string_lossy().into_owned());
+        }
+    }
+    variables
 }
 
 /// Returns `true` if the server is given a variable of this name.
 fn is_passed(config: &ServerConfig, name: &str) -> bool {
     let is_it = |other: &str| if cfg!(windows) { other.eq_ignore_ascii_case(name) } else { other == name };
-    let mut always = INHERITED.split(',').chain(CERTIFICATES).chain(FOLDERS.iter().copied());
-    always.any(&is_it) || config.env.keys().chain(&config.inherit_env).any(|other| is_it(other))
+    inherited(&config.inherit_env, false).into_iter().any(is_it) || config.env.keys().any(|other| is_it(other))
 }
 
 /// Returns `true` if the server has this value under another name, or among its arguments.
 fn is_given_otherwise(config: &ServerConfig, value: &str) -> bool {
-    let args = Program::of(config).into_iter().flat_map(|program| program.args);
-    config.env.values().chain(args).any(|given| given.contains(value))
+    let args = Program::of(config).map_or(&[][..], |program| program.args);
+    args.iter().any(|given| given.contains(value)) || config.env.values().any(|given| given.contains(value))
 }
 
 /// Returns `true` if a text has this name in it as a word.

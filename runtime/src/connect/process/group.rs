@@ -155,37 +155,43 @@ fn signal_marked(marks: &[Mark], signal: Signal) -> bool {
 fn scan(marks: &[Mark], signal: Signal) -> Found {
     use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 
+    let mut worst = Found::Nothing;
+    let Ok(entries) = std::fs::read_dir("/proc") else { return worst };
     if marks.is_empty() {
-        return Found::Nothing;
+        return worst;
     }
-    let mut environment = Vec::new();
-    let mut look_at = |pid: Pid| {
-        environment.clear();
-        let file = std::fs::File::open(format!("/proc/{}/environ", pid.as_raw_nonzero()));
-        match file.and_then(|mut file| std::io::Read::read_to_end(&mut file, &mut environment)) {
-            Ok(0) => Found::Unclear,
-            Ok(_) if marks.iter().any(|mark| memchr::memmem::find(&environment, mark.0.as_bytes()).is_some()) => {
-                Found::Marked
-            }
-            // The process has ended, or belongs to another user.
-            Ok(_) | Err(_) => Found::Nothing,
-        }
-    };
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
     // Reading a process's environment may block. Processes that started before this one are not scanned.
     let own_start = start(std::process::id());
-    let pids = pids.filter(|pid| start(pid.as_raw_nonzero().get().unsigned_abs()) >= own_start);
-    let signalled = pids.map(|pid| match look_at(pid) {
-        Found::Marked => {
+    for entry in entries {
+        let Ok(entry) = entry else { continue };
+        let Some(number) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let Some(pid) = Pid::from_raw(number.cast_signed()).filter(|_| start(number) >= own_start) else { continue };
+        let mut found = look_at(pid, marks);
+        if found == Found::Marked {
             // The number may have become another process's before there was a descriptor.
-            let process = pidfd_open(pid, PidfdFlags::empty()).ok().filter(|_| look_at(pid) == Found::Marked);
-            let is_signalled = process.is_some_and(|process| pidfd_send_signal(&process, signal).is_ok());
-            if is_signalled { Found::Marked } else { Found::Nothing }
+            let process = pidfd_open(pid, PidfdFlags::empty()).ok().filter(|_| look_at(pid, marks) == Found::Marked);
+            if !process.is_some_and(|process| pidfd_send_signal(&process, signal).is_ok()) {
+                found = Found::Nothing;
+            }
         }
-        found => found,
-    });
-    signalled.max().unwrap_or(Found::Nothing)
+        worst = worst.max(found);
+    }
+    worst
+}
+
+/// Looks for a mark in the environment of a process.
+#[cfg(target_os = "linux")]
+fn look_at(pid: Pid, marks: &[Mark]) -> Found {
+    // The process may have ended, or belong to another user.
+    let Ok(environment) = std::fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())) else {
+        return Found::Nothing;
+    };
+    let text = String::from_utf8_lossy(&environment);
+    match marks.iter().any(|mark| text.contains(&mark.0)) {
+        true => Found::Marked,
+        false if text.is_empty() => Found::Unclear,
+        false => Found::Nothing,
+    }
 }
 
 /// Returns the start time of a process in ticks since boot, or `None` for a process that has ended or belongs to the

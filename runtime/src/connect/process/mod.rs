@@ -10,14 +10,18 @@ pub(crate) mod isolation;
 pub(crate) mod tree;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::{Isolation, ServerConfig, Transport};
+use tokio::io::{AsyncRead, AsyncReadExt};
 
 use self::isolation::Refusal;
 use crate::ConnectErrorKind as Kind;
+
+/// The maximum length of what is read of a program that is not a server.
+const LONGEST_OUTPUT: u64 = 1024 * 1024;
 
 /// The program to start.
 #[derive(Clone, Copy)]
@@ -38,17 +42,22 @@ impl<'a> Program<'a> {
         Some(Self { command, args, cwd: cwd.as_deref(), env, inherit_env, isolation })
     }
 
-    /// Returns its path, as a shell would find it: on Windows `npx` is `npx.cmd`. `PATH` is the child's own if the
-    /// configuration sets it; a relative path starts at `cwd`.
+    /// Returns the folders of programs: the child's own, if the configuration sets them.
+    fn path(&self) -> Option<OsString> {
+        let own = self.env.iter().find(|(name, _)| is_path(name));
+        own.map_or_else(|| std::env::var_os("PATH"), |(_, path)| Some(path.into()))
+    }
+
+    /// Returns its path, as a shell would find it: on Windows `npx` is `npx.cmd`. A relative path starts at `cwd`.
     ///
     /// # Errors
     /// Fails with [`ErrorKind::NotFound`] and the reason.
     fn find(&self) -> io::Result<PathBuf> {
         let command = self.command;
         let folder = self.cwd.map_or_else(std::env::current_dir, std::path::absolute)?;
-        let own = self.env.iter().find(|(name, _)| is_path(name)).map(|(_, path)| OsString::from(path));
-        let place = if own.is_some() { "on the PATH that its `env` sets" } else { "on PATH" };
-        which::which_in(command, own.or_else(|| std::env::var_os("PATH")), folder).map_err(|_| {
+        which(command.as_ref(), self.path().as_deref(), &folder).ok_or_else(|| {
+            let is_own = self.env.keys().any(|name| is_path(name));
+            let place = if is_own { "on the PATH that its `env` sets" } else { "on PATH" };
             let hint = if command.contains(char::is_whitespace) { "; arguments belong in `args`" } else { "" };
             io::Error::new(ErrorKind::NotFound, format!("not found; is it installed, and {place}?{hint}"))
         })
@@ -65,6 +74,17 @@ impl<'a> Program<'a> {
         };
         (Kind::Spawn, message)
     }
+}
+
+/// Finds a program in the folders of `path`.
+fn which(program: &OsStr, path: Option<&OsStr>, folder: &Path) -> Option<PathBuf> {
+    which::which_in(program, path, folder).ok()
+}
+
+/// Adds the output of a program to a buffer, up to a limit. If the future is dropped, the output so far is there.
+async fn read(stream: &mut (dyn AsyncRead + Send + Unpin), output: &mut Vec<u8>) {
+    // The part before an error is used too.
+    let _ = stream.take(LONGEST_OUTPUT).read_to_end(output).await;
 }
 
 /// Returns `true` for the name of the variable that lists the folders of programs.

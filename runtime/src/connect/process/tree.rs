@@ -6,6 +6,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 #[cfg(unix)]
 use tokio::process::Child;
@@ -65,7 +66,8 @@ pub(in crate::connect) fn connect(program: &Program<'_>, link: &Link) -> Result<
         link.sandbox.get_or_init(|| Arc::downgrade(sandbox));
     }
     let (ledger, notes) = (link.ledger.clone(), Some(link.notes.clone()));
-    let sides = Sink::child(stdin).and_then(|sink| lines::connect(process, (stdout, sink), ledger, notes, MAX_MESSAGE));
+    let sides = Sink::child(stdin)
+        .and_then(|sink| lines::connect(Box::new(process), (Box::new(stdout), sink), ledger, notes, MAX_MESSAGE));
     sides.map_err(|error| program.not_started(&error))
 }
 
@@ -93,7 +95,7 @@ impl ProcessTree {
                 Some(sandbox) => sandbox.command(),
                 None => {
                     let mut command = Command::new(program.find()?);
-                    command.env_clear().envs(environment::of(program));
+                    environment::set(&mut command, &environment::of(program));
                     command
                 }
             };
@@ -165,48 +167,54 @@ impl ProcessTree {
 impl FarEnd for ProcessTree {
     /// Ends the remaining processes when an isolated server ends, because bubblewrap holds the pipes while any of them
     /// runs.
-    async fn end_with_server(&mut self) -> Infallible {
-        if self.sandbox.is_some() && self.child.wait().await.is_ok() {
-            self.kill();
-        }
-        std::future::pending().await
+    fn end_with_server(&mut self) -> BoxFuture<'_, Infallible> {
+        Box::pin(async move {
+            if self.sandbox.is_some() && self.child.wait().await.is_ok() {
+                self.kill();
+            }
+            std::future::pending().await
+        })
     }
 
-    async fn note_end(&mut self, notes: &Notes) {
-        if !notes.has_exited() {
-            match self.ended_within(PATIENCE_FOR_EXIT_STATUS).await {
-                Some(status) => notes.exited(status.to_string()),
-                None => notes.problem("the server closed its stdout but is still running".to_owned()),
+    fn note_end<'a>(&'a mut self, notes: &'a Notes) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            if !notes.has_exited() {
+                match self.ended_within(PATIENCE_FOR_EXIT_STATUS).await {
+                    Some(status) => notes.exited(status.to_string()),
+                    None => notes.problem("the server closed its stdout but is still running".to_owned()),
+                }
             }
-        }
-        if let Some(stderr) = &mut self.stderr {
-            // A grandchild may hold stderr open forever. Later lines are still noted.
-            let _ = timeout(PATIENCE_FOR_LAST_STDERR, stderr).await;
-            self.stderr = None;
-        }
+            if let Some(stderr) = &mut self.stderr {
+                // A grandchild may hold stderr open forever. Later lines are still noted.
+                let _ = timeout(PATIENCE_FOR_LAST_STDERR, stderr).await;
+                self.stderr = None;
+            }
+        })
     }
 
     /// Waits for the end of the process, sends a signal, then kills; remaining descendants are killed too.
-    async fn shut_down(&mut self) {
-        if self.ended_within(GRACE_AFTER_EOF).await.is_none() {
-            #[cfg(unix)]
-            self.group.terminate();
-            let _ = self.ended_within(GRACE_AFTER_TERM).await;
-            #[cfg(unix)]
-            if self.sandbox.is_some() {
-                let _ = timeout(GRACE_AFTER_TERM, self.group.emptied()).await;
+    fn shut_down(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if self.ended_within(GRACE_AFTER_EOF).await.is_none() {
+                #[cfg(unix)]
+                self.group.terminate();
+                let _ = self.ended_within(GRACE_AFTER_TERM).await;
+                #[cfg(unix)]
+                if self.sandbox.is_some() {
+                    let _ = timeout(GRACE_AFTER_TERM, self.group.emptied()).await;
+                }
             }
-        }
-        #[cfg(unix)]
-        for _ in 0..TERMS_FOR_DESCENDANTS {
-            self.reap();
-            if !self.group.terminate_all() {
-                break;
+            #[cfg(unix)]
+            for _ in 0..TERMS_FOR_DESCENDANTS {
+                self.reap();
+                if !self.group.terminate_all() {
+                    break;
+                }
+                tokio::time::sleep(POLL).await;
             }
-            tokio::time::sleep(POLL).await;
-        }
-        self.kill();
-        let _ = self.ended_within(PATIENCE_AFTER_KILL).await;
+            self.kill();
+            let _ = self.ended_within(PATIENCE_AFTER_KILL).await;
+        })
     }
 }
 

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::RequestId;
-use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::Dispatched;
 use crate::rpc::Failure;
-use crate::rpc::messages::number_of;
+use crate::rpc::messages::{id_of, number_of};
 use crate::rpc::ticket::{State, Ticket};
 
 /// JSON-RPC's parse error and invalid request: the errors of a message whose id could not be read.
@@ -90,7 +89,7 @@ impl Book {
             None if id.is_some() || self.owes_answers => None,
             None if error.is_some_and(|code| !self.is_about_a_request(code)) => None,
             None => {
-                let mut found = self.requests.values().filter(has_left).filter(|ticket| !ticket.is_subscription());
+                let mut found = self.requests.values().filter(has_left).filter(|ticket| !ticket.terms.is_subscription);
                 found.next().filter(|_| found.next().is_none())
             }
         };
@@ -111,7 +110,7 @@ impl Book {
 
     /// Returns the pending request with this id, which is also its progress token.
     pub(super) fn ticket(&self, id: &Value) -> Option<&Arc<Ticket>> {
-        self.find(&RequestId::deserialize(id).ok()?)
+        self.find(&id_of(id)?)
     }
 
     pub(super) fn find(&self, id: &RequestId) -> Option<&Arc<Ticket>> {

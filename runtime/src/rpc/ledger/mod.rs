@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use rmcp::model::{ErrorData, RequestId};
-use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
@@ -99,7 +98,7 @@ impl Ledger {
             let ticket = Arc::new(Ticket::new(id, book.messages, size, terms));
             book.enqueue(&ticket);
             book.requests.insert(id, ticket.clone());
-            if !ticket.is_subscription() {
+            if !ticket.terms.is_subscription {
                 book.silence.since.get_or_insert_with(Instant::now);
             }
             ticket
@@ -146,9 +145,9 @@ impl Ledger {
         let mut book = lock(&self.book);
         let dispatched = match ticket.state() {
             State::Queued => Dispatched::No,
-            State::Writing { .. } | State::Written { .. } => {
+            State::Writing { .. } | State::Written { .. } | State::Acknowledged => {
                 // One that is cancelled is not answered.
-                book.owes_answers |= !ticket.is_subscription();
+                book.owes_answers |= !ticket.terms.is_subscription;
                 Dispatched::Unknown
             }
             State::Answered => Dispatched::Yes,
@@ -214,7 +213,7 @@ impl Ledger {
     }
 
     fn answered(&self, mut fields: Map<String, Value>, answers: Option<&RequestId>) {
-        let id = fields.remove("id").and_then(|id| serde_json::from_value::<RequestId>(id).ok());
+        let id = fields.get("id").and_then(messages::id_of);
         let mut book = lock(&self.book);
         book.silence = Silence::default();
         let error = fields.remove("error").map(|mut error| {
@@ -252,7 +251,7 @@ impl Ledger {
         let method = fields.get("method").and_then(Value::as_str).unwrap_or_default();
         let params = fields.get("params").unwrap_or(&Value::Null);
         let cancelled = params.get("requestId").filter(|_| method == CANCELLED);
-        let cancelled = cancelled.and_then(|id| RequestId::deserialize(id).ok());
+        let cancelled = cancelled.and_then(messages::id_of);
         let mut listener = None;
         {
             let mut book = lock(&self.book);
@@ -263,12 +262,13 @@ impl Ledger {
             }
             if let (ACKNOWLEDGED, Some(covered)) = (method, params.get("notifications"))
                 && let Some(ticket) = params.pointer(SUBSCRIPTION).and_then(|id| book.ticket(id))
-                && let Some(acknowledged) = &ticket.terms.acknowledged
+                && ticket.terms.is_subscription
+                && matches!(ticket.state(), State::Writing { .. } | State::Written { .. })
             {
-                // Only the first one counts, and the receiver may be gone.
-                let _ = acknowledged.try_send(covered.clone());
+                *lock(&ticket.covered) = Some(covered.clone());
+                ticket.becomes(State::Acknowledged);
             }
-            let ended = cancelled.as_ref().and_then(|id| book.find(id)).filter(|ticket| ticket.is_subscription());
+            let ended = cancelled.as_ref().and_then(|id| book.find(id)).filter(|ticket| ticket.terms.is_subscription);
             if let Some(ticket) = ended.cloned() {
                 book.settle(&ticket, State::Failed(Failure::lost("the server ended the subscription")));
             }
@@ -287,7 +287,7 @@ impl Ledger {
             progress.tell(&listener);
         }
         match fields.remove("id") {
-            Some(id) => question(id, fields).map(Incoming::Question),
+            Some(id) => question(&id, fields).map(Incoming::Question),
             None => cancelled.map(Incoming::Cancelled),
         }
     }
@@ -302,10 +302,11 @@ impl Ledger {
 }
 
 /// Returns a request of the server, if its id can be answered.
-fn question(id: Value, mut fields: Map<String, Value>) -> Option<Question> {
-    let id = serde_json::from_value(id).ok().filter(|id: &RequestId| id.to_string().len() <= LONGEST_NAME);
-    match id.zip(fields.remove("method")) {
-        Some((id, Value::String(method))) if method.len() <= LONGEST_NAME => {
+fn question(id: &Value, mut fields: Map<String, Value>) -> Option<Question> {
+    match (messages::id_of(id), fields.remove("method")) {
+        (Some(id), Some(Value::String(method)))
+            if id.to_string().len() <= LONGEST_NAME && method.len() <= LONGEST_NAME =>
+        {
             Some(Question { id, method, params: fields.remove("params").unwrap_or_default() })
         }
         _ => {
@@ -379,7 +380,7 @@ impl Outgoing {
     /// Cancel safe.
     pub(crate) async fn abandoned(&self) {
         match &self.request {
-            Some(ticket) => ticket.abandoned().await,
+            Some(ticket) => ticket.reaches(|state| matches!(state, State::GivenUp(_) | State::Failed(_))).await,
             None => std::future::pending().await,
         }
     }

@@ -316,14 +316,13 @@ fn progress_belongs_to_its_request() {
 fn acknowledged_subscription_receives_notifications_until_cancelled() {
     let ledger = ledger();
     let open = || {
-        let (acknowledged, told) = tokio::sync::mpsc::channel(1);
-        let terms = TicketTerms { acknowledged: Some(acknowledged), ..TicketTerms::default() };
+        let terms = TicketTerms { is_subscription: true, ..TicketTerms::default() };
         let (ticket, outgoing) = admit(&ledger, 100, terms).expect("there is room");
         assert!(outgoing.begin_write(None));
         outgoing.written();
-        (ticket, told)
+        ticket
     };
-    let [(first, mut told), (second, mut other)] = [open(), open()];
+    let [first, second] = [open(), open()];
     let acknowledged = json!({
         "method": "notifications/subscriptions/acknowledged",
         "params": {
@@ -332,8 +331,9 @@ fn acknowledged_subscription_receives_notifications_until_cancelled() {
         },
     });
     assert!(!takes(&ledger, acknowledged, None));
-    assert_eq!(told.try_recv().expect("it was acknowledged"), json!({"toolsListChanged": true}));
-    assert!(other.try_recv().is_err(), "it has another id");
+    assert!(matches!(first.state(), State::Acknowledged));
+    assert_eq!(lock(&first.covered).take(), Some(json!({"toolsListChanged": true})));
+    assert!(lock(&second.covered).is_none(), "it has another id");
     let nameless = json!({"id": null, "error": {"code": -32700, "message": "parse"}});
     assert!(!takes(&ledger, nameless, None), "it answers no subscription");
     let cancelled = |id| json!({"method": "notifications/cancelled", "params": {"requestId": id}});

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::lines::{Stranger, connect};
+use super::lines::{Reader, Stranger, connect};
 use super::pipe::Sink;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
@@ -18,7 +18,6 @@ use crate::rpc::{Ledger, Sides};
 /// The message for streams that cannot be opened again.
 const SPENT: &str = "the client's streams have ended; create a new client";
 
-type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writing = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Returns a transport to a client over a pair of streams. Messages are limited to this many bytes; longer ones are
@@ -32,7 +31,7 @@ pub fn with_client(
     longest: usize,
     ledger: Arc<Ledger>,
 ) -> io::Result<Sides> {
-    connect(Stranger, (reader, Sink::stream(writer)), ledger, None, longest)
+    connect(Box::new(Stranger), (Box::new(reader), Sink::stream(writer)), ledger, None, longest)
 }
 
 /// A function that opens a pair of streams to a server. Examples are a socket, the input and output of a program in a
@@ -118,6 +117,6 @@ impl Streams {
     /// streams are closed.
     pub(crate) async fn connect(&self, ledger: Arc<Ledger>, notes: Notes) -> io::Result<Sides> {
         let (reader, writer) = (self.open)().await?;
-        connect(Stranger, (reader, Sink::stream(writer)), ledger, Some(notes), MAX_MESSAGE)
+        connect(Box::new(Stranger), (reader, Sink::stream(writer)), ledger, Some(notes), MAX_MESSAGE)
     }
 }

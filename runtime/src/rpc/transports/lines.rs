@@ -1,7 +1,7 @@
 //! JSON-RPC in lines: over the pipes of a child process, or over a pair of streams.
 
 use std::convert::Infallible;
-use std::future::Future;
+use std::future::{pending, ready};
 use std::io;
 use std::sync::Arc;
 
@@ -18,23 +18,26 @@ const CLOSED: &str = "the server closed the connection";
 const READ_AT_ONCE: usize = 64 * 1024;
 
 /// The other end, besides reading and writing.
-pub(crate) trait FarEnd: Send + 'static {
+pub(crate) trait FarEnd: Send {
     /// Ends the remaining processes once the server itself has ended. Waits until then, or forever if the end cannot be
     /// detected. Cancel safe.
-    fn end_with_server(&mut self) -> impl Future<Output = Infallible> + Send {
-        std::future::pending()
+    fn end_with_server(&mut self) -> BoxFuture<'_, Infallible> {
+        Box::pin(pending())
     }
 
     /// Records why the stream ended, as far as known. Cancel safe: another call records the rest.
-    fn note_end(&mut self, _notes: &Notes) -> impl Future<Output = ()> + Send {
-        async {}
+    fn note_end<'a>(&'a mut self, _notes: &'a Notes) -> BoxFuture<'a, ()> {
+        Box::pin(ready(()))
     }
 
     /// Ends the far end, after its input was closed. If the future is dropped, dropping the far end kills the rest.
-    fn shut_down(&mut self) -> impl Future<Output = ()> + Send {
-        async {}
+    fn shut_down(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
     }
 }
+
+/// The stream that the other end writes to.
+pub(crate) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 
 /// The far end of a pair of streams, about which nothing else is known.
 pub(crate) struct Stranger;
@@ -42,10 +45,10 @@ pub(crate) struct Stranger;
 impl FarEnd for Stranger {}
 
 /// The receiving side; dropping it closes the streams.
-struct LineTransport<E, R> {
-    far_end: E,
+struct LineTransport {
+    far_end: Box<dyn FarEnd>,
     writer: Arc<Writer>,
-    reader: BufReader<R>,
+    reader: BufReader<Reader>,
     framer: Framer,
     /// The notes about a server; `None` for a client.
     notes: Option<Notes>,
@@ -56,9 +59,9 @@ struct LineTransport<E, R> {
 ///
 /// # Errors
 /// Fails outside of a runtime.
-pub(crate) fn connect<E: FarEnd, R: AsyncRead + Send + Unpin + 'static>(
-    far_end: E,
-    (reader, sink): (R, Sink),
+pub(crate) fn connect(
+    far_end: Box<dyn FarEnd>,
+    (reader, sink): (Reader, Sink),
     ledger: Arc<Ledger>,
     notes: Option<Notes>,
     longest: usize,
@@ -69,7 +72,7 @@ pub(crate) fn connect<E: FarEnd, R: AsyncRead + Send + Unpin + 'static>(
     Ok((writer, Box::new(transport)))
 }
 
-impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
+impl LineTransport {
     /// Handles a frame. An unreadable response of a server fails only its own request. An unreadable message of a
     /// client may be a request or a response.
     fn take(&mut self, frame: Frame) -> Option<Incoming> {
@@ -143,13 +146,13 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
     }
 }
 
-impl<E, R> Drop for LineTransport<E, R> {
+impl Drop for LineTransport {
     fn drop(&mut self) {
         self.writer.abandon();
     }
 }
 
-impl<E: FarEnd, R: AsyncRead + Send + Unpin + 'static> Transport for LineTransport<E, R> {
+impl Transport for LineTransport {
     fn receive(&mut self) -> BoxFuture<'_, Option<Incoming>> {
         Box::pin(self.next_message())
     }
@@ -184,8 +187,9 @@ mod tests {
     fn opened(text: String, notes: Option<Notes>) -> (Arc<Ledger>, Sides, DuplexStream) {
         let ledger = Ledger::new(Duration::MAX, Redactor::default());
         let (sink, far_end) = duplex(4096);
-        let streams = (io::Cursor::new(text.into_bytes()), Sink::stream(sink));
-        let sides = connect(Stranger, streams, ledger.clone(), notes, LONGEST).expect("a runtime");
+        let reader: Reader = Box::new(io::Cursor::new(text.into_bytes()));
+        let sides = connect(Box::new(Stranger), (reader, Sink::stream(sink)), ledger.clone(), notes, LONGEST)
+            .expect("a runtime");
         (ledger, sides, far_end)
     }
 

@@ -35,7 +35,8 @@ impl Tool {
     fn find_in(&self, folders: &[&Path], writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
         let Self { key, package, program } = self;
         let mut refusal = None;
-        for path in folders.iter().map(|folder| folder.join(program)) {
+        for folder in folders {
+            let path = folder.join(program);
             let (kind, fault) = match follow(&path) {
                 Ok(way) => match self.fault(&way, writable) {
                     Some(fault) => fault,
@@ -62,24 +63,27 @@ impl Tool {
             let message = format!("`write` lets the server replace it in `{folder}`; use a smaller folder");
             return Some((Kind::Config, message));
         }
-        way.places().flat_map(Path::ancestors).find_map(|place| {
-            let found = match place.symlink_metadata() {
-                Ok(found) => found,
-                Err(error) => return Some((Kind::Unsupported, error.to_string())),
-            };
-            // In a folder with the sticky bit, such as /nix/store, other users cannot remove root's files. The mode of a
-            // link has no meaning.
-            let is_shared = found.is_dir() && found.mode() & STICKY != 0;
-            let fault = match found.uid() {
-                _ if !found.is_symlink() && !is_shared && found.mode() & OTHERS_MAY_WRITE != 0 => {
-                    "users other than root can write to"
-                }
-                0 => return None,
-                _ => "root does not own",
-            };
-            let (place, package, install) = (path_text(place), self.package, self.how_to_install());
-            Some((Kind::Unsupported, format!("{fault} `{place}`; install {package} as root, {install}")))
-        })
+        for place in way.places() {
+            for place in place.ancestors() {
+                let found = match place.symlink_metadata() {
+                    Ok(found) => found,
+                    Err(error) => return Some((Kind::Unsupported, error.to_string())),
+                };
+                // In a folder with the sticky bit, such as /nix/store, other users cannot remove root's files. The mode
+                // of a link has no meaning.
+                let is_shared = found.is_dir() && found.mode() & STICKY != 0;
+                let fault = match found.uid() {
+                    _ if !found.is_symlink() && !is_shared && found.mode() & OTHERS_MAY_WRITE != 0 => {
+                        "users other than root can write to"
+                    }
+                    0 => continue,
+                    _ => "root does not own",
+                };
+                let (place, package, install) = (path_text(place), self.package, self.how_to_install());
+                return Some((Kind::Unsupported, format!("{fault} `{place}`; install {package} as root, {install}")));
+            }
+        }
+        None
     }
 
     fn how_to_install(&self) -> String {

@@ -11,8 +11,8 @@ use mcp_bindgen_model::Isolation;
 use super::Refusal;
 use super::view::{Place, View, Way, follow, path_text};
 use crate::ConnectErrorKind as Kind;
-use crate::connect::process::Program;
 use crate::connect::process::environment::CERTIFICATES;
+use crate::connect::process::{Program, which};
 
 /// The system's programs and libraries.
 const SYSTEM: &str = "\
@@ -30,10 +30,12 @@ const LANGUAGES: [&str; 2] = ["java", "python3"];
 const PRIVATE: [&str; 4] = ["/run", "/tmp", "/var/run", "/var/tmp"];
 /// The folders that each isolated server has for itself, and that cannot be shared.
 const OWN: [&str; 2] = ["/dev", "/proc"];
+/// The other folders that no home may contain.
+const OTHERS: [&str; 5] = ["/dev", "/proc", "/etc", "/var/tmp", "/sys"];
 const HOME_WITHOUT_ONE: &str = "/tmp/home";
 const HOME_VARIABLES: [&str; 6] =
     ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"];
-const LONGEST_FIRST_LINE: u64 = 1024;
+const LONGEST_FIRST_LINE: usize = 1024;
 /// An interpreter of an interpreter is rare enough.
 const MOST_PROGRAMS: usize = 16;
 /// The folders of programs, and of what belongs to them.
@@ -80,8 +82,8 @@ impl Plan {
             return wrong(format!("its `inherit_env` contains `{name}`, which reveals the real home"));
         }
         for (given, way) in &self.homes {
-            let mut others = SYSTEM.split(',').chain(OWN).chain(["/etc", "/var/tmp", "/sys"]);
-            if !others.any(|other| Path::new(other).starts_with(&way.real)) {
+            let is_inside = |path: &str| Path::new(path).starts_with(&way.real);
+            if !SYSTEM.split(',').any(is_inside) && !OTHERS.into_iter().any(is_inside) {
                 self.view.put_at(way, Place::Empty);
                 self.temp_home.get_or_insert_with(|| given.clone());
             } else if !is_restricted && std::env::home_dir().as_ref() == Some(given) {
@@ -103,14 +105,14 @@ impl Plan {
 
     fn show_folders(&mut self, isolation: &Isolation) -> Result<(), Refusal> {
         let mut ways = Vec::new();
-        for (key, folders, place) in [("read", &isolation.read, Place::Read), ("write", &isolation.write, Place::Write)]
-        {
-            for folder in folders.iter().flatten() {
-                ways.push((key, folder, self.way_of(key, folder)?, place.clone()));
-            }
+        for folder in isolation.read.as_deref().unwrap_or_default() {
+            ways.push(("read", folder, self.way_of("read", folder)?, Place::Read));
         }
-        let written = ways.iter().filter(|(.., place)| *place == Place::Write);
-        self.writable = written.map(|(_, _, way, _)| way.real.clone()).collect();
+        for folder in isolation.write.as_deref().unwrap_or_default() {
+            let way = self.way_of("write", folder)?;
+            self.writable.push(way.real.clone());
+            ways.push(("write", folder, way, Place::Write));
+        }
         for (key, folder, way, place) in ways {
             let is_in = |link: &Path| self.writable.iter().find(|writable| link.starts_with(writable));
             if let Some(writable) = way.links.iter().find_map(|(link, _)| is_in(link)) {
@@ -158,11 +160,14 @@ impl Plan {
     /// Shows the certificates that the child's variables name. Paths that the server can write to are ignored, and
     /// homes and their parents are never shown.
     fn show_certificates(&mut self, program: &Program<'_>, variable: impl Fn(&str) -> Option<OsString>) {
-        for name in CERTIFICATES.iter().filter(|name| !program.env.contains_key(**name)) {
-            let Some(value) = variable(name) else { continue };
+        for name in CERTIFICATES {
+            let Some(value) = variable(name).filter(|_| !program.env.contains_key(name)) else { continue };
             let paths =
-                if *name == "SSL_CERT_DIR" { std::env::split_paths(&value).collect() } else { vec![value.into()] };
-            for path in paths.into_iter().filter(|path| path.is_absolute()) {
+                if name == "SSL_CERT_DIR" { std::env::split_paths(&value).collect() } else { vec![value.into()] };
+            for path in paths {
+                if !path.is_absolute() {
+                    continue;
+                }
                 let Ok(way) = follow(&path) else { continue };
                 let is_own = OWN.iter().any(|own| way.real.starts_with(own));
                 if !is_own && !self.contains_home(&way.real) && way.passes(&self.writable).is_none() {
@@ -184,13 +189,15 @@ impl Plan {
             }
             let way = follow(&path)?;
             if way.passes(&self.writable).is_none() {
-                for folder in way.places().flat_map(around) {
-                    if !self.contains_home(&folder) {
-                        self.view.show(&folder)?;
+                for place in way.places() {
+                    for folder in around(place) {
+                        if !self.contains_home(&folder) {
+                            self.view.show(&folder)?;
+                        }
                     }
                 }
                 self.view.show(&path)?;
-                left.extend(interpreters(&way.real, search));
+                left.append(&mut interpreters(&way.real, search));
             }
             seen.push(path);
         }
@@ -229,9 +236,11 @@ fn homes(own: Option<PathBuf>, user: u32, users: &str) -> Vec<(PathBuf, Way)> {
         _ => None,
     });
     let mut homes: Vec<(PathBuf, Way)> = Vec::new();
-    for given in own.into_iter().chain(of_user).filter(|given| given.is_absolute() && given.is_dir()) {
-        let Ok(way) = follow(&given) else { continue };
-        if homes.iter().all(|(_, home)| home.real != way.real) {
+    for given in [own, of_user] {
+        if let Some(given) = given.filter(|given| given.is_absolute() && given.is_dir())
+            && let Ok(way) = follow(&given)
+            && homes.iter().all(|(_, home)| home.real != way.real)
+        {
             homes.push((given, way));
         }
     }
@@ -247,30 +256,35 @@ fn without_folders(is_restricted: bool) -> View {
     view.put("/dev/tty", Place::Nothing);
     view.put("/proc", Place::Processes);
     // Root may write there, whatever it was deprived of.
-    for knobs in ["/proc/sys", "/proc/sysrq-trigger"].into_iter().filter(|knobs| Path::new(knobs).exists()) {
-        view.put(knobs, Place::Read);
+    for knobs in ["/proc/sys", "/proc/sysrq-trigger"] {
+        if Path::new(knobs).exists() {
+            view.put(knobs, Place::Read);
+        }
     }
-    let is_folder = |path: &&str| Path::new(path).symlink_metadata().is_ok_and(|found| found.is_dir());
-    for private in PRIVATE.into_iter().filter(is_folder) {
-        view.put(private, Place::Empty);
+    for private in PRIVATE {
+        if Path::new(private).symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            view.put(private, Place::Empty);
+        }
     }
-    let mut needed: Vec<PathBuf> = SYSTEM.split(',').map(PathBuf::from).collect();
-    let etc = Path::new("/etc");
-    if is_restricted {
-        needed.extend(SETTINGS.split(',').map(|setting| etc.join(setting)));
-        // Their settings are in separate folders, with links.
-        let entries = std::fs::read_dir(etc).into_iter().flatten().flatten();
-        let is_of_language = |name: &[u8]| LANGUAGES.iter().any(|language| name.starts_with(language.as_bytes()));
-        let of_languages = entries.filter(|entry| is_of_language(entry.file_name().as_encoded_bytes()));
-        needed.extend(of_languages.map(|entry| entry.path()));
-    } else {
+    if !is_restricted {
         view.put("/", Place::Write);
         view.put("/sys", Place::Read);
-        needed.push(etc.join("resolv.conf"));
     }
-    for path in needed {
-        // Missing files are not needed. The others may be in folders that are hidden, such as /run.
-        let _ = view.show(&path);
+    // Missing files are not needed. The others may be in folders that are hidden, such as /run.
+    let mut show = |path: &Path| drop(view.show(path));
+    let etc = Path::new("/etc");
+    SYSTEM.split(',').for_each(|path| show(path.as_ref()));
+    if !is_restricted {
+        show(&etc.join("resolv.conf"));
+        return view;
+    }
+    SETTINGS.split(',').for_each(|setting| show(&etc.join(setting)));
+    // Their settings are in separate folders, with links.
+    for entry in std::fs::read_dir(etc).into_iter().flatten() {
+        let Ok(entry) = entry else { continue };
+        if LANGUAGES.iter().any(|language| entry.file_name().as_encoded_bytes().starts_with(language.as_bytes())) {
+            show(&entry.path());
+        }
     }
     view
 }
@@ -292,18 +306,24 @@ fn around(program: &Path) -> Vec<PathBuf> {
 
 /// Returns the programs that the first line of a script names.
 fn interpreters(script: &Path, search: Option<&OsStr>) -> Vec<PathBuf> {
-    let mut first = Vec::new();
-    let read = File::open(script).and_then(|file| file.take(LONGEST_FIRST_LINE).read_to_end(&mut first));
-    let Some(line) = read.ok().and_then(|_| first.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()) else {
-        return Vec::new();
-    };
-    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(OsStr::from_bytes);
-    let interpreter = words.next();
-    let is_env = interpreter.is_some_and(|path| Path::new(path).file_name() == Some("env".as_ref()));
-    // `env -S NAME=VALUE program`
-    let named = words.find(|word| !word.as_bytes().starts_with(b"-") && !word.as_bytes().contains(&b'='));
-    let all = interpreter.into_iter().chain(named.filter(|_| is_env));
-    all.filter_map(|program| which::which_in(program, search, "/").ok()).collect()
+    let mut first = [0; LONGEST_FIRST_LINE];
+    let length = File::open(script).and_then(|mut file| file.read(&mut first)).unwrap_or_default();
+    let Some(line) = first.get(..length).and_then(|text| text.strip_prefix(b"#!")) else { return Vec::new() };
+    let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let (mut programs, mut follows_env) = (Vec::new(), false);
+    for word in line.split(u8::is_ascii_whitespace) {
+        // `env -S NAME=VALUE program`
+        if word.is_empty() || follows_env && (word.starts_with(b"-") || word.contains(&b'=')) {
+            continue;
+        }
+        let program = OsStr::from_bytes(word);
+        programs.extend(which(program, search, Path::new("/")));
+        if follows_env || Path::new(program).file_name() != Some("env".as_ref()) {
+            break;
+        }
+        follows_env = true;
+    }
+    programs
 }
 
 #[cfg(test)]

@@ -9,11 +9,10 @@ use tokio::process::Command;
 
 use super::bwrap::BUBBLEWRAP;
 use super::network::{self, Gate};
-use super::view::path_text;
+use super::view::{add, path_text};
 use super::{Refusal, folders};
 use crate::ConnectErrorKind as Kind;
-use crate::connect::process::Program;
-use crate::connect::process::environment;
+use crate::connect::process::{Program, environment, read};
 
 /// The exit code of the shell if the program does not exist.
 const NOT_THERE: i32 = 77;
@@ -49,26 +48,34 @@ impl Sandbox {
         let found = program.find().map_err(|error| program.not_started(&error))?;
         let found = std::path::absolute(&found).unwrap_or(found);
         let mut plan = folders::plan(isolation, program)?;
-        let path = program.env.get("PATH").map(OsString::from).or_else(|| std::env::var_os("PATH"));
-        plan.show_program(&found, path.as_deref()).map_err(|error| program.not_started(&error))?;
+        plan.show_program(&found, program.path().as_deref()).map_err(|error| program.not_started(&error))?;
         let cwd = plan.folder_to_start_in(program.cwd)?;
         let bwrap = find_bwrap(&plan.writable)?;
         let gate = match isolation.domains.as_slice() {
             domains @ [_, ..] if !isolation.no_network => Some(Gate::open(domains, &mut plan)?),
             _ => None,
         };
-        let mut options: Vec<OsString> = ["--unshare-all", "--cap-drop", "ALL"].map(OsString::from).into();
+        let mut options = Vec::new();
+        add(&mut options, &[&"--unshare-all", &"--cap-drop", &"ALL"]);
         if !isolation.restricts_network() {
-            options.push("--share-net".into());
+            add(&mut options, &[&"--share-net"]);
         }
-        options.extend(plan.view.options());
-        options.extend(gate.iter().flat_map(Gate::options));
-        let env = environment::of(program).chain(plan.env).map(|(name, value)| (name.to_owned(), value));
-        let (of_loader, env): (Vec<_>, Vec<_>) = env.partition(|(name, _)| name.starts_with(OF_LOADER));
-        for (name, value) in of_loader {
-            options.extend(["--setenv".into(), name.into(), value]);
+        options.append(&mut plan.view.options());
+        if let Some(gate) = &gate {
+            gate.add_options(&mut options);
         }
-        options.extend(["--chdir".into(), cwd.into_os_string(), "--".into()]);
+        let mut env = environment::of(program);
+        for (name, value) in plan.env {
+            env.push((name.to_owned(), value));
+        }
+        env.retain(|(name, value)| {
+            let is_of_loader = name.starts_with(OF_LOADER);
+            if is_of_loader {
+                add(&mut options, &[&"--setenv", name, value]);
+            }
+            !is_of_loader
+        });
+        add(&mut options, &[&"--chdir", &cwd, &"--"]);
         Ok(Self { bwrap, options, program: found, env, gate })
     }
 
@@ -83,35 +90,42 @@ impl Sandbox {
 
     /// Returns the command that starts it, without its arguments.
     pub(crate) fn command(&self) -> Command {
-        let before = self.gate.iter().flat_map(|gate| gate.before_program());
-        let mut command = self.wrapping(before.chain([self.program.clone().into_os_string()]));
-        command.env_clear().envs(self.env.iter().cloned());
+        let mut before = Vec::new();
+        if let Some(gate) = &self.gate {
+            gate.add_start(&mut before);
+        }
+        let mut command = self.bubblewrap();
+        command.args(&before).arg(&self.program);
+        environment::set(&mut command, &self.env);
         command
     }
 
     /// Returns the reason why no program can run in this sandbox, if that is so. It runs a program that ends at once,
     /// after a server failed to start speaking. Dropping the future kills that program.
     pub(crate) async fn refusal(&self) -> Option<Refusal> {
-        let mut shell = self.wrapping(["/bin/sh".into()]);
-        shell.args(["-c", &format!("[ -x \"$1\" ] || exit {NOT_THERE}"), "sh"]).arg(&self.program);
+        let mut shell = self.bubblewrap();
+        shell.arg("/bin/sh").arg("-c").arg(format!("[ -x \"$1\" ] || exit {NOT_THERE}")).arg("sh").arg(&self.program);
         shell.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
-        let tried = shell.output().await.ok()?;
-        if tried.status.success() {
+        let mut tried = shell.spawn().ok()?;
+        let mut stderr = Vec::new();
+        read(&mut tried.stderr.take()?, &mut stderr).await;
+        let status = tried.wait().await.ok()?;
+        if status.success() {
             return None;
         }
-        if tried.status.code() == Some(NOT_THERE) {
+        if status.code() == Some(NOT_THERE) {
             let program = path_text(&self.program);
             let message =
                 format!("its `isolation` does not include its own program `{program}`; add the folder to `read`");
             return Some((Kind::Config, message));
         }
-        let stderr = String::from_utf8_lossy(&tried.stderr);
+        let stderr = String::from_utf8_lossy(&stderr);
         Some((Kind::Unsupported, explained(stderr.trim())))
     }
 
-    fn wrapping(&self, program: impl IntoIterator<Item = OsString>) -> Command {
+    fn bubblewrap(&self) -> Command {
         let mut command = Command::new(&self.bwrap);
-        command.args(&self.options).args(program);
+        command.args(&self.options);
         command
     }
 }

@@ -1,7 +1,6 @@
 //! A child's view of the files, and the arguments of bubblewrap for it.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -19,13 +18,16 @@ pub(super) struct Way {
 
 impl Way {
     /// Returns the links and the target.
-    pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
-        self.links.iter().map(|(link, _)| link.as_path()).chain([self.real.as_path()])
+    pub(super) fn places(&self) -> Vec<&Path> {
+        let mut places: Vec<&Path> = self.links.iter().map(|(link, _)| link.as_path()).collect();
+        places.push(&self.real);
+        places
     }
 
     /// Returns the first of these folders that a link or the target is in.
     pub(super) fn passes<'f>(&self, folders: &'f [PathBuf]) -> Option<&'f PathBuf> {
-        folders.iter().find(|folder| self.places().any(|place| place.starts_with(folder)))
+        let places = self.places();
+        folders.iter().find(|folder| places.iter().any(|place| place.starts_with(folder)))
     }
 }
 
@@ -86,15 +88,39 @@ pub(super) enum Place {
     Processes,
 }
 
-/// A child's view of the files: each path decides for everything below it, up to the next path. A folder comes before
-/// its contents.
+/// Adds options of a command.
+pub(super) fn add(options: &mut Vec<OsString>, added: &[&dyn AsRef<OsStr>]) {
+    for option in added {
+        options.push(option.as_ref().to_owned());
+    }
+}
+
+/// A child's view of the files: each path decides for everything below it, up to the next path. The paths are sorted, so
+/// that a folder comes before its contents.
 #[derive(Default)]
-pub(super) struct View(BTreeMap<PathBuf, Place>);
+pub(super) struct View(Vec<(PathBuf, Place)>);
 
 impl View {
     /// Sets the place of a path that is not a symbolic link, and not behind one.
-    pub(super) fn put(&mut self, real: impl Into<PathBuf>, place: Place) {
-        self.0.insert(real.into(), place);
+    pub(super) fn put(&mut self, real: impl AsRef<Path>, place: Place) {
+        self.put_real(real.as_ref(), place);
+    }
+
+    fn put_real(&mut self, real: &Path, place: Place) {
+        let at = self.find(real);
+        match self.0.get_mut(at) {
+            Some((path, known)) if path.as_path() == real => *known = place,
+            _ => self.0.insert(at, (real.to_owned(), place)),
+        }
+    }
+
+    /// Returns the index of a path, or where it would be.
+    fn find(&self, path: &Path) -> usize {
+        self.0.partition_point(|(known, _)| known.as_path() < path)
+    }
+
+    fn get(&self, path: &Path) -> Option<&Place> {
+        self.0.get(self.find(path)).filter(|(known, _)| known == path).map(|(_, place)| place)
     }
 
     /// Sets the place at the end of a path, and adds the missing links to it.
@@ -111,7 +137,7 @@ impl View {
         let way = follow(path)?;
         self.put_links(&way);
         if !self.shows(&way.real) {
-            self.put(way.real, Place::Read);
+            self.put(&way.real, Place::Read);
         }
         Ok(())
     }
@@ -126,34 +152,34 @@ impl View {
 
     /// Returns `true` if the child sees the real file.
     pub(super) fn shows(&self, real: &Path) -> bool {
-        match real.ancestors().find_map(|above| self.0.get_key_value(above)) {
-            Some((_, Place::Read | Place::Write)) => true,
-            Some((link, Place::Link(_))) => link == real,
-            _ => false,
+        for above in real.ancestors() {
+            match self.get(above) {
+                None => {}
+                Some(Place::Read | Place::Write) => return true,
+                Some(place) => return above == real && matches!(place, Place::Link(_)),
+            }
         }
+        false
     }
 
     /// Returns the options of bubblewrap. Every path is absolute, so that none of them can be taken for an option.
     pub(super) fn options(&self) -> Vec<OsString> {
-        let mut options: Vec<OsString> = Vec::new();
+        let mut options = Vec::new();
         for (at, place) in &self.0 {
-            let (option, from) = match place {
-                Place::Read => ("--ro-bind", Some(at.as_path())),
-                Place::Write => ("--bind", Some(at.as_path())),
-                Place::Empty => ("--tmpfs", None),
-                Place::Link(target) => ("--symlink", Some(target.as_path())),
-                Place::Devices => ("--dev", None),
-                Place::Nothing => ("--dev-bind", Some(Path::new("/dev/null"))),
-                Place::Processes => ("--proc", None),
-            };
-            options.push(option.into());
-            options.extend(from.map(OsString::from));
-            options.push(at.into());
+            match place {
+                Place::Read => add(&mut options, &[&"--ro-bind", at, at]),
+                Place::Write => add(&mut options, &[&"--bind", at, at]),
+                Place::Empty => add(&mut options, &[&"--tmpfs", at]),
+                Place::Link(target) => add(&mut options, &[&"--symlink", target, at]),
+                Place::Devices => add(&mut options, &[&"--dev", at]),
+                Place::Nothing => add(&mut options, &[&"--dev-bind", &"/dev/null", at]),
+                Place::Processes => add(&mut options, &[&"--proc", at]),
+            }
         }
         // Both are in memory and complete; nothing may be added.
-        let root = (!self.0.contains_key(Path::new("/"))).then_some("/");
-        for read_only in ["/dev"].into_iter().chain(root) {
-            options.extend(["--remount-ro", read_only].map(OsString::from));
+        add(&mut options, &[&"--remount-ro", &"/dev"]);
+        if self.get(Path::new("/")).is_none() {
+            add(&mut options, &[&"--remount-ro", &"/"]);
         }
         options
     }

@@ -135,7 +135,7 @@ impl Scanner {
 
     fn value_ends(&mut self) -> Next {
         if self.keeps {
-            self.id = serde_json::from_slice(&self.kept).ok();
+            self.id = std::str::from_utf8(&self.kept).ok().and_then(|id| serde_json::from_str(id).ok());
         }
         self.keeps = false;
         Next::CommaOrEnd

@@ -7,8 +7,6 @@ use std::sync::Arc;
 
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
-use rmcp::model::RequestId;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
@@ -16,7 +14,7 @@ use super::events::Reader;
 use super::refusals::is_lost_session;
 use super::streamable::{Conversation, Requests, SESSION, VERSION};
 use super::{EVENT_STREAM, content_type, documents};
-use crate::rpc::messages::{self, MAX_MESSAGE, number_of};
+use crate::rpc::messages::{self, MAX_MESSAGE, id_of, number_of};
 use crate::rpc::{Failure, Message, MethodCall, Outgoing};
 
 /// The maximum number of attempts to resume a response.
@@ -242,7 +240,7 @@ impl Requests {
 
 /// Returns `true` for a response that is not one to another request, by its id as the ledger reads it.
 fn may_answer(message: &Value, request: &Message) -> bool {
-    let number = message.get("id").and_then(|id| number_of(&RequestId::deserialize(id).ok()?));
+    let number = message.get("id").and_then(|id| number_of(&id_of(id)?));
     let is_own = matches!(request, Message::Request { id, .. } if number_of(id) == number);
     message.get("method").is_none() && messages::is_message(message) && (is_own || number.is_none())
 }
@@ -259,6 +257,8 @@ fn agreed_version<'v>(answer: &'v Value, own: Option<&'v str>) -> Option<&'v str
 
 #[cfg(test)]
 mod tests {
+    use rmcp::model::RequestId;
+
     use super::*;
 
     #[test]

@@ -5,7 +5,6 @@
 //! private addresses, and connects to the checked address. Environment variables name the proxy. Programs that ignore
 //! them have no network.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::hash::{BuildHasher, RandomState};
@@ -17,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_model::Domain;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, copy_bidirectional};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, copy_bidirectional};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
@@ -25,7 +24,7 @@ use tokio::time::timeout;
 use super::Refusal;
 use super::bwrap::Tool;
 use super::folders::Plan;
-use super::view::path_text;
+use super::view::{add, path_text};
 use crate::ConnectErrorKind as Kind;
 use crate::ground::address::is_public;
 use crate::ground::sync::lock;
@@ -72,15 +71,24 @@ impl Gate {
     /// # Errors
     /// Fails if `socat` is not installed, or the socket cannot be created.
     pub(super) fn open(domains: &[String], plan: &mut Plan) -> Result<Self, Refusal> {
-        let domains: Result<Vec<Domain>, _> = domains.iter().map(|domain| Domain::parse(domain)).collect();
-        let domains = domains
-            .map_err(|why| (Kind::Config, format!("`network` of its `isolation` has an invalid domain: {why}")))?;
+        let mut allowed = Vec::new();
+        for domain in domains {
+            allowed.push(
+                Domain::parse(domain).map_err(|why| {
+                    (Kind::Config, format!("`network` of its `isolation` has an invalid domain: {why}"))
+                })?,
+            );
+        }
         let socat = SOCAT.find(&plan.writable)?;
-        plan.env.extend(VARIABLES.map(|name| (name, ADDRESS.into())));
-        // Node's own `fetch` reads the variables only with this.
-        plan.env.extend([("NODE_USE_ENV_PROXY", "1".into()), ("NO_PROXY", "".into()), ("no_proxy", "".into())]);
+        for name in VARIABLES {
+            plan.env.push((name, ADDRESS.into()));
+        }
+        // Node's own `fetch` reads the variables only with the first one.
+        for (name, value) in [("NODE_USE_ENV_PROXY", "1"), ("NO_PROXY", ""), ("no_proxy", "")] {
+            plan.env.push((name, value.into()));
+        }
         let shown = plan.show_program(&socat, None);
-        shown.and_then(|()| Self::with(Proxy::new(domains), socat)).map_err(|error| {
+        shown.and_then(|()| Self::with(Proxy::new(allowed), socat)).map_err(|error| {
             (Kind::Spawn, format!("the proxy for `network` of its `isolation` cannot be started: {error}"))
         })
     }
@@ -95,15 +103,15 @@ impl Gate {
         Ok(Self { folder, socat, task })
     }
 
-    /// Returns the options of bubblewrap, which follow those of files.
-    pub(super) fn options(&self) -> [OsString; 3] {
-        ["--ro-bind".into(), self.folder.clone().into(), SEEN_AT.into()]
+    /// Adds the options of bubblewrap, which follow those of files.
+    pub(super) fn add_options(&self, options: &mut Vec<OsString>) {
+        add(options, &[&"--ro-bind", &self.folder, &SEEN_AT]);
     }
 
-    /// Returns the command that starts the program, in front of it.
-    pub(super) fn before_program(&self) -> [OsString; 6] {
+    /// Adds the command that starts the program, in front of it.
+    pub(super) fn add_start(&self, command: &mut Vec<OsString>) {
         let socket = Path::new(SEEN_AT).join(SOCKET);
-        ["/bin/sh".into(), "-c".into(), SCRIPT.into(), "sh".into(), self.socat.clone().into(), socket.into()]
+        add(command, &[&"/bin/sh", &"-c", &SCRIPT, &"sh", &self.socat, &socket]);
     }
 }
 
@@ -118,13 +126,18 @@ impl Drop for Gate {
 
 type Resolve = dyn Fn(String, u16) -> Boxed<io::Result<Vec<SocketAddr>>> + Send + Sync;
 
+/// Either side of a tunnel.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
 /// The proxy of one server.
 struct Proxy {
     domains: Vec<Domain>,
     resolve: Box<Resolve>,
     is_public: fn(IpAddr) -> bool,
     /// The destinations that were denied.
-    denied: Mutex<BTreeSet<String>>,
+    denied: Mutex<Vec<String>>,
 }
 
 impl Proxy {
@@ -168,7 +181,8 @@ impl Proxy {
                     Some(head) => server.write_all(&head).await?,
                     None => stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
                 }
-                copy_bidirectional(&mut stream, &mut server).await.map(drop)
+                let (near, far): (&mut dyn Stream, &mut dyn Stream) = (&mut stream, &mut server);
+                copy_bidirectional(near, far).await.map(drop)
             }
             Err((status, message)) => {
                 let length = message.len();
@@ -192,12 +206,12 @@ impl Proxy {
         }
         let failed = |error: &dyn std::fmt::Display| (502, format!("`{host}` cannot be reached: {error}"));
         let connecting = async {
-            let addresses = (self.resolve)(host.clone(), port).await.map_err(|error| failed(&error))?;
-            let public: Vec<SocketAddr> = addresses.into_iter().filter(|found| (self.is_public)(found.ip())).collect();
-            if public.is_empty() {
+            let mut addresses = (self.resolve)(host.clone(), port).await.map_err(|error| failed(&error))?;
+            addresses.retain(|found| (self.is_public)(found.ip()));
+            if addresses.is_empty() {
                 return Err(self.denied(&format!("{host}:{port}"), "has no public address"));
             }
-            TcpStream::connect(&*public).await.map_err(|error| failed(&error))
+            TcpStream::connect(&*addresses).await.map_err(|error| failed(&error))
         };
         let server = timeout(TIME_TO_CONNECT, connecting).await.unwrap_or_else(|_| Err(failed(&"timed out")))?;
         Ok((server, head))
@@ -206,7 +220,8 @@ impl Proxy {
     /// Returns the answer to a request that is not allowed, and logs each destination once.
     fn denied(&self, destination: &str, reason: &str) -> (u16, String) {
         let mut denied = lock(&self.denied);
-        if denied.len() < MOST_LOGGED && denied.insert(destination.to_owned()) {
+        if denied.len() < MOST_LOGGED && !denied.iter().any(|known| known == destination) {
+            denied.push(destination.to_owned());
             tracing::warn!("an isolated server was denied a connection to `{destination}`");
         }
         (403, format!("`{destination}` {reason}"))
