@@ -3,6 +3,7 @@
 //! Dropping `answers` or `set_subscription` gives up the request, as `Session::request` does; dropping
 //! `listen_to_resources` or `listen_to_lists` ends the subscription.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 #[cfg(feature = "stdio")]
 use std::sync::{OnceLock, Weak};
@@ -17,6 +18,7 @@ use super::handshake::known_version;
 use super::options::ClientOptions;
 #[cfg(feature = "stdio")]
 use super::process::isolation::Sandbox;
+use crate::ConnectError;
 use crate::ground::deadline::Patience;
 use crate::ground::redact::Redactor;
 use crate::ground::sync::lock;
@@ -30,7 +32,6 @@ use crate::rpc::server_requests::Answers;
 use crate::rpc::session::{Session, Subscription};
 #[cfg(feature = "http")]
 use crate::rpc::transports::http::{authorization::Authorizer, param_headers::ParamHeaders};
-use crate::{ConnectError, Dispatched};
 
 #[cfg(feature = "http")]
 const HEADER_MISMATCH: i32 = -32020;
@@ -241,7 +242,7 @@ impl Connection {
     /// Returns how often a list may have changed since the connection began.
     pub(crate) fn changes_of(&self, listing: Listing) -> u64 {
         let changes = &self.link.ledger.list_changes;
-        if matches!(listing, Listing::Tools) { changes.count() } else { changes.other_lists() }
+        if matches!(listing, Listing::Tools) { changes.count() } else { changes.others.load(Ordering::Relaxed) }
     }
 
     /// Returns the receiving side, once. Dropping it ends the connection.
@@ -258,12 +259,8 @@ impl Connection {
     pub(crate) async fn answers(&self, patience: Duration) -> bool {
         let question = if self.is_modern() { "server/discover" } else { "ping" };
         let patience = Patience::strictly(patience);
-        match self.session.request(MethodCall::new(question, Map::new()), patience.into()).await {
-            Ok(_) | Err(RequestError::Rpc(_)) => true,
-            // Any response counts.
-            Err(RequestError::Failed(failure)) => failure.dispatched == Dispatched::Yes,
-            Err(_) => false,
-        }
+        let answer = self.session.request(MethodCall::new(question, Map::new()), patience.into()).await;
+        answer.map_or_else(|error| error.is_answer(), |_| true)
     }
 
     /// Subscribes to a resource of a server of older versions, or unsubscribes from it.

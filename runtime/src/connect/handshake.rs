@@ -6,7 +6,7 @@
 //! its progress. The session cannot be used then: the server may have begun it.
 
 use std::pin::pin;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use rmcp::model::{ErrorCode, ProtocolVersion, TASKS_EXTENSION_ID};
@@ -14,7 +14,6 @@ use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::Dispatched;
 use crate::ground::sync::lock;
 use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
@@ -60,11 +59,7 @@ pub(crate) struct HandshakeError {
 impl HandshakeError {
     /// Returns `true` if the server answered.
     fn is_answer(&self) -> bool {
-        match self.error.as_deref() {
-            Some(RequestError::Rpc(_)) => true,
-            Some(RequestError::Failed(failure)) => failure.dispatched == Dispatched::Yes,
-            _ => false,
-        }
+        self.error.as_deref().is_some_and(RequestError::is_answer)
     }
 }
 
@@ -123,10 +118,8 @@ impl Handshake {
             return Err(closed(refusal.method));
         }
         let agreed = outcome?;
-        session.stamp(match agreed.version.has_initialize() {
-            true => Map::new(),
-            false => self.stamp(&agreed.version),
-        });
+        let stamp = if agreed.version.has_initialize() { Map::new() } else { self.stamp(&agreed.version) };
+        session.stamp = Some(Arc::new(stamp));
         Ok(agreed)
     }
 

@@ -112,11 +112,8 @@ impl SharedLimits {
     /// Fails if the counter fails.
     pub(crate) async fn turn(&self, server: &str) -> Result<Option<SemaphorePermit<'_>>, String> {
         let Some((limiter, places)) = self.0.set.get() else { return Ok(None) };
-        let place = match places {
-            // It is never closed.
-            Some(places) => places.acquire().await.ok(),
-            None => None,
-        };
+        // It is never closed.
+        let place = if let Some(places) = places { places.acquire().await.ok() } else { None };
         match (limiter, self.0.counter.get()) {
             (Some(limiter), Some(counter)) => {
                 while let Err(wait) = counter(server.to_owned(), limiter.rate()).await? {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mcp_bindgen_model::{ServerConfig, Transport};
 use rmcp::model::ProtocolVersion;
-use serde_json::json;
+use serde_json::{Value, json};
 #[cfg(feature = "http")]
 use tokio::runtime::Handle;
 #[cfg(feature = "http")]
@@ -86,10 +86,7 @@ pub(crate) async fn establish(
     let (config, redactor) = resolved?;
     let time = (deadline, patience);
     #[cfg(feature = "stdio")]
-    let config = match options.starts_child(&config) {
-        true => downloaded(config, &redactor, time).await?,
-        false => config,
-    };
+    let config = if options.starts_child(&config) { downloaded(config, &redactor, time).await? } else { config };
     let hint = options.protocol_version.as_deref().and_then(known_version);
     let version = hint.clone().filter(ProtocolVersion::has_initialize);
     let version = version.unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
@@ -103,12 +100,9 @@ pub(crate) async fn establish(
     };
     let discovers_first = hint.is_some_and(|version| !version.has_initialize());
     let failure = match attempt(discovers_first).await {
-        Ok(connection) => return Ok(connection),
-        Err(failure) => failure,
+        Err(failure) if failure.may_restart && !options.opens_one_transport() => failure,
+        outcome => return outcome.map_err(|failure| failure.error),
     };
-    if !failure.may_restart || options.opens_one_transport() {
-        return Err(failure.error);
-    }
     // The error of `initialize` is clearer than that of an unknown `server/discover`.
     attempt(!discovers_first).await.map_err(|again| if discovers_first { again.error } else { failure.error })
 }
@@ -152,9 +146,11 @@ async fn attempt(
         };
         ConnectError::new(&config.name, kind, message).with_evidence(link.notes.evidence())
     };
-    let declared = options
-        .known_capabilities()
-        .map_err(|error| fail(Kind::Config, &format!("invalid client capabilities: {error}")))?;
+    let declared = options.declared_capabilities();
+    if !declared.as_object().is_some_and(|declared| declared.values().all(Value::is_object)) {
+        let message = "invalid client capabilities: expected an object of objects";
+        return Err(fail(Kind::Config, message).into());
+    }
     let (name, own_version) = options.client_info.clone().unwrap_or_else(|| (NAME.to_owned(), VERSION.to_owned()));
     let client_info = json!({ "name": name, "version": own_version });
     let handshake = Handshake::new(client_info, declared.clone(), version);
@@ -235,10 +231,8 @@ fn refused(fail: &impl Fn(Kind, &str) -> ConnectError, refusal: &HandshakeError)
 }
 
 fn failed_below(fail: &impl Fn(Kind, &str) -> ConnectError, kind: Kind, what: &str, below: &Failure) -> ConnectError {
-    let error = match below.wants_authorization {
-        true => fail(Kind::Auth, &below.message),
-        false => fail(kind, &format!("{what}{}", below.message)),
-    };
+    let (kind, what) = if below.wants_authorization { (Kind::Auth, "") } else { (kind, what) };
+    let error = fail(kind, &format!("{what}{}", below.message));
     let evidence = Evidence { http_status: below.http_status, ..error.evidence().clone() };
     error.with_retry_after(below.retry_after).with_evidence(evidence)
 }

@@ -205,7 +205,7 @@ impl ClientOptions {
     where
         A: Future<Output = SamplingAnswer> + Send + 'static,
     {
-        self.handlers.sampling = answerer(SamplingRequest::read, answer, SamplingAnswer::print);
+        self.handlers.sampling = answerer(|_, params| SamplingRequest { params }, answer, SamplingAnswer::print);
         self
     }
 
@@ -392,33 +392,6 @@ impl ClientOptions {
             }
         }
         capabilities
-    }
-
-    /// Returns the declared capabilities that the protocol defines.
-    ///
-    /// # Errors
-    /// Fails with the part that is not an object.
-    pub(crate) fn known_capabilities(&self) -> Result<Value, String> {
-        const KNOWN: [&str; 5] = ["experimental", "extensions", "roots", "sampling", "elicitation"];
-        let Value::Object(mut declared) = self.declared_capabilities() else {
-            return Err("expected an object".to_owned());
-        };
-        let mut known = Map::new();
-        for key in KNOWN {
-            let value = declared.remove(key).unwrap_or_default();
-            match &value {
-                Value::Null => continue,
-                Value::Object(settings) if matches!(key, "experimental" | "extensions") => {
-                    if let Some((name, _)) = settings.iter().find(|(_, settings)| !settings.is_object()) {
-                        return Err(format!("expected an object for `{name}`"));
-                    }
-                }
-                Value::Object(_) => {}
-                _ => return Err(format!("expected an object for `{key}`")),
-            }
-            known.insert(key.to_owned(), value);
-        }
-        Ok(known.into())
     }
 
     /// Returns the authorizer of requests to the server, if the program or the configuration sets one; `None` for a replay.

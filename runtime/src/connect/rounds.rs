@@ -47,25 +47,18 @@ impl Ask {
     }
 
     pub(crate) fn tool(name: &str, arguments: Map<String, Value>) -> Self {
-        Self::new("tools/call", Map::new()).named(name, arguments)
+        Self::new("tools/call", named(name, arguments))
     }
 
     pub(crate) fn prompt(name: &str, arguments: Map<String, Value>) -> Self {
-        let ask = Self::new("prompts/get", Map::new());
-        if arguments.is_empty() { ask.with("name", name.into()) } else { ask.named(name, arguments) }
+        let has_arguments = !arguments.is_empty();
+        let mut params = named(name, arguments);
+        params.retain(|key, _| has_arguments || key != "arguments");
+        Self::new("prompts/get", params)
     }
 
     pub(crate) fn resource(uri: &str) -> Self {
-        Self::new("resources/read", Map::new()).with("uri", uri.into())
-    }
-
-    fn named(self, name: &str, arguments: Map<String, Value>) -> Self {
-        self.with("name", name.into()).with("arguments", arguments.into())
-    }
-
-    fn with(mut self, key: &str, value: Value) -> Self {
-        self.call.params.insert(key.to_owned(), value);
-        self
+        Self::new("resources/read", Map::from_iter([("uri".to_owned(), Value::from(uri))]))
     }
 
     /// Adds the answers to the server's questions, and the state to return to it.
@@ -82,6 +75,10 @@ impl Ask {
             params.insert("requestState".to_owned(), state.into());
         }
     }
+}
+
+fn named(name: &str, arguments: Map<String, Value>) -> Map<String, Value> {
+    Map::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments.into())])
 }
 
 impl Connection {

@@ -57,10 +57,7 @@ pub struct Or<A, B>(A, B);
 
 impl<A: SecretSource, B: SecretSource> SecretSource for Or<A, B> {
     async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
-        match self.0.secret(secret).await? {
-            Some(value) => Ok(Some(value)),
-            None => self.1.secret(secret).await,
-        }
+        if let Some(value) = self.0.secret(secret).await? { Ok(Some(value)) } else { self.1.secret(secret).await }
     }
 }
 

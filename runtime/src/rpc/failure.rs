@@ -55,11 +55,6 @@ impl Failure {
         Self::new(Dispatched::Unknown, message)
     }
 
-    /// Makes the failure its own source, for layers that only see the source of an error.
-    pub(crate) fn as_source(&self) -> Self {
-        self.clone().with_source(self.clone())
-    }
-
     pub(crate) fn with_source(mut self, source: impl Error + Send + Sync + 'static) -> Self {
         self.source = Some(Cause::new(source));
         self

@@ -142,12 +142,6 @@ impl ElicitationAnswer {
     }
 }
 
-impl SamplingRequest {
-    pub(crate) fn read(_: String, params: Value) -> Self {
-        Self { params }
-    }
-}
-
 impl SamplingAnswer {
     pub(crate) fn print(self) -> Answer {
         if let Self::Message(message) = self { Ok(Value::Object(message)) } else { Err(declined()) }
@@ -241,7 +235,7 @@ mod tests {
     fn sampling<A: Future<Output = SamplingAnswer> + Send + 'static>(
         answer: impl Fn(SamplingRequest) -> A + Send + Sync + 'static,
     ) -> Option<Answerer> {
-        answerer(SamplingRequest::read, answer, SamplingAnswer::print)
+        answerer(|_, params| SamplingRequest { params }, answer, SamplingAnswer::print)
     }
 
     fn rooting<A: Future<Output = Vec<Root>> + Send + 'static>(

@@ -91,8 +91,8 @@ pub(crate) struct ListChanges {
     pub(crate) count: watch::Sender<u64>,
     /// The number of changes that the server has reported.
     reported: watch::Sender<u64>,
-    /// The number of changes of other lists.
-    others: AtomicU64,
+    /// How often a list other than that of tools has changed.
+    pub(crate) others: AtomicU64,
 }
 
 impl ListChanges {
@@ -131,11 +131,6 @@ impl ListChanges {
 
     pub(crate) fn count(&self) -> u64 {
         *self.count.borrow()
-    }
-
-    /// Returns how often a list other than that of tools has changed.
-    pub(crate) fn other_lists(&self) -> u64 {
-        self.others.load(Ordering::Relaxed)
     }
 
     /// Watches the number of changes that the server has reported.
@@ -300,7 +295,7 @@ mod tests {
         for method in [PROMPTS_CHANGED, RESOURCES_CHANGED, "notifications/resources/updated"] {
             changes.record(method, &Value::Null);
         }
-        assert_eq!((changes.other_lists(), changes.count()), (2, 0));
+        assert_eq!((changes.others.load(Ordering::Relaxed), changes.count()), (2, 0));
     }
 
     #[test]

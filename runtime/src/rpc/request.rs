@@ -33,6 +33,15 @@ impl RequestError {
         Self::Failed(Failure::new(Dispatched::Yes, message))
     }
 
+    /// Returns `true` if the server answered, even if its answer was invalid.
+    pub(crate) fn is_answer(&self) -> bool {
+        match self {
+            Self::Rpc(_) => true,
+            Self::Failed(failure) => failure.dispatched == Dispatched::Yes,
+            Self::Timeout(_) | Self::Cancelled(_) => false,
+        }
+    }
+
     /// Converts the error of a later request of one call: the first one may have had effects.
     pub(crate) fn after_a_round(self) -> Self {
         match self {

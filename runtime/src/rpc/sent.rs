@@ -35,11 +35,7 @@ impl MethodCall {
 
     /// Creates a method with the fields of an object as its parameters.
     pub fn with(method: impl Into<Cow<'static, str>>, params: Value) -> Self {
-        let params = match params {
-            Value::Object(fields) => fields,
-            _ => Map::new(),
-        };
-        Self::new(method, params)
+        Self::new(method, if let Value::Object(fields) = params { fields } else { Map::new() })
     }
 
     /// Assigns the message to a request of the other side.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::ground::on_drop::OnDrop;
 use crate::ground::task::Boxed;
 use crate::rpc::clock::{OpenRequests, ServerRequests};
 use crate::rpc::handlers::{Answer, Handlers};
@@ -41,7 +42,7 @@ impl Answers {
     pub(crate) async fn answer(&self, method: &str, params: Value) -> Answer {
         let mut number = 0;
         self.open.send_modify(|open| number = open.ask());
-        let _asked = Asked { open: &self.open, number };
+        let _asked = OnDrop::new(|| self.open.send_modify(|open| open.close(number)));
         self.handlers.answer(method, params).await
     }
 }
@@ -57,18 +58,6 @@ impl Respond for Answers {
 
     fn respond(self: Arc<Self>, _: Session, question: Question) -> Boxed<Answer> {
         Box::pin(async move { self.answer(&question.method, question.params).await })
-    }
-}
-
-/// A question until it is answered, or given up.
-struct Asked<'a> {
-    open: &'a watch::Sender<OpenRequests>,
-    number: u64,
-}
-
-impl Drop for Asked<'_> {
-    fn drop(&mut self) {
-        self.open.send_modify(|open| open.close(self.number));
     }
 }
 

@@ -35,15 +35,10 @@ pub struct Session {
     /// The runtime of the receiving side.
     pub(super) runtime: Handle,
     /// The `_meta` of every request, in protocol versions without a handshake; `None` if requests are sent unchanged.
-    pub(super) stamp: Option<Arc<Map<String, Value>>>,
+    pub(crate) stamp: Option<Arc<Map<String, Value>>>,
 }
 
 impl Session {
-    /// Puts this into the `_meta` of every request from now on.
-    pub(crate) fn stamp(&mut self, stamp: Map<String, Value>) {
-        self.stamp = Some(Arc::new(stamp));
-    }
-
     /// Sends a request and waits for its raw result. Dropping the future cancels the request. An unsent request is
     /// never sent; for a sent one, the server receives a cancellation.
     pub(crate) async fn request(&self, request: MethodCall, terms: Terms) -> Result<Value, RequestError> {

@@ -186,14 +186,8 @@ pub(super) struct Core {
 
 impl Core {
     pub(super) fn new(settings: Settings, fetch: Fetch) -> Self {
-        Self {
-            settings,
-            fetch,
-            waits_for: Mutex::default(),
-            entry: Mutex::default(),
-            step_ups: AtomicUsize::new(0),
-            renewal_failed: Mutex::default(),
-        }
+        let (waits_for, entry, step_ups, renewal_failed) = Default::default();
+        Self { settings, fetch, waits_for, entry, step_ups, renewal_failed }
     }
 
     /// Reads the stored state once.

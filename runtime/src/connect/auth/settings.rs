@@ -13,7 +13,7 @@ use url::Url;
 use super::client::{AuthMethod, Client};
 use super::discovery::AuthorizationServer;
 use super::fetch::Fetch;
-use super::secret::{Secret, check_key, hash};
+use super::secret::{Secret, hash, parse};
 use super::store::{MemoryTokenStore, TokenStore};
 use crate::ground::redact::{PrivateValues, Redactor};
 
@@ -87,7 +87,7 @@ impl Settings {
 
     pub(super) fn check(&self) -> Result<(), String> {
         if let Some(key) = self.client.as_ref().and_then(|client| client.key.as_ref()) {
-            check_key(key)?;
+            drop(parse(key)?);
         }
         let has_secret = self.client.as_ref().is_some_and(|client| client.secret.is_some() || client.key.is_some());
         if self.issuer.is_none() && (has_secret || !matches!(self.grant, Grant::User)) {

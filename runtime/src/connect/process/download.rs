@@ -47,10 +47,7 @@ impl<'c> Download<'c> {
     pub(crate) fn before(config: &'c ServerConfig) -> Option<Self> {
         let (manager, package, args) = Manager::of(config)?;
         let program = Program::of(config).filter(|program| program.isolation.is_none_or(allows_download))?;
-        let mut variables = Vec::new();
-        for (name, _) in manager.withheld(config) {
-            variables.push(name);
-        }
+        let variables: Vec<String> = manager.withheld(config).into_iter().map(|(name, _)| name).collect();
         (!variables.is_empty()).then_some(Self { config, program, manager, package, args, variables })
     }
 
@@ -87,10 +84,7 @@ impl<'c> Download<'c> {
             Ok(status) => format!("failed ({status})"),
             Err(error) => format!("failed: {error}"),
         };
-        let refusal = match sandbox {
-            Some(sandbox) => sandbox.refusal().await,
-            None => None,
-        };
+        let refusal = if let Some(sandbox) = sandbox { sandbox.refusal().await } else { None };
         Err(refusal.unwrap_or_else(|| (Kind::Spawn, self.failed(&how))))
     }
 
@@ -104,10 +98,7 @@ impl<'c> Download<'c> {
     }
 
     fn command(&self) -> &'static str {
-        match self.manager {
-            Manager::Npm => "npx -y",
-            Manager::Uv => "uvx",
-        }
+        if self.manager == Manager::Npm { "npx -y" } else { "uvx" }
     }
 
     /// Returns the arguments that make the package manager install the package, run none of its programs, and print `PATH`.

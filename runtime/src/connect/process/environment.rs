@@ -8,7 +8,6 @@ use std::env;
 use std::ffi::OsString;
 
 use mcp_bindgen_model::{ServerConfig, Transport};
-use tokio::process::Command;
 
 use super::Program;
 
@@ -85,50 +84,28 @@ impl Manager {
     /// Returns the variables that a download reads and the server must not receive. It is empty if no variable needs to
     /// be withheld, so that the server can start at once.
     pub(super) fn withheld(self, config: &ServerConfig) -> Vec<(String, String)> {
-        let (mut withheld, mut is_needed) = (Vec::new(), false);
-        for (name, value) in variables() {
-            if self.reads(&name) && !is_passed(config, &name) {
-                is_needed |= !NO_REASON.contains(&name.to_ascii_lowercase().as_str());
-                withheld.push((name, value));
-            }
-        }
+        let is_withheld = |(name, _): &(String, String)| self.reads(name) && !is_passed(config, name);
+        let withheld: Vec<_> = variables().into_iter().filter(is_withheld).collect();
+        let is_needed = withheld.iter().any(|(name, _)| !NO_REASON.contains(&name.to_ascii_lowercase().as_str()));
         if is_needed { withheld } else { Vec::new() }
     }
 }
 
 /// Returns the names of the variables of this process that a child inherits, with those that its configuration adds.
 fn inherited(configured: &[String], is_isolated: bool) -> Vec<&str> {
+    let folders = if is_isolated { &[] } else { FOLDERS };
     let mut names: Vec<&str> = INHERITED.split(',').collect();
-    names.extend(CERTIFICATES);
-    if !is_isolated {
-        names.extend(FOLDERS);
-    }
-    for name in configured {
-        names.push(name);
-    }
+    names.extend(CERTIFICATES.iter().chain(folders));
+    names.extend(configured.iter().map(String::as_str));
     names
 }
 
 /// Returns the variables of a child: those of this process that it inherits, then those of its configuration.
 pub(super) fn of(program: &Program<'_>) -> Vec<(String, OsString)> {
-    let mut variables = Vec::new();
-    for name in inherited(program.inherit_env, program.isolation.is_some()) {
-        if let Some(value) = env::var_os(name) {
-            variables.push((name.to_owned(), value));
-        }
-    }
-    for (name, value) in program.env {
-        variables.push((name.clone(), value.into()));
-    }
+    let names = inherited(program.inherit_env, program.isolation.is_some()).into_iter();
+    let mut variables: Vec<_> = names.filter_map(|name| Some((name.to_owned(), env::var_os(name)?))).collect();
+    variables.extend(program.env.iter().map(|(name, value)| (name.clone(), value.into())));
     variables
-}
-
-/// Sets all variables of a child.
-pub(super) fn set(command: &mut Command, variables: &[(String, OsString)]) {
-    command.env_clear();
-    for (name, value) in variables {
-        command.env(name, value);
-    }
 }
 
 /// Names set variables that a failed server did not receive, but may need. These are variables that its output
@@ -179,11 +156,11 @@ fn variables() -> BTreeMap<String, String> {
     let is_ordinary = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "_/:@.-".contains(c));
     let mut variables = BTreeMap::new();
     for (name, value) in env::vars_os() {
-        if let Ok(name) = name.into_string()
-            && is_ordinary(&name)
-            && !value.is_empty()
-        {
-            variables.insert(name, value.to_string_lossy().into_owned());
+        match name.into_string() {
+            Ok(name) if is_ordinary(&name) && !value.is_empty() => {
+                variables.insert(name, value.to_string_lossy().into_owned());
+            }
+            _ => {}
         }
     }
     variables

@@ -54,7 +54,7 @@ impl Group {
 
     /// Sends SIGTERM to the group and to processes that left it. Returns `true` if there were any.
     pub(super) fn terminate_all(&self) -> bool {
-        self.terminate() | signal_marked(slice::from_ref(&self.mark), Signal::TERM)
+        self.terminate() | (scan(slice::from_ref(&self.mark), Signal::TERM) == Found::Marked)
     }
 
     /// Waits until the group is empty. Cancel safe.
@@ -95,7 +95,8 @@ fn kill(groups: &[Group]) {
         let _ = kill_process_group(group.id, Signal::KILL);
     }
     let marks: Vec<Mark> = groups.iter().map(|group| group.mark.clone()).collect();
-    kill_marked(&marks);
+    // They may start others meanwhile.
+    repeat_scan(|| scan(&marks, Signal::KILL));
 }
 
 /// A random text that only the processes of one start have in their environment.
@@ -128,11 +129,6 @@ enum Found {
     Marked,
 }
 
-/// Kills the processes with any of these marks, and those that they start meanwhile.
-fn kill_marked(marks: &[Mark]) {
-    repeat_scan(|| scan(marks, Signal::KILL));
-}
-
 /// Scans until nothing is found, or as often as is allowed.
 fn repeat_scan(mut scan: impl FnMut() -> Found) {
     let (mut left, mut unclear) = (MOST_SCANS, MOST_UNCLEAR_SCANS);
@@ -146,11 +142,7 @@ fn repeat_scan(mut scan: impl FnMut() -> Found) {
     }
 }
 
-/// Sends a signal to every process with any of these marks. Returns `true` if there was one.
-fn signal_marked(marks: &[Mark], signal: Signal) -> bool {
-    scan(marks, signal) == Found::Marked
-}
-
+/// Sends a signal to every process with any of these marks.
 #[cfg(target_os = "linux")]
 fn scan(marks: &[Mark], signal: Signal) -> Found {
     use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
@@ -231,18 +223,18 @@ mod tests {
         let (mark, other) = (Mark::new(), Mark::new());
         assert_ne!(mark, other);
         let (mut marked, mut stranger) = (sleeper(&mark), sleeper(&other));
-        assert!(!signal_marked(&[], Signal::KILL));
+        assert!(scan(&[], Signal::KILL) == Found::Nothing);
         assert_eq!(marked.try_wait().unwrap(), None);
         // Its environment may not be there yet.
         let is_found = (0..1000).any(|_| {
             sleep(Duration::from_millis(1));
-            signal_marked(slice::from_ref(&mark), Signal::KILL)
+            scan(slice::from_ref(&mark), Signal::KILL) == Found::Marked
         });
         assert!(is_found);
         assert_eq!(marked.wait().unwrap().signal(), Some(9));
-        assert!(!signal_marked(&[mark], Signal::KILL), "nothing is left");
+        assert!(scan(&[mark], Signal::KILL) != Found::Marked, "nothing is left");
         assert_eq!(stranger.try_wait().unwrap(), None, "it has another mark");
-        kill_marked(&[other]);
+        repeat_scan(|| scan(slice::from_ref(&other), Signal::KILL));
         assert_eq!(stranger.wait().unwrap().signal(), Some(9));
     }
 
@@ -344,8 +336,8 @@ mod tests {
         let mut shell = shell.spawn().unwrap();
         let mut line = [0];
         std::io::Read::read_exact(&mut shell.stdout.take().unwrap(), &mut line).unwrap();
-        kill_marked(slice::from_ref(&mark));
+        repeat_scan(|| scan(slice::from_ref(&mark), Signal::KILL));
         shell.wait().unwrap();
-        assert!(!signal_marked(&[mark], Signal::KILL));
+        assert!(scan(&[mark], Signal::KILL) != Found::Marked);
     }
 }

@@ -95,7 +95,7 @@ impl ProcessTree {
                 Some(sandbox) => sandbox.command(),
                 None => {
                     let mut command = Command::new(program.find()?);
-                    environment::set(&mut command, &environment::of(program));
+                    command.env_clear().envs(environment::of(program));
                     command
                 }
             };

@@ -291,14 +291,6 @@ impl Ledger {
             None => cancelled.map(Incoming::Cancelled),
         }
     }
-
-    /// Returns how many requests have no end yet.
-    #[cfg(test)]
-    pub(in crate::rpc) fn open_requests(&self) -> usize {
-        let book = lock(&self.book);
-        assert!(book.queued > 0 || book.queued_bytes == 0, "bytes of no request wait");
-        book.requests.len()
-    }
 }
 
 /// Returns a request of the server, if its id can be answered.

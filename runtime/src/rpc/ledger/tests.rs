@@ -14,6 +14,15 @@ fn ledger() -> Arc<Ledger> {
     ledger
 }
 
+impl Ledger {
+    /// Returns how many requests have no end yet.
+    pub(in crate::rpc) fn open_requests(&self) -> usize {
+        let book = lock(&self.book);
+        assert!(book.queued > 0 || book.queued_bytes == 0, "bytes of no request wait");
+        book.requests.len()
+    }
+}
+
 fn admit(ledger: &Arc<Ledger>, size: usize, terms: TicketTerms) -> Result<(Arc<Ticket>, Outgoing), Failure> {
     let id = ledger.next_id();
     let params = Map::from_iter([("name".to_owned(), json!("t"))]);

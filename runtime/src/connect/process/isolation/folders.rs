@@ -164,10 +164,7 @@ impl Plan {
             let Some(value) = variable(name).filter(|_| !program.env.contains_key(name)) else { continue };
             let paths =
                 if name == "SSL_CERT_DIR" { std::env::split_paths(&value).collect() } else { vec![value.into()] };
-            for path in paths {
-                if !path.is_absolute() {
-                    continue;
-                }
+            for path in paths.into_iter().filter(|path| path.is_absolute()) {
                 let Ok(way) = follow(&path) else { continue };
                 let is_own = OWN.iter().any(|own| way.real.starts_with(own));
                 if !is_own && !self.contains_home(&way.real) && way.passes(&self.writable).is_none() {
@@ -256,15 +253,12 @@ fn without_folders(is_restricted: bool) -> View {
     view.put("/dev/tty", Place::Nothing);
     view.put("/proc", Place::Processes);
     // Root may write there, whatever it was deprived of.
-    for knobs in ["/proc/sys", "/proc/sysrq-trigger"] {
-        if Path::new(knobs).exists() {
-            view.put(knobs, Place::Read);
-        }
+    for knobs in ["/proc/sys", "/proc/sysrq-trigger"].into_iter().filter(|knobs| Path::new(knobs).exists()) {
+        view.put(knobs, Place::Read);
     }
-    for private in PRIVATE {
-        if Path::new(private).symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            view.put(private, Place::Empty);
-        }
+    let is_folder = |path: &&str| Path::new(path).symlink_metadata().is_ok_and(|found| found.is_dir());
+    for private in PRIVATE.into_iter().filter(is_folder) {
+        view.put(private, Place::Empty);
     }
     if !is_restricted {
         view.put("/", Place::Write);

@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use super::bwrap::BUBBLEWRAP;
 use super::network::{self, Gate};
-use super::view::{add, path_text};
+use super::view::{list, path_text};
 use super::{Refusal, folders};
 use crate::ConnectErrorKind as Kind;
 use crate::connect::process::{Program, environment, read};
@@ -55,27 +55,22 @@ impl Sandbox {
             domains @ [_, ..] if !isolation.no_network => Some(Gate::open(domains, &mut plan)?),
             _ => None,
         };
-        let mut options = Vec::new();
-        add(&mut options, &[&"--unshare-all", &"--cap-drop", &"ALL"]);
+        let mut options = list(&[&"--unshare-all", &"--cap-drop", &"ALL"]);
         if !isolation.restricts_network() {
-            add(&mut options, &[&"--share-net"]);
+            options.push("--share-net".into());
         }
         options.append(&mut plan.view.options());
-        if let Some(gate) = &gate {
-            gate.add_options(&mut options);
-        }
+        options.append(&mut gate.as_ref().map(Gate::options).unwrap_or_default());
         let mut env = environment::of(program);
-        for (name, value) in plan.env {
-            env.push((name.to_owned(), value));
-        }
+        env.extend(plan.env.into_iter().map(|(name, value)| (name.to_owned(), value)));
         env.retain(|(name, value)| {
             let is_of_loader = name.starts_with(OF_LOADER);
             if is_of_loader {
-                add(&mut options, &[&"--setenv", name, value]);
+                options.append(&mut list(&[&"--setenv", name, value]));
             }
             !is_of_loader
         });
-        add(&mut options, &[&"--chdir", &cwd, &"--"]);
+        options.append(&mut list(&[&"--chdir", &cwd, &"--"]));
         Ok(Self { bwrap, options, program: found, env, gate })
     }
 
@@ -90,13 +85,9 @@ impl Sandbox {
 
     /// Returns the command that starts it, without its arguments.
     pub(crate) fn command(&self) -> Command {
-        let mut before = Vec::new();
-        if let Some(gate) = &self.gate {
-            gate.add_start(&mut before);
-        }
         let mut command = self.bubblewrap();
-        command.args(&before).arg(&self.program);
-        environment::set(&mut command, &self.env);
+        command.args(self.gate.as_ref().map(Gate::start).unwrap_or_default()).arg(&self.program);
+        command.env_clear().envs(self.env.iter().cloned());
         command
     }
 
@@ -104,7 +95,8 @@ impl Sandbox {
     /// after a server failed to start speaking. Dropping the future kills that program.
     pub(crate) async fn refusal(&self) -> Option<Refusal> {
         let mut shell = self.bubblewrap();
-        shell.arg("/bin/sh").arg("-c").arg(format!("[ -x \"$1\" ] || exit {NOT_THERE}")).arg("sh").arg(&self.program);
+        let script = format!("[ -x \"$1\" ] || exit {NOT_THERE}");
+        shell.args(list(&[&"/bin/sh", &"-c", &script, &"sh", &self.program]));
         shell.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut tried = shell.spawn().ok()?;
         let mut stderr = Vec::new();

@@ -88,11 +88,9 @@ pub(super) enum Place {
     Processes,
 }
 
-/// Adds options of a command.
-pub(super) fn add(options: &mut Vec<OsString>, added: &[&dyn AsRef<OsStr>]) {
-    for option in added {
-        options.push(option.as_ref().to_owned());
-    }
+/// Returns arguments of a command.
+pub(super) fn list(arguments: &[&dyn AsRef<OsStr>]) -> Vec<OsString> {
+    arguments.iter().map(|argument| argument.as_ref().to_owned()).collect()
 }
 
 /// A child's view of the files: each path decides for everything below it, up to the next path. The paths are sorted, so
@@ -103,10 +101,7 @@ pub(super) struct View(Vec<(PathBuf, Place)>);
 impl View {
     /// Sets the place of a path that is not a symbolic link, and not behind one.
     pub(super) fn put(&mut self, real: impl AsRef<Path>, place: Place) {
-        self.put_real(real.as_ref(), place);
-    }
-
-    fn put_real(&mut self, real: &Path, place: Place) {
+        let real = real.as_ref();
         let at = self.find(real);
         match self.0.get_mut(at) {
             Some((path, known)) if path.as_path() == real => *known = place,
@@ -152,34 +147,31 @@ impl View {
 
     /// Returns `true` if the child sees the real file.
     pub(super) fn shows(&self, real: &Path) -> bool {
-        for above in real.ancestors() {
-            match self.get(above) {
-                None => {}
-                Some(Place::Read | Place::Write) => return true,
-                Some(place) => return above == real && matches!(place, Place::Link(_)),
-            }
+        match real.ancestors().find_map(|above| Some((above, self.get(above)?))) {
+            Some((_, Place::Read | Place::Write)) => true,
+            Some((link, Place::Link(_))) => link == real,
+            _ => false,
         }
-        false
     }
 
     /// Returns the options of bubblewrap. Every path is absolute, so that none of them can be taken for an option.
     pub(super) fn options(&self) -> Vec<OsString> {
         let mut options = Vec::new();
         for (at, place) in &self.0 {
-            match place {
-                Place::Read => add(&mut options, &[&"--ro-bind", at, at]),
-                Place::Write => add(&mut options, &[&"--bind", at, at]),
-                Place::Empty => add(&mut options, &[&"--tmpfs", at]),
-                Place::Link(target) => add(&mut options, &[&"--symlink", target, at]),
-                Place::Devices => add(&mut options, &[&"--dev", at]),
-                Place::Nothing => add(&mut options, &[&"--dev-bind", &"/dev/null", at]),
-                Place::Processes => add(&mut options, &[&"--proc", at]),
-            }
+            options.append(&mut match place {
+                Place::Read => list(&[&"--ro-bind", at, at]),
+                Place::Write => list(&[&"--bind", at, at]),
+                Place::Empty => list(&[&"--tmpfs", at]),
+                Place::Link(target) => list(&[&"--symlink", target, at]),
+                Place::Devices => list(&[&"--dev", at]),
+                Place::Nothing => list(&[&"--dev-bind", &"/dev/null", at]),
+                Place::Processes => list(&[&"--proc", at]),
+            });
         }
         // Both are in memory and complete; nothing may be added.
-        add(&mut options, &[&"--remount-ro", &"/dev"]);
+        options.append(&mut list(&[&"--remount-ro", &"/dev"]));
         if self.get(Path::new("/")).is_none() {
-            add(&mut options, &[&"--remount-ro", &"/"]);
+            options.append(&mut list(&[&"--remount-ro", &"/"]));
         }
         options
     }

@@ -217,10 +217,8 @@ impl Recorder {
     /// Records a message with the request that it belongs to, or else the oldest.
     fn hear(&self, under_way: &mut UnderWay, heard: Heard, token: Option<&Value>) {
         let mut requests = under_way.requests.iter();
-        let request = match token {
-            Some(token) => requests.find(|(id, _)| json!(id) == *token),
-            None => requests.next(),
-        };
+        let request =
+            if let Some(token) = token { requests.find(|(id, _)| json!(id) == *token) } else { requests.next() };
         match request {
             Some((_, at)) => {
                 if let Some(exchange) = self.cassette.tape_to_change().exchanges.get_mut(*at) {

@@ -107,7 +107,9 @@ impl HttpClient {
         // Truncated last: half of a secret would not be found.
         let message = self.notes.redact(&failure.message);
         self.notes.problem(message.clone());
-        Failure { message, ..failure }.as_source()
+        let failure = Failure { message, ..failure };
+        // Layers only see the source of an error.
+        failure.clone().with_source(failure)
     }
 
     fn lost(&self, problem: impl Into<String>) -> Failure {

@@ -80,10 +80,7 @@ impl Network {
         if let Some(proxy) = &self.proxy {
             builder = builder.proxy(reqwest::Proxy::all(proxy.clone()).map_err(|error| describe(&error))?);
         }
-        Ok(match &self.customize {
-            Some(Customize(change)) => change(builder),
-            None => builder,
-        })
+        Ok(if let Some(Customize(change)) = &self.customize { change(builder) } else { builder })
     }
 
     fn tls(&self, is_secure: bool) -> Result<ClientConfig, String> {
@@ -98,7 +95,13 @@ impl Network {
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
         let builder = match &self.ca {
-            Some(ca) => builder.with_root_certificates(authorities(ca)?),
+            Some(ca) => {
+                let mut roots = RootCertStore::empty();
+                for certificate in certificates("ca", ca)? {
+                    roots.add(certificate).map_err(|error| format!("`ca`: a certificate is invalid: {error}"))?;
+                }
+                builder.with_root_certificates(roots)
+            }
             // Plain HTTP also works if the system has no certificates.
             None if !is_secure => builder.with_root_certificates(RootCertStore::empty()),
             None => builder
@@ -137,18 +140,7 @@ fn pem(key: &str, text: &str) -> Result<Vec<u8>, String> {
 
 /// Returns the path with `~` as the user's home.
 fn located(path: &str, home: Option<PathBuf>) -> PathBuf {
-    match (path.strip_prefix("~/"), home) {
-        (Some(rest), Some(home)) => home.join(rest),
-        _ => PathBuf::from(path),
-    }
-}
-
-fn authorities(pem: &[u8]) -> Result<RootCertStore, String> {
-    let mut roots = RootCertStore::empty();
-    for certificate in certificates("ca", pem)? {
-        roots.add(certificate).map_err(|error| format!("`ca`: a certificate is invalid: {error}"))?;
-    }
-    Ok(roots)
+    if let (Some(rest), Some(home)) = (path.strip_prefix("~/"), home) { home.join(rest) } else { PathBuf::from(path) }
 }
 
 fn certificates(key: &str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {

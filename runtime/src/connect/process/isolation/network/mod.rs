@@ -24,7 +24,7 @@ use tokio::time::timeout;
 use super::Refusal;
 use super::bwrap::Tool;
 use super::folders::Plan;
-use super::view::{add, path_text};
+use super::view::{list, path_text};
 use crate::ConnectErrorKind as Kind;
 use crate::ground::address::is_public;
 use crate::ground::sync::lock;
@@ -80,13 +80,9 @@ impl Gate {
             );
         }
         let socat = SOCAT.find(&plan.writable)?;
-        for name in VARIABLES {
-            plan.env.push((name, ADDRESS.into()));
-        }
+        plan.env.extend(VARIABLES.map(|name| (name, ADDRESS.into())));
         // Node's own `fetch` reads the variables only with the first one.
-        for (name, value) in [("NODE_USE_ENV_PROXY", "1"), ("NO_PROXY", ""), ("no_proxy", "")] {
-            plan.env.push((name, value.into()));
-        }
+        plan.env.extend([("NODE_USE_ENV_PROXY", "1".into()), ("NO_PROXY", "".into()), ("no_proxy", "".into())]);
         let shown = plan.show_program(&socat, None);
         shown.and_then(|()| Self::with(Proxy::new(allowed), socat)).map_err(|error| {
             (Kind::Spawn, format!("the proxy for `network` of its `isolation` cannot be started: {error}"))
@@ -103,15 +99,14 @@ impl Gate {
         Ok(Self { folder, socat, task })
     }
 
-    /// Adds the options of bubblewrap, which follow those of files.
-    pub(super) fn add_options(&self, options: &mut Vec<OsString>) {
-        add(options, &[&"--ro-bind", &self.folder, &SEEN_AT]);
+    /// Returns the options of bubblewrap, which follow those of files.
+    pub(super) fn options(&self) -> Vec<OsString> {
+        list(&[&"--ro-bind", &self.folder, &SEEN_AT])
     }
 
-    /// Adds the command that starts the program, in front of it.
-    pub(super) fn add_start(&self, command: &mut Vec<OsString>) {
-        let socket = Path::new(SEEN_AT).join(SOCKET);
-        add(command, &[&"/bin/sh", &"-c", &SCRIPT, &"sh", &self.socat, &socket]);
+    /// Returns the command that starts the program, in front of it.
+    pub(super) fn start(&self) -> Vec<OsString> {
+        list(&[&"/bin/sh", &"-c", &SCRIPT, &"sh", &self.socat, &Path::new(SEEN_AT).join(SOCKET)])
     }
 }
 
