@@ -5,19 +5,13 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-#[cfg(feature = "stdio")]
-use std::sync::{OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use mcp_bindgen_model::ServerConfig;
-#[cfg(feature = "http")]
-use mcp_bindgen_model::Transport;
 use serde_json::{Map, Value, json};
 
 use super::handshake::known_version;
 use super::options::ClientOptions;
-#[cfg(feature = "stdio")]
-use super::process::isolation::Sandbox;
 use crate::ConnectError;
 use crate::ground::deadline::Patience;
 use crate::ground::redact::Redactor;
@@ -170,7 +164,7 @@ pub(crate) struct Link {
     pub(super) authorizer: Option<Arc<dyn Authorizer>>,
     /// The sandbox of an isolated server, while that runs; it may explain why the server does not answer.
     #[cfg(feature = "stdio")]
-    pub(super) sandbox: OnceLock<Weak<Sandbox>>,
+    pub(super) sandbox: std::sync::OnceLock<std::sync::Weak<super::process::isolation::Sandbox>>,
 }
 
 impl Link {
@@ -194,13 +188,13 @@ impl Link {
         Ok(Self {
             ledger,
             #[cfg(feature = "http")]
-            param_headers: matches!(config.transport, Transport::Http { .. }).then(Arc::default),
+            param_headers: matches!(config.transport, mcp_bindgen_model::Transport::Http { .. }).then(Arc::default),
             #[cfg(feature = "http")]
             authorizer: options.authorizer(config).map_err(|message| {
                 ConnectError::new(&config.name, crate::ConnectErrorKind::Config, notes.explain(&message))
             })?,
             #[cfg(feature = "stdio")]
-            sandbox: OnceLock::new(),
+            sandbox: std::sync::OnceLock::new(),
             notes,
         })
     }

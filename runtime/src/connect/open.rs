@@ -2,18 +2,12 @@
 
 #[cfg(feature = "http")]
 use std::collections::{BTreeMap, BTreeSet};
-#[cfg(feature = "stdio")]
-use std::sync::Weak;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_model::{ServerConfig, Transport};
 use rmcp::model::ProtocolVersion;
 use serde_json::{Value, json};
-#[cfg(feature = "http")]
-use tokio::runtime::Handle;
-#[cfg(feature = "http")]
-use tokio_util::sync::CancellationToken;
 
 use super::connection::{Connection, KeptLists, Link};
 use super::handshake::{Handshake, HandshakeError, known_version};
@@ -24,11 +18,7 @@ use super::process::{Program, download::Download, environment::missed, tree};
 use super::secrets::{redactor_of_known, resolve};
 use crate::ground::deadline::Deadline;
 use crate::ground::redact::Redactor;
-#[cfg(feature = "http")]
-use crate::ground::sync::lock;
 use crate::rpc::failure::Failure;
-#[cfg(feature = "stdio")]
-use crate::rpc::notes::Notes;
 use crate::rpc::notices::Notices;
 use crate::rpc::receiving;
 use crate::rpc::request::RequestError;
@@ -116,7 +106,7 @@ async fn downloaded(
     (deadline, patience): (Deadline, Duration),
 ) -> Result<ServerConfig, ConnectError> {
     let Some(download) = Download::before(&config) else { return Ok(config) };
-    let notes = Notes::new(&config.name, redactor.clone());
+    let notes = crate::rpc::notes::Notes::new(&config.name, redactor.clone());
     let outcome = deadline.bound(Box::pin(download.run(&notes))).await.unwrap_or_else(|| {
         let message = download.failed(&format!("was not complete within {patience:?}"));
         Err((Kind::Timeout, message))
@@ -163,7 +153,7 @@ async fn attempt(
         let head_start = discovers_first.then_some(patience / 2);
         let begun = handshake.begin(&mut session, &mut receiving, head_start).await;
         #[cfg(feature = "stdio")]
-        if let (Err(_), Some(sandbox)) = (&begun, link.sandbox.get().and_then(Weak::upgrade))
+        if let (Err(_), Some(sandbox)) = (&begun, link.sandbox.get().and_then(std::sync::Weak::upgrade))
             && let Some((kind, message)) = sandbox.refusal().await
         {
             return Err(fail(kind, &message).into());
@@ -287,7 +277,7 @@ async fn open(config: &ServerConfig, options: &ClientOptions, link: &Link) -> Re
 fn warn_of_exposed_headers(config: &ServerConfig) {
     static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let server = &config.name;
-    if exposes_headers(config) && lock(&WARNED).insert(server.clone()) {
+    if exposes_headers(config) && crate::ground::sync::lock(&WARNED).insert(server.clone()) {
         tracing::warn!(server, "secret headers are sent over unencrypted HTTP; use `https://` in `url`");
     }
 }
@@ -315,8 +305,8 @@ fn http_client(
         authorizer: link.authorizer.clone(),
         ledger: link.ledger.clone(),
         notes: link.notes.clone(),
-        runtime: Handle::current(),
-        until: CancellationToken::new(),
+        runtime: tokio::runtime::Handle::current(),
+        until: tokio_util::sync::CancellationToken::new(),
     })
 }
 

@@ -100,13 +100,9 @@ impl Questions {
 
     /// Cancels a request whose answer the other side no longer wants.
     pub(super) fn cancel(&mut self, id: &RequestId) {
-        self.open.retain(|open| {
-            let stays = open.id != *id;
-            if !stays {
-                open.task.abort();
-            }
-            stays
-        });
+        for open in self.open.extract_if(.., |open| open.id == *id) {
+            open.task.abort();
+        }
     }
 
     /// Sends answers, and waits until another one is ready or was sent. Cancel safe.

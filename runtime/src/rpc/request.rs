@@ -35,11 +35,7 @@ impl RequestError {
 
     /// Returns `true` if the server answered, even if its answer was invalid.
     pub(crate) fn is_answer(&self) -> bool {
-        match self {
-            Self::Rpc(_) => true,
-            Self::Failed(failure) => failure.dispatched == Dispatched::Yes,
-            Self::Timeout(_) | Self::Cancelled(_) => false,
-        }
+        matches!(self, Self::Rpc(_) | Self::Failed(Failure { dispatched: Dispatched::Yes, .. }))
     }
 
     /// Converts the error of a later request of one call: the first one may have had effects.

@@ -156,11 +156,9 @@ fn variables() -> BTreeMap<String, String> {
     let is_ordinary = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "_/:@.-".contains(c));
     let mut variables = BTreeMap::new();
     for (name, value) in env::vars_os() {
-        match name.into_string() {
-            Ok(name) if is_ordinary(&name) && !value.is_empty() => {
-                variables.insert(name, value.to_string_lossy().into_owned());
-            }
-            _ => {}
+        let Ok(name) = name.into_string() else { continue };
+        if is_ordinary(&name) && !value.is_empty() {
+            variables.insert(name, value.to_string_lossy().into_owned());
         }
     }
     variables

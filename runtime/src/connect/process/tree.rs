@@ -66,8 +66,8 @@ pub(in crate::connect) fn connect(program: &Program<'_>, link: &Link) -> Result<
         link.sandbox.get_or_init(|| Arc::downgrade(sandbox));
     }
     let (ledger, notes) = (link.ledger.clone(), Some(link.notes.clone()));
-    let sides = Sink::child(stdin)
-        .and_then(|sink| lines::connect(Box::new(process), (Box::new(stdout), sink), ledger, notes, MAX_MESSAGE));
+    let (process, stdout) = (Box::new(process), Box::new(stdout));
+    let sides = Sink::child(stdin).and_then(|sink| lines::connect(process, (stdout, sink), ledger, notes, MAX_MESSAGE));
     sides.map_err(|error| program.not_started(&error))
 }
 

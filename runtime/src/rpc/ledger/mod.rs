@@ -103,23 +103,17 @@ impl Ledger {
             }
             ticket
         };
-        self.witness_sees(message);
+        self.witness.get().inspect(|witness| witness.sent(message));
         Ok((ticket.clone(), Outgoing { ledger: self.clone(), request: Some(ticket) }))
     }
 
     /// Records a notification or a response that is handed to the transport.
     pub(crate) fn queued(self: &Arc<Self>, message: &Message) -> Outgoing {
-        self.witness_sees(message);
+        self.witness.get().inspect(|witness| witness.sent(message));
         let mut book = lock(&self.book);
         book.messages += 1;
         book.last_notification = Some(book.messages);
         Outgoing { ledger: self.clone(), request: None }
-    }
-
-    fn witness_sees(&self, message: &Message) {
-        if let Some(witness) = self.witness.get() {
-            witness.sent(message);
-        }
     }
 
     /// Returns `true` if a request is still to be sent.

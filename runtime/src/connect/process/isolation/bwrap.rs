@@ -63,25 +63,23 @@ impl Tool {
             let message = format!("`write` lets the server replace it in `{folder}`; use a smaller folder");
             return Some((Kind::Config, message));
         }
-        for place in way.places() {
-            for place in place.ancestors() {
-                let found = match place.symlink_metadata() {
-                    Ok(found) => found,
-                    Err(error) => return Some((Kind::Unsupported, error.to_string())),
-                };
-                // In a folder with the sticky bit, such as /nix/store, other users cannot remove root's files. The mode
-                // of a link has no meaning.
-                let is_shared = found.is_dir() && found.mode() & STICKY != 0;
-                let fault = match found.uid() {
-                    _ if !found.is_symlink() && !is_shared && found.mode() & OTHERS_MAY_WRITE != 0 => {
-                        "users other than root can write to"
-                    }
-                    0 => continue,
-                    _ => "root does not own",
-                };
-                let (place, package, install) = (path_text(place), self.package, self.how_to_install());
-                return Some((Kind::Unsupported, format!("{fault} `{place}`; install {package} as root, {install}")));
-            }
+        for place in way.places().into_iter().flat_map(Path::ancestors) {
+            let found = match place.symlink_metadata() {
+                Ok(found) => found,
+                Err(error) => return Some((Kind::Unsupported, error.to_string())),
+            };
+            // In a folder with the sticky bit, such as /nix/store, other users cannot remove root's files. The mode of a
+            // link has no meaning.
+            let is_shared = found.is_dir() && found.mode() & STICKY != 0;
+            let fault = match found.uid() {
+                _ if !found.is_symlink() && !is_shared && found.mode() & OTHERS_MAY_WRITE != 0 => {
+                    "users other than root can write to"
+                }
+                0 => continue,
+                _ => "root does not own",
+            };
+            let (place, package, install) = (path_text(place), self.package, self.how_to_install());
+            return Some((Kind::Unsupported, format!("{fault} `{place}`; install {package} as root, {install}")));
         }
         None
     }

@@ -186,11 +186,9 @@ impl Plan {
             }
             let way = follow(&path)?;
             if way.passes(&self.writable).is_none() {
-                for place in way.places() {
-                    for folder in around(place) {
-                        if !self.contains_home(&folder) {
-                            self.view.show(&folder)?;
-                        }
+                for folder in way.places().into_iter().flat_map(around) {
+                    if !self.contains_home(&folder) {
+                        self.view.show(&folder)?;
                     }
                 }
                 self.view.show(&path)?;

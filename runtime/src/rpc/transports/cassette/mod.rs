@@ -270,10 +270,8 @@ impl Witness for Recorder {
         if NOT_KEPT.contains(&method) || is_of_subscription || self.redactor.knows(method) {
             return;
         }
-        let token = match (method, &mut params) {
-            (PROGRESS, Value::Object(params)) => params.remove(PROGRESS_TOKEN),
-            _ => None,
-        };
+        let progress = params.as_object_mut().filter(|_| method == PROGRESS);
+        let token = progress.and_then(|params| params.remove(PROGRESS_TOKEN));
         self.redactor.value(&mut params);
         let heard = Heard { method: method.to_owned(), params, answer: None };
         let mut under_way = lock(&self.under_way);

@@ -175,13 +175,8 @@ impl Request {
 
 impl Outcome {
     pub(super) fn new(answer: &Result<Value, ErrorData>, redactor: &Redactor) -> Self {
-        let redacted = |mut value: Value| {
-            redactor.value(&mut value);
-            value
-        };
-        match answer {
-            Ok(result) => Self::Result(redacted(result.clone())),
-            Err(error) => Self::Error(redacted(json!(error))),
-        }
+        let (Ok(mut value) | Err(mut value)) = answer.clone().map_err(|error| json!(error));
+        redactor.value(&mut value);
+        if answer.is_ok() { Self::Result(value) } else { Self::Error(value) }
     }
 }

@@ -71,13 +71,10 @@ impl Gate {
     /// # Errors
     /// Fails if `socat` is not installed, or the socket cannot be created.
     pub(super) fn open(domains: &[String], plan: &mut Plan) -> Result<Self, Refusal> {
+        let wrong = |why| (Kind::Config, format!("`network` of its `isolation` has an invalid domain: {why}"));
         let mut allowed = Vec::new();
         for domain in domains {
-            allowed.push(
-                Domain::parse(domain).map_err(|why| {
-                    (Kind::Config, format!("`network` of its `isolation` has an invalid domain: {why}"))
-                })?,
-            );
+            allowed.push(Domain::parse(domain).map_err(wrong)?);
         }
         let socat = SOCAT.find(&plan.writable)?;
         plan.env.extend(VARIABLES.map(|name| (name, ADDRESS.into())));
