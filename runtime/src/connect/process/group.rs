@@ -162,7 +162,7 @@ fn scan(marks: &[Mark], signal: Signal) -> Found {
         if found == Found::Marked {
             // The number may have become another process's before there was a descriptor.
             let process = pidfd_open(pid, PidfdFlags::empty()).ok().filter(|_| look_at(pid, marks) == Found::Marked);
-            if !process.is_some_and(|process| pidfd_send_signal(&process, signal).is_ok()) {
+            if process.is_none_or(|process| pidfd_send_signal(&process, signal).is_err()) {
                 found = Found::Nothing;
             }
         }
