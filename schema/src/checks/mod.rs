@@ -2,7 +2,7 @@
 //! into newtypes as schemas, and the runtime checks values against these.
 
 mod judge;
-mod plain;
+pub(crate) mod plain;
 
 use std::collections::{BTreeMap, HashSet};
 

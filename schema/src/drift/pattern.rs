@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
-use regex_automata::nfa::thompson::pikevm::{Cache, PikeVM};
-use regex_automata::nfa::thompson::{self, WhichCaptures};
-use regex_syntax::hir::{Class, Hir, HirKind, Look};
+use regex_lite::{Regex, RegexBuilder};
+
+use crate::checks::plain::{Part, Pattern, parse};
 
 /// Compiled automata larger than this are not worth their memory.
 const LARGEST: usize = 1 << 20;
+/// More than a parsed pattern has.
+const DEEPEST: u32 = 250;
 const LONGEST_SAMPLE: usize = 512;
 
 /// The compiled patterns; `None` for a pattern that cannot be matched in linear time.
@@ -17,8 +19,9 @@ pub(super) struct Patterns(HashMap<String, Option<Automaton>>);
 /// A pattern that was compiled.
 #[derive(Debug)]
 pub(crate) struct Automaton {
-    regex: PikeVM,
-    cache: Cache,
+    regex: Regex,
+    /// The size of the pattern.
+    size: usize,
     /// The prefix of every matching text, which rejects most texts without the automaton.
     prefix: String,
     /// `true` if every text with the prefix matches.
@@ -27,8 +30,8 @@ pub(crate) struct Automaton {
 
 impl Automaton {
     /// Returns `true` if the pattern is found in a text.
-    pub(crate) fn is_match(&mut self, text: &str) -> bool {
-        text.starts_with(&self.prefix) && self.regex.is_match(&mut self.cache, text)
+    pub(crate) fn is_match(&self, text: &str) -> bool {
+        text.starts_with(&self.prefix) && self.regex.is_match(text)
     }
 }
 
@@ -40,7 +43,8 @@ impl Patterns {
 
     /// Returns the number of states that are looked at for each character of a text, at the most.
     pub(super) fn states(&mut self, pattern: &str) -> usize {
-        self.compiled(pattern).map_or(0, |automaton| automaton.regex.get_nfa().states().len())
+        const STATES_EACH: usize = 2;
+        self.compiled(pattern).map_or(0, |automaton| STATES_EACH * automaton.size)
     }
 
     /// Returns a text that every match of a pattern begins with; empty if none is known.
@@ -54,67 +58,81 @@ impl Patterns {
         known.is_some_and(|known| known.needs_no_more && prefix.starts_with(&known.prefix))
     }
 
-    fn compiled(&mut self, pattern: &str) -> Option<&mut Automaton> {
+    fn compiled(&mut self, pattern: &str) -> Option<&Automaton> {
         if !self.0.contains_key(pattern) {
             self.0.insert(pattern.to_owned(), compile(pattern));
         }
-        self.0.get_mut(pattern)?.as_mut()
+        self.0.get(pattern)?.as_ref()
     }
 }
 
 /// Compiles a pattern for a linear and small matcher, because only a few samples are matched.
 pub(crate) fn compile(pattern: &str) -> Option<Automaton> {
-    let config = thompson::Config::new().nfa_size_limit(Some(LARGEST)).which_captures(WhichCaptures::None);
-    let spelled = ecma(pattern);
-    let regex = PikeVM::builder().thompson(config).build(&spelled).ok()?;
-    let prefix = regex_syntax::parse(&spelled).ok().and_then(|hir| prefix(&hir));
-    let (prefix, needs_no_more) = prefix.unwrap_or_else(|| (String::new(), is_everywhere(pattern)));
-    Some(Automaton { cache: regex.create_cache(), regex, prefix, needs_no_more })
+    let Pattern { whole, size, .. } = parse(pattern)?;
+    let mut spelled = String::new();
+    spell(&whole, &mut spelled);
+    let regex = RegexBuilder::new(&spelled).size_limit(LARGEST).nest_limit(DEEPEST).build().ok()?;
+    let mut prefix = String::new();
+    let is_text = match &whole {
+        Part::Sequence(parts) => match parts.as_slice() {
+            [Part::Look("^"), rest @ ..] => rest.iter().all(|part| is_literal(part, &mut prefix)),
+            _ => false,
+        },
+        _ => false,
+    };
+    Some(Automaton { regex, size, needs_no_more: is_text || (prefix.is_empty() && takes_nothing(&whole)), prefix })
 }
 
-/// Returns the literal text after a `^` at the start, and whether nothing follows it.
-fn prefix(hir: &Hir) -> Option<(String, bool)> {
-    let HirKind::Concat(parts) = hir.kind() else { return None };
-    let [start, literal, rest @ ..] = parts.as_slice() else { return None };
-    match (start.kind(), literal.kind()) {
-        (HirKind::Look(Look::Start), HirKind::Literal(literal)) => {
-            Some((String::from_utf8(literal.0.to_vec()).ok()?, rest.is_empty()))
-        }
-        _ => None,
-    }
-}
-
-/// Returns a pattern of ECMA-262, in which digits, words and their bounds are those of ASCII, and white space and line
-/// ends those of ECMA-262, as the crates for regular expressions spell it.
-fn ecma(pattern: &str) -> String {
-    let mut spelled = String::with_capacity(pattern.len());
-    let mut in_class = false;
-    let mut characters = pattern.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '\\' => match characters.next() {
-                Some('d') => spelled.push_str("[0-9]"),
-                Some('D') => spelled.push_str("[^0-9]"),
-                Some('w') => spelled.push_str("[A-Za-z0-9_]"),
-                Some('W') => spelled.push_str("[^A-Za-z0-9_]"),
-                Some('s') => spelled.push_str("[\\t-\\r\\x{FEFF}\\x{2028}\\x{2029}\\p{Zs}]"),
-                Some('S') => spelled.push_str("[^\\t-\\r\\x{FEFF}\\x{2028}\\x{2029}\\p{Zs}]"),
-                Some('b') if in_class => spelled.push_str("\\x08"),
-                Some(bound @ ('b' | 'B')) => spelled.extend(["(?-u:\\", &bound.to_string(), ")"]),
-                Some('/') => spelled.push('/'),
-                Some(other) => spelled.extend([character, other]),
-                None => spelled.push(character),
-            },
-            '.' if !in_class => spelled.push_str("[^\\n\\r\\x{2028}\\x{2029}]"),
-            // Within a class only a backslash and the bracket that ends it mean more than themselves.
-            '[' | '&' | '~' if in_class => spelled.extend(['\\', character]),
-            _ => {
-                in_class = character == '[' || (in_class && character != ']');
-                spelled.push(character);
+/// Writes a part as [`regex_lite`] spells it: without captures, for which it needs much memory.
+fn spell(part: &Part, text: &mut String) {
+    match part {
+        Part::Class(ranges) => {
+            text.push('[');
+            for (first, last) in ranges {
+                text.push_str(&format!("\\u{{{:x}}}-\\u{{{:x}}}", u32::from(*first), u32::from(*last)));
             }
+            text.push(']');
+        }
+        Part::Look(look) => text.push_str(look),
+        Part::Repeated(part, least, most) => {
+            spell(part, text);
+            text.push_str(&format!("{{{least},{}}}", most.map_or_else(String::new, |most| most.to_string())));
+        }
+        Part::Sequence(parts) | Part::Choice(parts) => {
+            text.push_str("(?:");
+            for (place, inner) in parts.iter().enumerate() {
+                text.push_str(if place > 0 && matches!(part, Part::Choice(_)) { "|" } else { "" });
+                spell(inner, text);
+            }
+            text.push(')');
         }
     }
-    spelled
+}
+
+/// Appends the text that a part is; returns `false` if it is not a text.
+fn is_literal(part: &Part, text: &mut String) -> bool {
+    match part {
+        Part::Class(ranges) => match ranges.as_slice() {
+            [(first, last)] if first == last => {
+                text.push(*first);
+                true
+            }
+            _ => false,
+        },
+        Part::Sequence(parts) => parts.iter().all(|part| is_literal(part, text)),
+        _ => false,
+    }
+}
+
+/// Returns `true` if nothing, at the start of any text, matches a part.
+fn takes_nothing(part: &Part) -> bool {
+    match part {
+        Part::Class(_) => false,
+        Part::Look(look) => *look == "^",
+        Part::Repeated(part, least, _) => *least == 0 || takes_nothing(part),
+        Part::Sequence(parts) => parts.iter().all(takes_nothing),
+        Part::Choice(branches) => branches.iter().any(takes_nothing),
+    }
 }
 
 /// Returns a text in which the pattern is found.
@@ -124,70 +142,55 @@ pub(super) fn sample(pattern: &str) -> Option<String> {
 
 /// Texts in which the pattern is found, the shortest first, and some of about `length` characters.
 pub(super) fn samples(pattern: &str, length: usize) -> Vec<String> {
-    let Ok(hir) = regex_syntax::parse(&ecma(pattern)) else { return Vec::new() };
-    let length = length.min(LONGEST_SAMPLE);
-    let ways = [(0, false), (length.max(1), false), (0, true), (length.max(1), true)];
     let mut texts: Vec<String> = Vec::new();
-    for (more, is_last) in ways {
+    let Some(pattern) = parse(pattern) else { return texts };
+    let length = length.min(LONGEST_SAMPLE);
+    for (more, is_last) in [(0, false), (length.max(1), false), (0, true), (length.max(1), true)] {
         let mut text = String::new();
-        if write(&hir, &mut text, more, is_last).is_some() && !texts.contains(&text) {
+        if write(&pattern.whole, &mut text, more, is_last).is_some() && !texts.contains(&text) {
             texts.push(text);
         }
     }
-    let padded: Vec<String> = texts.iter().take(1).map(|text| format!("{text}{}", "a".repeat(length.max(1)))).collect();
+    let padded = texts.first().map(|text| format!("{text}{}", "a".repeat(length.max(1))));
     texts.extend(padded);
     texts
 }
 
 /// Returns `true` if the pattern is found in every text: nothing at the start of a text matches it.
 pub(super) fn is_everywhere(pattern: &str) -> bool {
-    let is_at_start = |look| look == Look::Start;
-    regex_syntax::parse(&ecma(pattern)).is_ok_and(|hir| {
-        hir.properties().minimum_len() == Some(0) && hir.properties().look_set().iter().all(is_at_start)
-    })
+    parse(pattern).is_some_and(|pattern| takes_nothing(&pattern.whole))
 }
 
 /// Appends a match with `more` repetitions, and with the first or the last character of each class.
-fn write(hir: &Hir, text: &mut String, more: usize, is_last: bool) -> Option<()> {
+fn write(part: &Part, text: &mut String, more: usize, is_last: bool) -> Option<()> {
     if text.len() > LONGEST_SAMPLE {
         return None;
     }
-    match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => Some(()),
-        HirKind::Literal(literal) => {
-            text.push_str(std::str::from_utf8(&literal.0).ok()?);
-            Some(())
+    match part {
+        Part::Look(_) => {}
+        Part::Class(ranges) if is_last => text.push(ranges.last()?.1),
+        Part::Class(ranges) => {
+            let has = |wanted: &char| ranges.iter().any(|(first, last)| first <= wanted && wanted <= last);
+            let mut ends = ranges.iter().flat_map(|(first, last)| [*first, *last]);
+            let plain = ['a', 'A', '0'].into_iter().find(has).or_else(|| ends.find(char::is_ascii_alphanumeric));
+            text.push(plain.or(ranges.first().map(|(first, _)| *first))?);
         }
-        HirKind::Class(Class::Unicode(class)) if is_last => {
-            text.push(class.ranges().last()?.end());
-            Some(())
-        }
-        HirKind::Class(Class::Unicode(class)) => {
-            let is_plain = |char: &char| char.is_ascii_alphanumeric();
-            let starts = class.ranges().iter().flat_map(|range| [range.start(), range.end()]);
-            let preferred = ['a', 'A', '0']
-                .into_iter()
-                .find(|wanted| class.ranges().iter().any(|range| range.start() <= *wanted && *wanted <= range.end()));
-            text.push(preferred.or_else(|| starts.clone().find(is_plain)).or_else(|| starts.clone().next())?);
-            Some(())
-        }
-        HirKind::Class(Class::Bytes(class)) => {
-            text.push(char::from(class.ranges().first()?.start()));
-            Some(())
-        }
-        HirKind::Repetition(repetition) => {
-            let most = repetition.max.map_or(usize::MAX, |most| most as usize);
-            for _ in 0..more.min(most).max(repetition.min as usize) {
-                write(&repetition.sub, text, more, is_last)?;
+        Part::Repeated(part, least, most) => {
+            for _ in 0..more.min(most.unwrap_or(usize::MAX)).max(*least) {
+                let before = text.len();
+                write(part, text, more, is_last)?;
+                // All the others are as empty.
+                if text.len() == before {
+                    break;
+                }
             }
-            Some(())
         }
-        HirKind::Capture(capture) => write(&capture.sub, text, more, is_last),
-        HirKind::Concat(parts) => parts.iter().try_for_each(|part| write(part, text, more, is_last)),
-        HirKind::Alternation(branches) => {
-            write(if is_last { branches.last()? } else { branches.first()? }, text, more, is_last)
+        Part::Sequence(parts) => parts.iter().try_for_each(|part| write(part, text, more, is_last))?,
+        Part::Choice(branches) => {
+            write(if is_last { branches.last()? } else { branches.first()? }, text, more, is_last)?
         }
     }
+    Some(())
 }
 
 #[cfg(test)]
@@ -214,16 +217,31 @@ mod tests {
             ("^ab|c", "xc", true),
             ("^ab|^cd", "cd", true),
             ("ab", "xab", true),
+            ("^[\\s-x]$", "-", true),
+            ("^[--/]$", ".", true),
+            ("^(?<a>\\S]){2}$", "a]b]", true),
         ] {
             assert_eq!(Patterns::default().matches(pattern, text), Some(found), "{pattern} {text}");
         }
-        assert_eq!(sample("(?=a)b"), None);
+        for unknown in ["(?=a)b", "\\p{L}", "(a)\\1", "(?i)a"] {
+            assert_eq!((sample(unknown), Patterns::default().matches(unknown, "")), (None, None), "{unknown}");
+        }
         assert!(samples("^[a-z]*$", 3).contains(&"aaa".to_owned()));
         assert!(samples("^[a-z]+$", 0).contains(&"z".to_owned()));
         for (pattern, everywhere) in
             [("", true), ("^.*", true), ("a*", true), ("^a*$", false), ("a", false), ("\\b", false)]
         {
             assert_eq!(is_everywhere(pattern), everywhere, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn hostile_patterns_are_small_or_unknown() {
+        let nested = format!("{}{}", "(".repeat(30), ")*".repeat(30));
+        let captures = "(a)".repeat(8_000);
+        for pattern in [nested, captures, "(".repeat(10_000), "a".repeat(100_000), "a{1000}{1000}".to_owned()] {
+            let texts = samples(&pattern, 512);
+            assert!(texts.iter().all(|text| Patterns::default().matches(&pattern, text) != Some(false)));
         }
     }
 }
