@@ -1,6 +1,6 @@
 //! Properties that the branches of a union declare at the same place.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use crate::shape::{Shape, ShapeId, Shapes, StructShape, Unknown};
 
@@ -9,12 +9,12 @@ const COST: usize = 200_000;
 const COST_OF_SHAPE: usize = 500;
 
 /// Returns the structs that ignore a property which another branch of a union around them declares there.
-pub(crate) fn losing_structs(shapes: &Shapes) -> BTreeSet<ShapeId> {
+pub(crate) fn losing_structs(shapes: &Shapes) -> Vec<ShapeId> {
     let mut walk = Walk {
         shapes,
         seen: HashSet::new(),
         pending: Vec::new(),
-        losing: BTreeSet::new(),
+        losing: HashSet::new(),
         left: COST + COST_OF_SHAPE * shapes.ids().count(),
     };
     for id in shapes.ids() {
@@ -29,7 +29,7 @@ pub(crate) fn losing_structs(shapes: &Shapes) -> BTreeSet<ShapeId> {
             }
         }
     }
-    walk.losing
+    shapes.ids().filter(|id| walk.losing.contains(id)).collect()
 }
 
 struct Walk<'s> {
@@ -37,7 +37,7 @@ struct Walk<'s> {
     seen: HashSet<(ShapeId, ShapeId)>,
     /// Pairs of shapes of one place.
     pending: Vec<(ShapeId, ShapeId)>,
-    losing: BTreeSet<ShapeId>,
+    losing: HashSet<ShapeId>,
     left: usize,
 }
 
@@ -96,10 +96,15 @@ impl Walk<'_> {
 
     /// Adds to a struct the properties that another one declares.
     fn declared(&mut self, id: ShapeId, own: &StructShape, other: &StructShape) {
-        let known: HashMap<&str, Option<ShapeId>> = keys(own).collect();
+        let own_keys = keys(own);
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        for (place, (key, _)) in own_keys.iter().enumerate() {
+            known.insert(key, place);
+        }
         for (key, shape) in keys(other) {
-            match (known.get(key), own.unknown, shape) {
-                (Some(Some(own)), _, Some(other)) => self.beside(*own, other),
+            let known = known.get(key).and_then(|place| own_keys.get(*place));
+            match (known, own.unknown, shape) {
+                (Some((_, Some(own))), _, Some(other)) => self.beside(*own, other),
                 (None, Unknown::Keep(slot), Some(other)) => self.beside(slot.shape, other),
                 (None, Unknown::Ignore, _) => drop(self.losing.insert(id)),
                 _ => {}
@@ -109,9 +114,11 @@ impl Walk<'_> {
 }
 
 /// Returns the shapes of a struct's properties; the tag has none.
-fn keys(object: &StructShape) -> impl Iterator<Item = (&str, Option<ShapeId>)> {
+fn keys(object: &StructShape) -> Vec<(&str, Option<ShapeId>)> {
     let fields = object.fields.iter().map(|field| (field.wire.as_str(), Some(field.slot.shape)));
-    fields.chain(object.tag.iter().map(|tag| (tag.as_str(), None)))
+    let mut keys: Vec<_> = fields.collect();
+    keys.extend(object.tag.as_deref().map(|tag| (tag, None)));
+    keys
 }
 
 #[cfg(test)]

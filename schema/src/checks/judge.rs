@@ -55,7 +55,7 @@ impl Checks {
             if let (Some(pattern), Some(automaton)) = (&checked.said.pattern, &checked.automaton)
                 && !automaton.lock().unwrap_or_else(PoisonError::into_inner).is_match(text)
             {
-                let shown: String = pattern.escape_debug().take(LONGEST_PATTERN).collect();
+                let shown: String = pattern.escape_debug().to_string().chars().take(LONGEST_PATTERN).collect();
                 let found = counted(length, "character");
                 return Err(format!("expected a string that matches `{shown}`, found another of {found}"));
             }

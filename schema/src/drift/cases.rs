@@ -2,7 +2,7 @@
 //! is chosen. A case only consists of its schemas' own keywords. The cases together allow at least everything that
 //! the schemas allow.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -30,38 +30,48 @@ impl Version<'_> {
         let mut decided = Vec::new();
         let mut first = Partial::default();
         first.says(self, conjunction);
-        let mut open = VecDeque::from([first]);
-        while let Some(mut partial) = open.pop_front() {
-            let choice = partial.choices.pop_front().filter(|_| self.work_of_cases.get() < MOST_WORK);
-            let Some(choice) = choice else {
-                decided.push(partial);
+        let mut open = vec![first];
+        while !open.is_empty() {
+            let mut partial = open.remove(0);
+            if partial.choices.is_empty() || self.work_of_cases.get() >= MOST_WORK {
+                decided.push(partial.case);
                 continue;
-            };
-            let work = choice.len() * (1 + partial.said.len() + partial.choices.len());
+            }
+            let choice = partial.choices.remove(0);
+            let count = partial.case.schemas.len();
+            let work = choice.len() * (1 + count + partial.choices.len());
             self.work_of_cases.update(|known| known + work);
-            let chosen = partial.chosen(self, &choice);
+            let mut chosen = partial.chosen(self, &choice);
             // If this choice would create too many cases, it stays open, and only the common part counts.
-            let most = MOST_CASES.min(MOST_SCHEMAS / (1 + partial.said.len()));
+            let most = MOST_CASES.min(MOST_SCHEMAS / (1 + count));
             if chosen.len() + open.len() + decided.len() > most {
-                open.push_front(partial);
+                open.insert(0, partial);
             } else {
-                open.extend(chosen.into_iter().filter(|partial| !open.contains(partial)).collect::<Vec<_>>());
+                chosen.retain(|partial| !open.contains(partial));
+                open.append(&mut chosen);
             }
         }
-        let cases = decided.into_iter().map(|partial| Case { schemas: partial.said.into_iter().collect() });
-        let cases: BTreeSet<Case> =
-            cases.filter(|case| case.is_possible(self) && !case.lacks_a_property(self)).collect();
-        let cases = Rc::new(Vec::from_iter(cases));
+        let mut cases = Vec::new();
+        for case in decided {
+            if case.is_possible(self)
+                && !case.lacks_a_property(self)
+                && let Err(place) = cases.binary_search(&case)
+            {
+                cases.insert(place, case);
+            }
+        }
+        let cases = Rc::new(cases);
         self.known_cases.borrow_mut().insert(conjunction.clone(), Rc::clone(&cases));
         cases
     }
 }
 
 /// A case of which not everything is decided.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 struct Partial {
-    said: BTreeSet<SchemaId>,
-    choices: VecDeque<Choice>,
+    /// What is decided; its schemas are sorted.
+    case: Case,
+    choices: Vec<Choice>,
 }
 
 /// Ways of which one is taken: the schemas that each adds.
@@ -71,18 +81,30 @@ impl Partial {
     /// Adds schemas, and all that they lead to without a choice.
     fn says(&mut self, version: &Version<'_>, schemas: &[SchemaId]) {
         let mut pending = schemas.to_vec();
+        let (mut added, mut seen) = (Vec::new(), HashSet::new());
+        let said = &mut self.case.schemas;
         while let Some(id) = pending.pop() {
             // A schema that leads back to itself says nothing more.
-            if !self.said.insert(id) {
+            if said.binary_search(&id).is_ok() || !seen.insert(id) {
                 continue;
             }
+            added.push(id);
             let node = version.node(id);
-            pending.extend(node.reference.iter().chain(&node.all_of));
-            let branches = node.any_of.iter().chain(&node.one_of);
-            self.choices.extend(branches.map(|branches| branches.iter().map(|id| vec![*id]).collect()));
+            pending.extend(node.reference);
+            pending.extend_from_slice(&node.all_of);
+            for branches in node.any_of.iter().chain(&node.one_of) {
+                self.choices.push(branches.iter().map(|id| vec![*id]).collect());
+            }
             if let Some(condition) = &version.assertions(id).condition {
-                let held = [condition.test].into_iter().chain(condition.then).collect();
-                self.choices.push_back(vec![held, condition.otherwise.into_iter().collect()]);
+                let mut held = vec![condition.test];
+                held.extend(condition.then);
+                self.choices.push(vec![held, Vec::from_iter(condition.otherwise)]);
+            }
+        }
+        added.sort_unstable();
+        for id in added {
+            if let Err(place) = said.binary_search(&id) {
+                said.insert(place, id);
             }
         }
     }
@@ -92,13 +114,12 @@ impl Partial {
         let mut chosen: Vec<Self> = Vec::new();
         for way in choice {
             let way: Vec<SchemaId> = way.iter().map(|id| version.followed(*id)).collect();
-            if !way.is_empty() && way.iter().all(|id| self.said.contains(id)) {
+            if !way.is_empty() && way.iter().all(|id| self.case.schemas.binary_search(id).is_ok()) {
                 return vec![self.clone()];
             }
             let mut more = self.clone();
             more.says(version, &way);
-            let is_possible = Case { schemas: more.said.iter().copied().collect() }.is_possible(version);
-            if is_possible && !chosen.contains(&more) {
+            if more.case.is_possible(version) && !chosen.contains(&more) {
                 chosen.push(more);
             }
             if chosen.len() > MOST_CASES {
@@ -157,12 +178,27 @@ impl Case {
         Some(values)
     }
 
-    pub(super) fn minimum<'v>(&'v self, version: &'v Version<'_>) -> impl Iterator<Item = &'v Limit> {
-        self.assertions(version).flat_map(|asserted| &asserted.minimum)
+    pub(super) fn minimum<'v>(&'v self, version: &'v Version<'_>) -> Vec<&'v Limit> {
+        let mut all = Vec::new();
+        self.assertions(version).for_each(|asserted| all.extend(&asserted.minimum));
+        all
     }
 
-    pub(super) fn maximum<'v>(&'v self, version: &'v Version<'_>) -> impl Iterator<Item = &'v Limit> {
-        self.assertions(version).flat_map(|asserted| &asserted.maximum)
+    pub(super) fn maximum<'v>(&'v self, version: &'v Version<'_>) -> Vec<&'v Limit> {
+        let mut all = Vec::new();
+        self.assertions(version).for_each(|asserted| all.extend(&asserted.maximum));
+        all
+    }
+
+    /// Returns the keys that objects need with a key.
+    pub(super) fn needed<'v>(&'v self, version: &'v Version<'_>) -> HashMap<&'v str, Vec<&'v String>> {
+        let mut needed: HashMap<&str, Vec<&String>> = HashMap::new();
+        for asserted in self.assertions(version) {
+            for (key, needs) in &asserted.dependent_required {
+                needed.entry(key).or_default().extend(needs);
+            }
+        }
+        needed
     }
 
     pub(super) fn requires(&self, version: &Version<'_>, key: &str) -> bool {
@@ -170,8 +206,10 @@ impl Case {
     }
 
     pub(super) fn required<'v>(&'v self, version: &'v Version<'_>) -> Vec<&'v str> {
-        let keys: Vec<&str> =
-            self.schemas.iter().flat_map(|id| &version.node(*id).required).map(String::as_str).collect();
+        let mut keys: Vec<&str> = Vec::new();
+        for id in &self.schemas {
+            keys.extend(version.node(*id).required.iter().map(String::as_str));
+        }
         distinct(&keys, |key| *key)
     }
 
@@ -180,18 +218,25 @@ impl Case {
         let mut keys = self.required(version);
         for id in &self.schemas {
             let (node, assertions) = (version.node(*id), version.assertions(*id));
-            let together = assertions.dependent_required.iter().flat_map(|(key, needs)| needs.iter().chain([key]));
-            let declared = node.properties.iter().map(|(key, _)| key).chain(together);
-            let all = declared.chain(assertions.dependent_schemas.iter().map(|(key, _)| key));
-            keys.extend(all.map(String::as_str));
+            keys.extend(node.properties.iter().map(|(key, _)| key.as_str()));
+            for (key, needs) in &assertions.dependent_required {
+                keys.extend(needs.iter().map(String::as_str));
+                keys.push(key);
+            }
+            keys.extend(assertions.dependent_schemas.iter().map(|(key, _)| key.as_str()));
         }
         distinct(&keys, |key| *key)
     }
 
     /// Returns the schemas for the value of a property, or `None` if the property is forbidden.
     pub(super) fn property(&self, version: &Version<'_>, key: &str) -> Option<Conjunction> {
-        let keyed = self.schemas.iter().flat_map(|id| version.keyed(*id, key)).filter(|(_, is_sure)| *is_sure);
-        Self::asked(version, keyed.map(|(schema, _)| schema).collect())
+        let mut asked = Vec::new();
+        for id in &self.schemas {
+            for (schema, is_sure) in version.keyed(*id, key) {
+                asked.extend(is_sure.then_some(schema));
+            }
+        }
+        Self::asked(version, asked)
     }
 
     /// Returns the schemas of properties that no schema declares and no pattern matches.
@@ -201,17 +246,18 @@ impl Case {
 
     /// Returns the patterns of keys, each with schemas that hold for every undeclared property that it matches.
     pub(super) fn patterns<'v>(&self, version: &'v Version<'_>) -> Vec<(&'v str, Option<Conjunction>)> {
-        let patterns = self.schemas.iter().flat_map(|id| &version.assertions(*id).patterns);
-        let asked = |(pattern, _): &'v (String, SchemaId)| {
-            let says = |id: &SchemaId| {
+        let mut all = Vec::new();
+        for (pattern, _) in self.schemas.iter().flat_map(|id| &version.assertions(*id).patterns) {
+            let mut asked = Vec::new();
+            for id in &self.schemas {
                 let patterns = &version.assertions(*id).patterns;
                 let of_same = patterns.iter().find(|(other, _)| other == pattern).map(|(_, schema)| *schema);
                 // A pattern of another text may match the same property.
-                of_same.or(version.additional(*id).filter(|_| patterns.is_empty()))
-            };
-            (pattern.as_str(), Self::asked(version, self.schemas.iter().filter_map(says).collect()))
-        };
-        patterns.map(asked).collect()
+                asked.extend(of_same.or(version.additional(*id).filter(|_| patterns.is_empty())));
+            }
+            all.push((pattern.as_str(), Self::asked(version, asked)));
+        }
+        all
     }
 
     /// Returns the schemas that may hold together for an undeclared property that a pattern matches: each schema states
@@ -230,19 +276,23 @@ impl Case {
             let patterns = &version.assertions(*id).patterns;
             let of_same = patterns.iter().find(|(other, _)| other == pattern);
             let sure = of_same.or_else(|| patterns.iter().find(|(other, _)| surely_matches(other)));
-            let said: Vec<Option<SchemaId>> = match sure {
-                Some((_, schema)) => vec![Some(*schema)],
-                None => {
-                    let matching = patterns.iter().filter(|(other, _)| may_match(other));
-                    matching.map(|(_, schema)| Some(*schema)).chain([version.additional(*id)]).collect()
-                }
-            };
+            let mut said: Vec<Option<SchemaId>> = Vec::new();
+            if let Some((_, schema)) = sure {
+                said.push(Some(*schema));
+            } else {
+                let matching = patterns.iter().filter(|(other, _)| may_match(other));
+                said.extend(matching.map(|(_, schema)| Some(*schema)));
+                said.push(version.additional(*id));
+            }
             // A schema with too many ways says nothing.
             if ways.len() * said.len() <= MOST_WAYS {
-                let with = |way: &Conjunction| {
-                    said.iter().map(|schema| way.iter().copied().chain(*schema).collect()).collect::<Vec<_>>()
-                };
-                ways = ways.iter().flat_map(with).collect();
+                for way in std::mem::take(&mut ways) {
+                    for schema in &said {
+                        let mut way = way.clone();
+                        way.extend(*schema);
+                        ways.push(way);
+                    }
+                }
             }
         }
         ways.into_iter().filter_map(|way| Self::asked(version, way)).collect()
@@ -267,9 +317,12 @@ impl Case {
     }
 
     pub(super) fn most_items(&self, version: &Version<'_>) -> Option<u64> {
-        let stated = self.schemas.iter().filter_map(|id| version.node(*id).max_items);
         let possible = (0..=self.prefix(version)).find(|index| self.item(version, *index).is_none());
-        stated.chain(possible.map(|length| length as u64)).min()
+        let mut most = possible.map(|length| length as u64);
+        for stated in self.schemas.iter().filter_map(|id| version.node(*id).max_items) {
+            most = Some(most.map_or(stated, |most| most.min(stated)));
+        }
+        most
     }
 
     fn asked(version: &Version<'_>, mut asked: Conjunction) -> Option<Conjunction> {

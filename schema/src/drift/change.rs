@@ -159,12 +159,12 @@ pub fn apply(rules: &DriftRules, changes: &mut [Change], today: Date) {
 /// group, with the proof of its first change.
 #[must_use]
 pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
-    let mut places = HashMap::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     let mut groups: Vec<Vec<&Change>> = Vec::new();
     for change in changes {
         let reason = change.accepted.as_ref().map(ToString::to_string);
         let key = (change.class, change.kind, &change.pointer, &change.detail, &change.signatures, reason);
-        let place = *places.entry(key).or_insert(groups.len());
+        let place = *places.entry(format!("{key:?}")).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.push(change),
             None => groups.push(vec![change]),

@@ -51,11 +51,8 @@ impl Reason {
 }
 
 /// Names the remaining kinds of an untyped place, if most kinds are lost.
-pub(super) fn of_untyped(failures: &mut [Failure], taken: impl Iterator<Item = Kinds>) {
+pub(super) fn of_untyped(failures: &mut [Failure]) {
     const MANY: usize = 4;
-    if taken.fold(Kinds::NONE, |all, kinds| all | kinds) != Kinds::ALL {
-        return;
-    }
     for failure in failures.iter_mut().filter(|failure| failure.steps.is_empty()) {
         let Reason::Kind(gone) = failure.reason else { continue };
         let left = Kinds::ALL.without(gone);
@@ -76,15 +73,22 @@ impl Failure {
     }
 
     /// Moves the failure to a place below: `candidates` builds values from those that fail there.
-    pub(super) fn below(mut self, steps: &[&str], candidates: impl FnMut(&Value) -> Vec<Value>) -> Self {
+    pub(super) fn below(mut self, steps: &[&str], candidates: &mut dyn FnMut(&Value) -> Vec<Value>) -> Self {
         self.steps.extend(steps.iter().rev().map(|step| (*step).to_owned()));
-        let inner = std::mem::take(&mut self.candidates);
-        self.try_also(inner.iter().flat_map(candidates));
+        for inner in std::mem::take(&mut self.candidates) {
+            self.try_also(candidates(&inner));
+        }
         self
     }
 
+    /// Adds candidates that are tried before all others.
+    pub(super) fn try_first(&mut self, mut candidates: Vec<Value>) {
+        candidates.append(&mut self.candidates);
+        self.candidates = candidates;
+    }
+
     /// Adds candidates that are not yet known.
-    fn try_also(&mut self, candidates: impl IntoIterator<Item = Value>) {
+    fn try_also(&mut self, candidates: Vec<Value>) {
         for candidate in candidates {
             if self.candidates.len() < MOST_CANDIDATES && !self.candidates.contains(&candidate) {
                 self.candidates.push(candidate);
@@ -101,7 +105,7 @@ impl Failure {
 }
 
 /// Adds failures; a known failure only gets more candidates.
-pub(super) fn add(failures: &mut Vec<Failure>, more: impl IntoIterator<Item = Failure>) {
+pub(super) fn add(failures: &mut Vec<Failure>, more: Vec<Failure>) {
     for failure in more {
         let is_same =
             |known: &&mut Failure| known.steps == failure.steps && known.reason.with(&failure.reason).is_some();
@@ -122,18 +126,40 @@ const MOST_EACH: usize = 4;
 /// Returns values that may fail all alternatives, by the failures of each: objects with what fails of one alternative
 /// and of the next, and then all that fails.
 pub(super) fn of_all(tried: &[Vec<Failure>]) -> Vec<Value> {
-    let each = || tried.iter().map(|failures| failures.iter().flat_map(|failure| &failure.candidates).take(MOST_EACH));
-    let mut objects = each().take(MOST_TOGETHER).map(|values| values.filter_map(Value::as_object).collect::<Vec<_>>());
-    let first = objects.next().unwrap_or_default();
-    let mut all: Vec<Map<String, Value>> = first.into_iter().cloned().collect();
-    for more in objects {
-        let join = |one: &Map<String, Value>, other: &Map<String, Value>| one.clone().into_iter().chain(other.clone());
-        let joined = all.iter().flat_map(|one| more.iter().map(|other| join(one, other).collect()));
-        let joined: Vec<_> = joined.take(MOST_CANDIDATES / 2).collect();
-        if !joined.is_empty() {
-            all = joined;
+    let mut together: Vec<Map<String, Value>> = tried.iter().take(1).map(|_| Map::new()).collect();
+    let mut alone = Vec::new();
+    for (place, failures) in tried.iter().enumerate() {
+        let mut values: Vec<&Value> = Vec::new();
+        for failure in failures {
+            values.extend(failure.candidates.iter().take(MOST_EACH - values.len()));
         }
+        let mut joined = Vec::new();
+        for one in together.iter().filter(|_| place < MOST_TOGETHER) {
+            for other in values.iter().filter_map(|value| value.as_object()) {
+                let mut object = one.clone();
+                object.extend(other.clone());
+                joined.push(object);
+            }
+        }
+        if place == 0 || !joined.is_empty() {
+            joined.truncate(MOST_CANDIDATES / 2);
+            together = joined;
+        }
+        let room = (MOST_CANDIDATES * 2).saturating_sub(alone.len());
+        alone.extend(values.into_iter().take(room).cloned());
     }
-    let all = all.into_iter().map(Value::Object);
-    all.chain(each().flatten().cloned()).take(MOST_CANDIDATES * 2).collect()
+    let mut all: Vec<Value> = together.into_iter().map(Value::Object).collect();
+    all.append(&mut alone);
+    all.truncate(MOST_CANDIDATES * 2);
+    all
+}
+
+/// Moves the values to the front that come first.
+pub(super) fn sorted(values: Vec<Value>, comes_first: &mut dyn FnMut(&Value) -> bool) -> Vec<Value> {
+    let (mut first, mut others) = (Vec::new(), Vec::new());
+    for value in values {
+        if comes_first(&value) { first.push(value) } else { others.push(value) }
+    }
+    first.append(&mut others);
+    first
 }

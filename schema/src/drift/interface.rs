@@ -1,13 +1,13 @@
 //! Checks whether regenerated code would have another Rust interface. Shapes are compared in pairs, as types.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::mem::discriminant;
 
 use mcp_bindgen_model::printable;
 use serde_json::Value;
 
 use super::change::{Change, ChangeKind, Class};
-use super::rust::{self, Argument, Renamed, Rust, misread, renamed};
+use super::rust::{self, Argument, Renamed, Rust, misread, places, renamed};
 use super::types::enumeration;
 use super::version::Version;
 use crate::bundle::below;
@@ -108,15 +108,16 @@ impl Interface<'_> {
                 self.listed((left, of_left), (right, of_right), |text| format!("{text:?}"), pointer);
             }
             (Shape::LiteralEnum(left), Shape::LiteralEnum(right)) => {
-                let [left, right] = [left, right].map(|list| list.iter().map(Value::to_string).collect::<Vec<_>>());
+                let texts = |list: &[Value]| -> Vec<String> { list.iter().map(Value::to_string).collect() };
                 let closed = Enumeration::Closed;
-                self.listed((&left, closed), (&right, closed), str::to_owned, pointer);
+                self.listed((&texts(left), closed), (&texts(right), closed), str::to_owned, pointer);
             }
             // All untyped shapes are the same type.
             (Shape::Anything | Shape::AnyOf(_), Shape::Anything | Shape::AnyOf(_)) => {}
             (left, right) => {
                 let (before, now) = (held(left), held(right));
-                let has_same_steps = before.iter().map(|(step, _)| step).eq(now.iter().map(|(step, _)| step));
+                let has_same_steps =
+                    before.len() == now.len() && before.iter().zip(&now).all(|(left, right)| left.0 == right.0);
                 if discriminant(left) != discriminant(right) || !has_same_steps {
                     let lost = if self.loses_eq(old, new) { ", without `Eq` and `Hash`" } else { "" };
                     self.source(pointer, ChangeKind::Retyped, format!("{} became {}{lost}", word(left), word(right)));
@@ -132,23 +133,21 @@ impl Interface<'_> {
     fn structs(&mut self, (old, before): (ShapeId, &StructShape), (new, now): (ShapeId, &StructShape), pointer: &str) {
         self.constructors((old, before), (new, now), pointer);
         let place = |key: &str| below(&format!("{pointer}/properties"), key);
-        let wires =
-            [before, now].map(|object| object.fields.iter().map(|field| field.wire.as_str()).collect::<Vec<_>>());
-        let is_same = wires[0] == wires[1];
-        let [was, is] = [(&wires[0], before), (&wires[1], now)]
-            .map(|(wires, object)| wires.iter().copied().zip(&object.fields).collect::<HashMap<_, _>>());
+        let (old_wires, new_wires) = (rust::wires(before), rust::wires(now));
+        let is_same = old_wires == new_wires;
+        let (was, is) = (places(&old_wires), places(&new_wires));
         let behind = |wire: &str, taker: &str| {
-            let was = format!(": {}", self.old.field(old, was.get(wire)?));
-            Some([was, format!(": {}", self.new.field(new, is.get(taker)?))])
+            let was = format!(": {}", self.old.field(old, before.fields.get(*was.get(wire)?)?));
+            Some([was, format!(": {}", self.new.field(new, now.fields.get(*is.get(taker)?)?))])
         };
         let renamed = match is_same {
             true => Vec::new(),
-            false => renamed(&wires[0], &wires[1], "property", |_, wires| names::fields(wires), behind),
+            false => renamed(&old_wires, &new_wires, "property", &|_, wires| names::fields(wires), &behind),
         };
-        let misread = self.renames(&renamed, place, |_| String::new());
+        let misread = self.renames(&renamed, &place, &|_| String::new());
         for field in &before.fields {
             let place = place(&field.wire);
-            let Some(after) = is.get(field.wire.as_str()) else {
+            let Some(after) = is.get(field.wire.as_str()).and_then(|place| now.fields.get(*place)) else {
                 if !misread.contains(field.wire.as_str()) {
                     self.source(&place, ChangeKind::Removed, "the property was removed");
                 }
@@ -188,10 +187,13 @@ impl Interface<'_> {
         let place = format!("{pointer}/additionalProperties");
         match (before.unknown.kept(), now.unknown.kept()) {
             (Some(left), Some(right)) => {
-                let names = (!is_same).then(|| wires.map(|wires| names::extra(&names::fields(&wires))));
-                if let Some([was, is]) = names.filter(|[was, is]| was != is) {
-                    let detail = format!("other keys are in the field `{is}` now, and not in `{was}`");
-                    self.source(&place, ChangeKind::Renamed, detail);
+                if !is_same {
+                    let extra = |wires: &[&str]| names::extra(&names::fields(wires));
+                    let (was, is) = (extra(&old_wires), extra(&new_wires));
+                    if was != is {
+                        let detail = format!("other keys are in the field `{is}` now, and not in `{was}`");
+                        self.source(&place, ChangeKind::Renamed, detail);
+                    }
                 }
                 self.slots(left, right, place);
             }
@@ -203,9 +205,8 @@ impl Interface<'_> {
 
     /// Compares the arguments of `new`.
     fn constructors(&mut self, old: (ShapeId, &StructShape), new: (ShapeId, &StructShape), pointer: &str) {
-        let [Some(before), Some(now)] = [self.old.arguments(old.0, old.1), self.new.arguments(new.0, new.1)] else {
-            return;
-        };
+        let arguments = (self.old.arguments(old.0, old.1), self.new.arguments(new.0, new.1));
+        let (Some(before), Some(now)) = arguments else { return };
         let place = format!("{pointer}/required");
         if let Some((detail, signatures)) = misread(&before, &now) {
             let detail = format!("`new` {detail}");
@@ -226,11 +227,17 @@ impl Interface<'_> {
     fn renames<'w>(
         &mut self,
         renamed: &[Renamed<'w>],
-        place: impl Fn(&str) -> String,
-        lead: impl Fn(&str) -> String,
+        place: &dyn Fn(&str) -> String,
+        lead: &dyn Fn(&str) -> String,
     ) -> HashSet<&'w str> {
-        self.found.extend(renamed.iter().map(|item| item.change(self.tool, &place(item.wire), &lead(item.wire))));
-        renamed.iter().filter(|item| item.signatures.is_some()).map(|item| item.wire).collect()
+        let mut misread = HashSet::new();
+        for item in renamed {
+            self.found.push(item.change(self.tool, &place(item.wire), &lead(item.wire)));
+            if item.signatures.is_some() {
+                misread.insert(item.wire);
+            }
+        }
+        misread
     }
 
     /// Compares listed values and their variants.
@@ -254,17 +261,18 @@ impl Interface<'_> {
         if old == new {
             return;
         }
-        let [before, now] = [old, new].map(|values| values.iter().map(String::as_str).collect::<Vec<_>>());
+        let before: Vec<&str> = old.iter().map(String::as_str).collect();
+        let now: Vec<&str> = new.iter().map(String::as_str).collect();
         let called = |is_new, wires: &[&str]| names::variants(wires, if is_new { of_new } else { of_old });
-        let renamed = renamed(&before, &now, "value", called, |_, _| Some([String::new(), String::new()]));
+        let renamed = renamed(&before, &now, "value", &called, &|_, _| Some([String::new(), String::new()]));
         let lead = |wire: &str| format!("`{}` is ", printable(wire));
-        let misread = self.renames(&renamed, |_| pointer.to_owned(), lead);
-        let (left, right) = (HashSet::<&str>::from_iter(before), HashSet::<&str>::from_iter(now.iter().copied()));
-        for value in old.iter().map(String::as_str).filter(|value| !right.contains(value) && !misread.contains(value)) {
+        let misread = self.renames(&renamed, &|_| pointer.to_owned(), &lead);
+        let (left, right) = (places(&before), places(&now));
+        for value in before.into_iter().filter(|value| !right.contains_key(value) && !misread.contains(value)) {
             let detail = format!("{} is not listed any more", printable(&shown(value)));
             self.source(pointer, ChangeKind::ValueRemoved, detail);
         }
-        for (value, variant) in now.iter().zip(called(true, &now)).filter(|(value, _)| !left.contains(*value)) {
+        for (value, variant) in now.iter().zip(called(true, &now)).filter(|(value, _)| !left.contains_key(*value)) {
             let detail = format!("{} is listed now: a `match` needs the variant `{variant}`", printable(&shown(value)));
             self.source(pointer, ChangeKind::ValueAdded, detail);
         }
@@ -275,27 +283,26 @@ impl Interface<'_> {
             self.source(pointer, ChangeKind::Retyped, "the alternatives are distinguished differently");
             return;
         }
-        let labels = [old, new].map(names::branch_labels);
-        let [before, now] = labels.each_ref().map(|labels| labels.iter().map(String::as_str).collect::<Vec<_>>());
-        let [of_old, of_new] = [(&before, old), (&now, new)].map(|(labels, union)| {
-            let shapes = union.branches.iter().map(|branch| branch.shape);
-            labels.iter().copied().zip(shapes).collect::<HashMap<_, _>>()
-        });
+        let (old_labels, new_labels) = (names::branch_labels(old), names::branch_labels(new));
+        let before: Vec<&str> = old_labels.iter().map(String::as_str).collect();
+        let now: Vec<&str> = new_labels.iter().map(String::as_str).collect();
+        let (of_old, of_new) = (places(&before), places(&now));
+        let twin = |label: &str| new.branches.get(*of_new.get(label)?).map(|branch| branch.shape);
         for (label, branch) in before.iter().zip(&old.branches) {
-            if let Some(twin) = of_new.get(label) {
-                self.shapes(branch.shape, *twin, pointer.to_owned());
+            if let Some(twin) = twin(label) {
+                self.shapes(branch.shape, twin, pointer.to_owned());
             }
         }
         // A tagged union from the server has a variant for unlisted tags.
         let has_other = self.new.document.role == Role::Output && new.tag.is_some();
-        let called = |_, labels: &[&str]| names::branches(labels, has_other);
+        let called = |_: bool, labels: &[&str]| names::branches(labels, has_other);
         let behind = |wire: &str, taker: &str| {
-            let was = format!("({})", self.old.shape(*of_old.get(wire)?, wire));
-            Some([was, format!("({})", self.new.shape(*of_new.get(taker)?, taker))])
+            let was = format!("({})", self.old.shape(old.branches.get(*of_old.get(wire)?)?.shape, wire));
+            Some([was, format!("({})", self.new.shape(twin(taker)?, taker))])
         };
-        let renamed = renamed(&before, &now, "alternative", called, behind);
+        let renamed = renamed(&before, &now, "alternative", &called, &behind);
         let lead = |wire: &str| format!("the alternative {} is ", printable(wire));
-        let misread = self.renames(&renamed, |_| pointer.to_owned(), lead);
+        let misread = self.renames(&renamed, &|_| pointer.to_owned(), &lead);
         for label in before.iter().filter(|label| !of_new.contains_key(*label) && !misread.contains(*label)) {
             let detail = format!("the alternative {} was removed", printable(label));
             self.source(pointer, ChangeKind::AlternativeRemoved, detail);
@@ -310,32 +317,33 @@ impl Interface<'_> {
                 format!("the alternative {} is new: a `match` needs the variant `{variant}`{lost}", printable(label));
             self.source(pointer, ChangeKind::AlternativeAdded, detail);
         }
-        let (left, right) = (self.old.conversions(old), self.new.conversions(new));
-        let lost = before.iter().filter_map(|label| {
-            let held = self.new.shape(*of_new.get(label)?, label);
-            left.get(*label).filter(|ty| held == **ty && !right.values().any(|known| known == *ty))
-        });
-        let lost: Vec<&String> = lost.collect();
-        for ty in lost {
-            let detail = format!("no `From<{ty}>` any more: two alternatives hold it");
-            self.source(pointer, ChangeKind::ConversionLost, detail);
+        let (left, right) = (self.old.held(old), self.new.held(new));
+        for (label, branch) in before.iter().zip(&old.branches) {
+            let Some(twin) = twin(label) else { continue };
+            let ty = self.new.shape(twin, label);
+            let is_same = self.old.shape(branch.shape, label) == ty;
+            if is_same && left.get(&ty) == Some(&1) && right.get(&ty) != Some(&1) {
+                let detail = format!("no `From<{ty}>` any more: two alternatives hold it");
+                self.source(pointer, ChangeKind::ConversionLost, detail);
+            }
         }
     }
 }
 
 /// Returns the slots that a type without fields and variants consists of, each with its steps in the schema.
 fn held(shape: &Shape) -> Vec<(String, Slot)> {
-    let of_rest = |step: &str, slot: Option<Slot>| slot.map(|slot| (step.to_owned(), slot));
-    let (items, rest): (&[Slot], _) = match shape {
-        Shape::Tuple(items) => (items, None),
-        Shape::Prefixed(items, rest) => (items, of_rest("/items", *rest)),
-        Shape::List(item) => (&[], of_rest("/items", Some(*item))),
-        Shape::Map(value) => (&[], of_rest("/additionalProperties", Some(*value))),
-        Shape::Named(inner) => (&[], of_rest("", Some(*inner))),
-        _ => (&[], None),
+    let (items, step, rest): (&[Slot], _, _) = match shape {
+        Shape::Tuple(items) => (items, "", None),
+        Shape::Prefixed(items, rest) => (items, "/items", *rest),
+        Shape::List(item) => (&[], "/items", Some(*item)),
+        Shape::Map(value) => (&[], "/additionalProperties", Some(*value)),
+        Shape::Named(inner) => (&[], "", Some(*inner)),
+        _ => (&[], "", None),
     };
     let items = items.iter().enumerate().map(|(index, item)| (format!("/prefixItems/{index}"), *item));
-    items.chain(rest).collect()
+    let mut held: Vec<(String, Slot)> = items.collect();
+    held.extend(rest.map(|rest| (step.to_owned(), rest)));
+    held
 }
 
 /// Returns the JSON name of a shape's type.

@@ -61,7 +61,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Memo<K, V> {
             // A pair that fails although others are assumed to be fine fails without that, too. Those found fine may
             // have leaned on it.
             leans_on = NOTHING;
-            for leaning in self.provisional.drain(opened.provisional..) {
+            for leaning in self.provisional.split_off(opened.provisional) {
                 self.known.remove(&leaning);
             }
         } else {

@@ -24,7 +24,7 @@ mod types;
 mod validity;
 pub(crate) mod version;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 pub use change::{Change, ChangeKind, Class, Signatures, Witness, apply, grouped, told, untold};
 use mcp_bindgen_model::{Snapshot, pointer_segment};
@@ -53,7 +53,7 @@ use crate::{Role, names};
 pub fn diff(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
     let mut changes = server_changes(old, new);
     offers::changes(old, new, &mut changes);
-    for ((name, _), pair) in pairs(&old.tools, &new.tools, "name") {
+    for (name, pair) in pairs(&old.tools, &new.tools, "name") {
         match pair {
             (Some(old), Some(new)) => tool_changes(name, old, new, &mut changes),
             (Some(old), None) => {
@@ -71,16 +71,22 @@ type Pair<'v> = (Option<&'v Value>, Option<&'v Value>);
 
 /// Returns the items of two lists in pairs: by the text under a key and, as a text may be there twice, by which of that
 /// text an item is.
-fn pairs<'v>(old: &'v [Value], new: &'v [Value], key: &str) -> BTreeMap<(&'v str, usize), Pair<'v>> {
-    let mut pairs: BTreeMap<_, Pair<'v>> = BTreeMap::new();
-    for (is_new, list) in [(false, old), (true, new)] {
-        let mut seen: HashMap<&str, usize> = HashMap::new();
-        for item in list {
-            let name = item.get(key).and_then(Value::as_str).unwrap_or_default();
-            let count = seen.entry(name).or_default();
-            let pair = pairs.entry((name, *count)).or_default();
-            *(if is_new { &mut pair.1 } else { &mut pair.0 }) = Some(item);
-            *count += 1;
+fn pairs<'v>(old: &'v [Value], new: &'v [Value], key: &str) -> Vec<(&'v str, Pair<'v>)> {
+    let mut items: HashMap<&str, (Vec<&Value>, Vec<&Value>)> = HashMap::new();
+    let mut names = Vec::new();
+    for item in old.iter().chain(new) {
+        names.push(item.get(key).and_then(Value::as_str).unwrap_or_default());
+    }
+    for (place, (name, item)) in names.iter().zip(old.iter().chain(new)).enumerate() {
+        let (before, now) = items.entry(name).or_default();
+        if place < old.len() { before.push(item) } else { now.push(item) }
+    }
+    names.sort_unstable();
+    let mut pairs = Vec::new();
+    for name in names {
+        let Some((before, now)) = items.remove(name) else { continue };
+        for place in 0..before.len().max(now.len()) {
+            pairs.push((name, (before.get(place).copied(), now.get(place).copied())));
         }
     }
     pairs
@@ -96,20 +102,19 @@ fn server_changes(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
     use ChangeKind::{Capabilities, Instructions, ServerInfo};
     let version = |snapshot: &Snapshot| snapshot.protocol_version.clone().map(Value::from);
     let instructions = |snapshot: &Snapshot| snapshot.instructions.clone().map(Value::from);
-    [
+    let mut changes = Vec::new();
+    for (key, kind, old, new) in &[
         ("protocolVersion", ServerInfo, version(old), version(new)),
         ("serverInfo", ServerInfo, old.server_info.clone(), new.server_info.clone()),
         ("capabilities", Capabilities, old.capabilities.clone(), new.capabilities.clone()),
         ("clientCapabilities", Capabilities, old.client_capabilities.clone(), new.client_capabilities.clone()),
         ("instructions", Instructions, instructions(old), instructions(new)),
-    ]
-    .into_iter()
-    .filter_map(|(key, kind, old, new)| {
-        let detail = presence(old.as_ref(), new.as_ref())?;
-        let class = if kind == Instructions { Class::Wording } else { Class::Compatible };
-        Some(Change::new("", class, kind, format!("/{key}"), detail))
-    })
-    .collect()
+    ] {
+        let Some(detail) = presence(old.as_ref(), new.as_ref()) else { continue };
+        let class = if *kind == Instructions { Class::Wording } else { Class::Compatible };
+        changes.push(Change::new("", class, *kind, format!("/{key}"), detail));
+    }
+    changes
 }
 
 fn tool_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change>) {
@@ -161,12 +166,12 @@ fn renamed_tools(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
         let compile = interface::takes_calls(&schema(old, wire)?, &schema(new, taker)?);
         compile.then(|| ["(..)", "(..)"].map(str::to_owned))
     };
-    let methods = |_, keys: &[&str]| tool_names(keys).into_iter().map(|names| names.method).collect();
-    let variants = |_, keys: &[&str]| tool_names(keys).into_iter().map(|names| names.variant).collect();
-    let mut found = renamed(&before, &now, "tool", methods, calls);
+    let methods = |_: bool, keys: &[&str]| tool_names(keys).into_iter().map(|names| names.method).collect();
+    let variants = |_: bool, keys: &[&str]| tool_names(keys).into_iter().map(|names| names.variant).collect();
+    let mut found = renamed(&before, &now, "tool", &methods, &calls);
     let known: HashSet<&str> = found.iter().map(|method| method.wire).collect();
     let other_calls = |wire: &str, taker: &str| if known.contains(wire) { None } else { calls(wire, taker) };
-    let others = renamed(&before, &now, "tool", variants, other_calls);
+    let others = renamed(&before, &now, "tool", &variants, &other_calls);
     found.extend(others.into_iter().filter(|tool| !known.contains(tool.wire)));
     changes.extend(found.iter().map(|tool| tool.change(tool.wire, "/name", "")));
 }
@@ -178,8 +183,10 @@ fn tool_names(keys: &[&str]) -> Vec<names::ToolNames> {
 
 /// Returns the names that are there, each once.
 fn names_of(list: &[Value]) -> Vec<&str> {
-    let names: BTreeSet<&str> = list.iter().filter_map(|item| item.get("name")?.as_str()).collect();
-    names.into_iter().collect()
+    let mut names: Vec<&str> = list.iter().filter_map(|item| item.get("name")?.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// Returns `true` if a server only accepts calls of the tool as tasks.
@@ -219,7 +226,10 @@ fn presence(old: Option<&Value>, new: Option<&Value>) -> Option<&'static str> {
     }
 }
 
-fn keys_of_both<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> impl Iterator<Item = &'a str> {
-    let added = new.keys().filter(|key| !old.contains_key(*key));
-    old.keys().chain(added).map(String::as_str)
+fn keys_of_both<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> Vec<&'a str> {
+    let mut keys: Vec<&str> = old.keys().map(String::as_str).collect();
+    for key in new.keys().filter(|key| !old.contains_key(*key)) {
+        keys.push(key);
+    }
+    keys
 }

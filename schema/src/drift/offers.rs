@@ -1,7 +1,5 @@
 //! Prompts, resource templates and skills that changed, for code that was bound to them.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use mcp_bindgen_model::{Snapshot, UriTemplate, canonical_json, printable};
 use serde_json::{Map, Value};
 
@@ -25,7 +23,7 @@ pub(super) fn changes(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>)
             names.into_iter().map(|base| format!("{word}_{base}")).collect()
         };
         let behind = |_: &str, _: &str| Some(["(..)", "(..)"].map(str::to_owned));
-        for item in renamed(&before, &now, noun, named, behind) {
+        for item in renamed(&before, &now, noun, &named, &behind) {
             changes.push(item.change("", pointer, &format!("{noun} `{}` is ", printable(item.wire))));
         }
     }
@@ -44,13 +42,8 @@ fn compare(
     of_one: fn(&Item, &Item) -> Vec<Change>,
     changes: &mut Vec<Change>,
 ) {
-    // The order of items with one name has no meaning.
-    let [old, new] = lists.map(|list| {
-        let mut list = list.to_vec();
-        list.sort_by_cached_key(canonical_json);
-        list
-    });
-    for ((name, _), pair) in pairs(&old, &new, key) {
+    let (old, new) = (in_one_order(lists[0]), in_one_order(lists[1]));
+    for (name, pair) in pairs(&old, &new, key) {
         let found = match pair {
             (Some(old), Some(new)) if old == new => continue,
             (Some(old), Some(new)) => match (old.as_object(), new.as_object()) {
@@ -73,6 +66,16 @@ fn compare(
     }
 }
 
+/// Returns items in the order of their texts: that of items with one name has no meaning.
+fn in_one_order(list: &[Value]) -> Vec<Value> {
+    let mut items = Map::new();
+    for (place, item) in list.iter().enumerate() {
+        items.insert(format!("{}\0{place}", canonical_json(item)), item.clone());
+    }
+    items.sort_keys();
+    items.into_iter().map(|(_, item)| item).collect()
+}
+
 /// Returns a change of one of them; [`compare`] adds which one.
 fn said(class: Class, kind: ChangeKind, detail: impl Into<String>) -> Change {
     Change::new("", class, kind, "", detail)
@@ -84,8 +87,7 @@ type Declared<'n> = Vec<(&'n str, Option<&'static str>)>;
 /// Finds calls of `new` that compile with both lists of arguments and mean something else now.
 fn misread(old: &Declared<'_>, new: &Declared<'_>) -> Option<Change> {
     let arguments = |declared: &Declared<'_>| -> Vec<Argument> {
-        let wires: Vec<&str> = declared.iter().map(|(wire, _)| *wire).collect();
-        let named = declared.iter().zip(names::fields(&wires));
+        let named = declared.iter().zip(names::fields(&wires(declared)));
         named.filter_map(|((wire, ty), name)| Some(Argument::new(wire, name, (*ty)?))).collect()
     };
     let (detail, signatures) = rust::misread(&arguments(old), &arguments(new))?;
@@ -93,30 +95,43 @@ fn misread(old: &Declared<'_>, new: &Declared<'_>) -> Option<Change> {
     Some(Change { signatures: Some(signatures), ..change })
 }
 
+fn wires<'n>(declared: &Declared<'n>) -> Vec<&'n str> {
+    declared.iter().map(|(wire, _)| *wire).collect()
+}
+
 /// Compares everything but one key.
 fn others(old: &Item, new: &Item, but: &str) -> Vec<Change> {
-    let changed = keys_of_both(old, new).filter(|key| *key != but);
-    let changed = changed.filter(|key| presence(old.get(*key), new.get(*key)).is_some());
-    let found = changed.map(|key| {
+    let mut found = Vec::new();
+    for key in keys_of_both(old, new) {
+        if key == but || presence(old.get(key), new.get(key)).is_none() {
+            continue;
+        }
         let (class, kind) = match key {
             "title" | "description" | "icons" => (Class::Wording, ChangeKind::Wording),
             _ => (Class::Compatible, ChangeKind::OfferMember),
         };
-        said(class, kind, format!("has another `{}`", printable(key)))
-    });
-    found.collect()
+        found.push(said(class, kind, format!("has another `{}`", printable(key))));
+    }
+    found
 }
 
 /// Skills are instructions for models, on which no code depends.
 fn skill_changes(old: &Item, new: &Item) -> Vec<Change> {
     const MOST: usize = 5;
-    let [before, now] = [old, new].map(|skill| -> BTreeMap<&str, &Value> {
-        let files = skill.get("resources").and_then(Value::as_array).into_iter().flatten();
-        files.filter_map(|file| Some((file.get("uri")?.as_str()?, file.get("digest")?))).collect()
-    });
-    let files: BTreeSet<&str> = before.keys().chain(now.keys()).copied().collect();
-    let changed = files.into_iter().filter(|uri| before.get(uri) != now.get(uri));
-    let changed: Vec<String> = changed.map(|uri| format!("`{}`", printable(uri))).collect();
+    let digests = |skill: &Item| {
+        let mut digests = Item::new();
+        for file in skill.get("resources").and_then(Value::as_array).into_iter().flatten() {
+            if let (Some(uri), Some(digest)) = (file.get("uri").and_then(Value::as_str), file.get("digest")) {
+                digests.insert(uri.to_owned(), digest.clone());
+            }
+        }
+        digests
+    };
+    let (before, now) = (digests(old), digests(new));
+    let mut changed = Vec::new();
+    for uri in names_in(&before, &now).keys().filter(|uri| before.get(*uri) != now.get(*uri)) {
+        changed.push(format!("`{}`", printable(uri)));
+    }
     let detail = match changed.as_slice() {
         [] => "has other metadata".to_owned(),
         _ => format!("has other content in {}", listed(changed, MOST)),
@@ -148,40 +163,43 @@ fn prompt_changes(old: &Item, new: &Item) -> Vec<Change> {
         found.push(said(Class::Breaking, ChangeKind::PromptMalformed, detail));
         return found;
     }
-    let [(before, left), (now, right)] = [old, new].map(arguments);
-    let required = left.iter().filter(|(_, (_, is_required))| *is_required);
-    let least: Value = required.map(|(name, _)| ((*name).to_owned(), Value::from("text"))).collect();
+    let ((before, left), (now, right)) = (arguments(old), arguments(new));
+    let mut least = Item::new();
+    for (name, _) in left.iter().filter(|(_, argument)| is_required(argument)) {
+        least.insert(name.clone(), "text".into());
+    }
+    let least = Value::Object(least);
     let refused = |detail: String| {
         let change = said(Class::Breaking, ChangeKind::PromptArgumentRequired, detail);
         Change { witness: Some(Witness::Sent(least.clone())), ..change }
     };
-    for name in left.keys().chain(right.keys()).collect::<BTreeSet<_>>() {
-        let shown = printable(name);
-        found.extend(match (left.get(name), right.get(name)) {
-            (None, Some((_, true))) => Some(refused(format!("takes `{shown}` now, and requires it"))),
-            (None, Some((_, false))) => {
-                Some(said(Class::Compatible, ChangeKind::PromptArgumentAdded, format!("takes `{shown}` now")))
+    for name in names_in(&left, &right).keys() {
+        let (shown, known, argument) = (printable(name), left.get(name), right.get(name));
+        found.push(match (known.map(is_required), argument.map(is_required)) {
+            (None, Some(true)) => refused(format!("takes `{shown}` now, and requires it")),
+            (None, Some(false)) => {
+                said(Class::Compatible, ChangeKind::PromptArgumentAdded, format!("takes `{shown}` now"))
             }
-            (Some((_, false)), Some((_, true))) => Some(refused(format!("requires `{shown}` now"))),
-            (Some((_, true)), Some((_, false))) => {
-                Some(said(Class::Source, ChangeKind::PromptArgumentOptional, format!("no longer requires `{shown}`")))
-            }
-            (Some((known, _)), Some((argument, _))) if known != argument => {
-                Some(said(Class::Wording, ChangeKind::Wording, format!("says something else of `{shown}`")))
+            (Some(false), Some(true)) => refused(format!("requires `{shown}` now")),
+            (Some(true), Some(false)) => {
+                said(Class::Source, ChangeKind::PromptArgumentOptional, format!("no longer requires `{shown}`"))
             }
             (Some(_), None) => {
-                Some(said(Class::Breaking, ChangeKind::PromptArgumentRemoved, format!("no longer takes `{shown}`")))
+                said(Class::Breaking, ChangeKind::PromptArgumentRemoved, format!("no longer takes `{shown}`"))
             }
-            _ => None,
+            _ if known != argument => {
+                said(Class::Wording, ChangeKind::Wording, format!("says something else of `{shown}`"))
+            }
+            _ => continue,
         });
     }
     found.extend(misread(&before, &now));
     let behind = |wire: &str, taker: &str| {
-        let ty = |is_required: bool| if is_required { ": String" } else { ": Option<String>" }.to_owned();
-        Some([ty(left.get(wire)?.1), ty(right.get(taker)?.1)])
+        let ty = |argument| if is_required(argument) { ": String" } else { ": Option<String>" }.to_owned();
+        Some([ty(left.get(wire)?), ty(right.get(taker)?)])
     };
-    let [before, now] = [before, now].map(|declared| declared.into_iter().map(|(name, _)| name).collect::<Vec<_>>());
-    for item in renamed(&before, &now, "argument", |_, wires| names::fields(wires), behind) {
+    let of_fields = |_: bool, wires: &[&str]| names::fields(wires);
+    for item in renamed(&wires(&before), &wires(&now), "argument", &of_fields, &behind) {
         found.push(item.change("", "", &format!("has `{}`, which is ", printable(item.wire))));
     }
     if found.is_empty() {
@@ -195,17 +213,30 @@ fn is_bound(prompt: &Item) -> bool {
     matches!(prompt.get("arguments"), None | Some(Value::Null | Value::Array(_)))
 }
 
-/// Returns the arguments that can be bound: in their order, and by name with their declarations and whether they are
-/// required.
-fn arguments(prompt: &Item) -> (Declared<'_>, BTreeMap<&str, (&Value, bool)>) {
-    let (mut declared, mut by_name) = (Vec::new(), BTreeMap::new());
+/// Returns the names that one of two objects has, sorted.
+fn names_in(old: &Item, new: &Item) -> Item {
+    let mut names = old.clone();
+    for (name, value) in new {
+        names.insert(name.clone(), value.clone());
+    }
+    names.sort_keys();
+    names
+}
+
+fn is_required(argument: &Value) -> bool {
+    argument.get("required") == Some(&Value::Bool(true))
+}
+
+/// Returns the arguments that can be bound: in their order, and their declarations by name.
+fn arguments(prompt: &Item) -> (Declared<'_>, Item) {
+    let (mut declared, mut by_name) = (Vec::new(), Item::new());
     for argument in prompt.get("arguments").and_then(Value::as_array).into_iter().flatten() {
         let Some(name) = argument.get("name").and_then(Value::as_str) else { continue };
-        let is_required = argument.get("required") == Some(&Value::Bool(true));
         if !by_name.contains_key(name) {
-            by_name.insert(name, (argument, is_required));
-            declared.push((name, is_required.then_some(rust::TEXT)));
+            by_name.insert(name.to_owned(), argument.clone());
+            declared.push((name, is_required(argument).then_some(rust::TEXT)));
         }
     }
+    by_name.sort_keys();
     (declared, by_name)
 }

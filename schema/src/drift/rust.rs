@@ -101,32 +101,48 @@ pub(super) fn renamed<'w>(
     old: &[&'w str],
     new: &[&'w str],
     of: &str,
-    named: impl Fn(bool, &[&str]) -> Vec<String>,
-    behind: impl Fn(&str, &str) -> Option<[String; 2]>,
+    named: &dyn Fn(bool, &[&str]) -> Vec<String>,
+    behind: &dyn Fn(&str, &str) -> Option<[String; 2]>,
 ) -> Vec<Renamed<'w>> {
     let (before, now) = (named(false, old), named(true, new));
-    let names: HashMap<&str, &String> = new.iter().copied().zip(&now).collect();
-    let takers: HashMap<&String, &str> = now.iter().zip(new.iter().copied()).collect();
-    let renamed = |(wire, before): (&&'w str, &String)| {
-        let taker = takers.get(before).copied().filter(|taker| taker != wire);
+    let spelled: Vec<&str> = now.iter().map(String::as_str).collect();
+    let (names, takers) = (places(new), places(&spelled));
+    let mut renamed = Vec::new();
+    for (wire, before) in old.iter().copied().zip(&before) {
+        let taker = takers.get(before.as_str()).and_then(|place| new.get(*place).copied());
+        let taker = taker.filter(|taker| *taker != wire);
         let taken = taker.map(|taker| format!("{of} `{}` takes that name", printable(taker)));
         let signatures = taker.and_then(|taker| {
             let [was, is] = behind(wire, taker).filter(|[was, is]| is_interchangeable(was, is))?;
             let meaning = |behind: &str, wire: &str| format!("{before}{behind} for {wire:?}");
             Some(Signatures { old: meaning(&was, wire), new: meaning(&is, taker) })
         });
-        let detail = match (names.get(wire), taken) {
-            (Some(name), _) if *name == before => return None,
+        let detail = match (names.get(wire).and_then(|place| now.get(*place)), taken) {
+            (Some(name), _) if name == before => continue,
             (Some(name), taken) => {
                 let taken = taken.map_or_else(String::new, |taken| format!(": {taken}"));
                 format!("called `{name}` in Rust now, and not `{before}`{taken}")
             }
             (None, Some(taken)) if signatures.is_some() => format!("gone, and was called `{before}` in Rust: {taken}"),
-            (None, _) => return None,
+            (None, _) => continue,
         };
-        Some(Renamed { wire, detail, signatures })
-    };
-    old.iter().zip(&before).filter_map(renamed).collect()
+        renamed.push(Renamed { wire, detail, signatures });
+    }
+    renamed
+}
+
+/// Returns the place of each name.
+pub(super) fn places<'n>(names: &[&'n str]) -> HashMap<&'n str, usize> {
+    let mut places = HashMap::new();
+    for (place, name) in names.iter().enumerate() {
+        places.insert(*name, place);
+    }
+    places
+}
+
+/// Returns the keys of an object's fields.
+pub(super) fn wires(object: &StructShape) -> Vec<&str> {
+    object.fields.iter().map(|field| field.wire.as_str()).collect()
 }
 
 impl<'d> Rust<'d> {
@@ -140,7 +156,7 @@ impl<'d> Rust<'d> {
         let mut partial = HashSet::new();
         while let Some(id) = pending.pop() {
             if partial.insert(id) {
-                pending.extend(holders.get(&id).into_iter().flatten());
+                pending.extend_from_slice(holders.get(&id).map(Vec::as_slice).unwrap_or_default());
             }
         }
         Self { document, boxed: shapes.boxed(), partial }
@@ -151,19 +167,18 @@ impl<'d> Rust<'d> {
         !self.partial.contains(&id)
     }
 
-    /// Returns the types that a union can be made of by `From`, by their alternatives.
-    pub(super) fn conversions(&self, union: &UnionShape) -> HashMap<String, String> {
-        let labels = names::branch_labels(union);
-        let held = union.branches.iter().zip(labels).map(|(branch, label)| (self.shape(branch.shape, &label), label));
-        let mut conversions: HashMap<String, Option<String>> = HashMap::new();
-        for (ty, label) in held {
-            conversions.entry(ty).and_modify(|only| *only = None).or_insert(Some(label));
+    /// Returns the types that the branches of a union hold, each with how many hold it. A union can be made by `From` of
+    /// those of one branch.
+    pub(super) fn held(&self, union: &UnionShape) -> HashMap<String, usize> {
+        let mut held: HashMap<String, usize> = HashMap::new();
+        for (branch, label) in union.branches.iter().zip(names::branch_labels(union)) {
+            *held.entry(self.shape(branch.shape, &label)).or_default() += 1;
         }
         // The variant for alternatives that the schema does not list holds one, too.
         if self.document.role == Role::Output && union.tag.is_some() {
-            conversions.remove("Value");
+            held.remove("Value");
         }
-        conversions.into_iter().filter_map(|(ty, label)| Some((label?, ty))).collect()
+        held
     }
 
     pub(super) fn boxes(&self, holder: ShapeId, held: ShapeId) -> bool {
@@ -224,19 +239,28 @@ impl<'d> Rust<'d> {
 
     /// Returns the arguments of `new`, or `None` if the type has no `new`.
     pub(super) fn arguments(&self, id: ShapeId, object: &StructShape) -> Option<Vec<Argument>> {
-        let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
-        let is_asked_for = |field: &Field| field.presence == Presence::Required && !self.is_constant(field.slot);
-        let fields = object.fields.iter().zip(names::fields(&wires)).filter(|(field, _)| is_asked_for(field));
-        let mut arguments: Vec<Argument> = fields
-            .map(|(field, name)| {
-                let is_text = matches!(self.document.shapes.get(field.slot.shape), Shape::Text);
-                if is_text && !field.slot.nullable {
-                    return Argument::new(&field.wire, name, TEXT);
-                }
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for (place, key) in object.required.iter().enumerate() {
+            places.entry(key).or_insert(place);
+        }
+        let mut arguments = Vec::new();
+        let mut placed: Vec<Option<Argument>> = object.required.iter().map(|_| None).collect();
+        for (field, name) in object.fields.iter().zip(names::fields(&wires(object))) {
+            if field.presence != Presence::Required || self.is_constant(field.slot) {
+                continue;
+            }
+            let is_text = matches!(self.document.shapes.get(field.slot.shape), Shape::Text);
+            let argument = if is_text && !field.slot.nullable {
+                Argument::new(&field.wire, name, TEXT)
+            } else {
                 Argument { shape: Some(field.slot), ..Argument::new(&field.wire, name, self.field(id, field)) }
-            })
-            .collect();
-        arguments.sort_by_key(|argument| object.required.iter().position(|key| *key == argument.wire));
+            };
+            match places.get(field.wire.as_str()).and_then(|place| placed.get_mut(*place)) {
+                Some(place) => *place = Some(argument),
+                None => arguments.push(argument),
+            }
+        }
+        arguments.extend(placed.into_iter().flatten());
         (!arguments.is_empty() || self.document.role == Role::Input).then_some(arguments)
     }
 

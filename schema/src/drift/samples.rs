@@ -5,12 +5,12 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use super::failure::{Failure, Reason};
+use super::failure::{Failure, Reason, sorted};
 use super::format;
 use super::pattern;
 use super::validity::may_be_valid;
 use super::version::{Case, Conjunction, Version};
-use crate::normalize::{Assertions, Kinds, Limit};
+use crate::normalize::{Assertions, Kinds};
 use crate::number::floor;
 
 /// Keys that no schema is likely to declare.
@@ -26,8 +26,9 @@ pub(super) const MOST_ITEMS: usize = 200;
 
 pub(super) struct Sampler<'v> {
     version: &'v Version<'v>,
-    known: HashMap<Conjunction, Rc<Vec<Value>>>,
-    known_cases: HashMap<(Conjunction, Kinds), Rc<Vec<Value>>>,
+    /// The values of cases by their kinds, and of places without.
+    known: HashMap<(Conjunction, Option<Kinds>), Rc<Vec<Value>>>,
+    places: usize,
     depth: usize,
     /// How much was judged.
     work: usize,
@@ -48,17 +49,19 @@ const DEEPEST: usize = 48;
 
 impl<'v> Sampler<'v> {
     pub(super) fn of(version: &'v Version<'v>) -> Self {
-        Self { version, known: HashMap::new(), known_cases: HashMap::new(), depth: 0, work: 0 }
+        Self { version, known: HashMap::new(), places: 0, depth: 0, work: 0 }
     }
 
     /// Returns values of a place, the smallest first; empty if none is found.
     pub(super) fn values(&mut self, conjunction: &Conjunction) -> Rc<Vec<Value>> {
-        if let Some(known) = self.known.get(conjunction) {
+        let key = (conjunction.clone(), None);
+        if let Some(known) = self.known.get(&key) {
             return Rc::clone(known);
         }
         // Recursive values are skipped.
-        self.known.insert(conjunction.clone(), Rc::default());
-        if self.depth > DEEPEST || self.known.len() > MOST_PLACES {
+        self.known.insert(key.clone(), Rc::default());
+        self.places += 1;
+        if self.depth > DEEPEST || self.places > MOST_PLACES {
             return Rc::default();
         }
         self.depth += 1;
@@ -71,7 +74,7 @@ impl<'v> Sampler<'v> {
         }
         self.depth -= 1;
         let values = Rc::new(self.valid(conjunction, values));
-        self.known.insert(conjunction.clone(), Rc::clone(&values));
+        self.known.insert(key, Rc::clone(&values));
         values
     }
 
@@ -88,23 +91,29 @@ impl<'v> Sampler<'v> {
 
     /// Values of one case and kind.
     pub(super) fn of_case(&mut self, case: &Case, kind: Kinds) -> Rc<Vec<Value>> {
-        let key = (case.schemas.clone(), kind);
-        if let Some(known) = self.known_cases.get(&key) {
+        let key = (case.schemas.clone(), Some(kind));
+        if let Some(known) = self.known.get(&key) {
             return Rc::clone(known);
         }
         let values = self.of_kind(case, kind);
         let values = Rc::new(self.valid(&case.schemas, values));
-        self.known_cases.insert(key, Rc::clone(&values));
+        self.known.insert(key, Rc::clone(&values));
         values
     }
 
     /// Returns the largest object of a case with the given property. It may be valid if the smallest is not.
     pub(super) fn largest_with(&mut self, case: &Case, key: &str, value: &Value) -> Option<Value> {
-        if !self.affords([value]) {
+        if !self.affords(size(value)) {
             return None;
         }
         let objects = self.of_case(case, Kinds::OBJECT);
-        let mut object = objects.iter().filter_map(Value::as_object).max_by_key(|object| object.len())?.clone();
+        let mut largest = None;
+        for object in objects.iter().filter_map(Value::as_object) {
+            if largest.is_none_or(|known: &Map<String, Value>| known.len() <= object.len()) {
+                largest = Some(object);
+            }
+        }
+        let mut object = largest?.clone();
         object.insert(key.to_owned(), value.clone());
         Some(Value::Object(object))
     }
@@ -129,13 +138,12 @@ impl<'v> Sampler<'v> {
 
     /// Failures under a key, as those of objects.
     pub(super) fn under(&mut self, case: &Case, found: Vec<Failure>, key: &str, steps: &[&str]) -> Vec<Failure> {
-        let below = |failure: Failure| {
-            failure.below(steps, |value| {
-                let smallest = self.object(case, Some((key, value))).map(Value::Object);
-                smallest.into_iter().chain(self.largest_with(case, key, value)).collect()
-            })
+        let mut objects = |value: &Value| {
+            let mut objects = Vec::from_iter(self.object(case, Some((key, value))).map(Value::Object));
+            objects.extend(self.largest_with(case, key, value));
+            objects
         };
-        found.into_iter().map(below).collect()
+        found.into_iter().map(|failure| failure.below(steps, &mut objects)).collect()
     }
 
     /// Failures of an item, as those of arrays; `has_place` is whether a schema is for items at that place.
@@ -144,13 +152,15 @@ impl<'v> Sampler<'v> {
         let steps: &[&str] = if has_place { &["prefixItems", &step] } else { &["items"] };
         let least = usize::try_from(case.fewest_items(self.version)).unwrap_or(usize::MAX);
         let length = Some(least.max(index + 1)).filter(|length| *length <= MOST_ITEMS);
-        let mut array = |value: &Value| length.and_then(|length| self.array(case, length, Some((index, value))));
-        found.into_iter().map(|failure| failure.below(steps, |value| array(value).into_iter().collect())).collect()
+        let mut arrays = |value: &Value| {
+            let array = length.and_then(|length| self.array(case, length, Some((index, value))));
+            Vec::from_iter(array)
+        };
+        found.into_iter().map(|failure| failure.below(steps, &mut arrays)).collect()
     }
 
-    /// Returns `true` if there is work left to build a value around these.
-    fn affords<'j>(&mut self, parts: impl IntoIterator<Item = &'j Value>) -> bool {
-        let size: usize = parts.into_iter().map(size).sum();
+    /// Returns `true` if there is work left to build a value around parts of a size.
+    fn affords(&mut self, size: usize) -> bool {
         self.work += 1 + size;
         size <= LARGEST_VALUE && self.work <= MOST_WORK
     }
@@ -188,27 +198,34 @@ impl<'v> Sampler<'v> {
         let version = self.version;
         let assertions: Vec<_> = case.assertions(version).collect();
         let formats = || case.schemas.iter().filter_map(move |id| format::named(version, *id));
-        let mut texts = vec!["a".to_owned(), String::new(), "a b/\u{e9}".to_owned(), "0".to_owned()];
-        texts.extend(formats().filter_map(format::sample).map(str::to_owned));
+        let mut texts: Vec<Value> = vec!["a".into(), "".into(), "a b/\u{e9}".into(), "0".into()];
+        for name in formats() {
+            texts.extend(format::sample(name).map(Value::from));
+        }
         let least = assertions.iter().filter_map(|known| known.min_length).max().unwrap_or_default();
         let least = usize::try_from(least).unwrap_or(usize::MAX);
         for asserted in assertions {
-            texts.extend(asserted.pattern.iter().flat_map(|pattern| pattern::samples(pattern, least)));
-            let lengths = [asserted.min_length, asserted.max_length].into_iter().flatten();
-            let lengths = lengths.filter_map(|length| usize::try_from(length).ok());
-            for length in lengths.filter(|length| *length <= LONGEST) {
-                texts.extend(formats().filter_map(|name| format::of_length(name, length)));
-                texts.push("a".repeat(length));
+            let samples = asserted.pattern.as_ref().map(|pattern| pattern::samples(pattern, least));
+            texts.extend(samples.unwrap_or_default().into_iter().map(Value::from));
+            for length in &[asserted.min_length, asserted.max_length] {
+                let length = length.and_then(|length| usize::try_from(length).ok());
+                let Some(length) = length.filter(|length| *length <= LONGEST) else { continue };
+                for name in formats() {
+                    texts.extend(format::of_length(name, length).map(Value::from));
+                }
+                texts.push("a".repeat(length).into());
             }
         }
         for id in &case.schemas {
             let Some(source) = self.version.document.schemas.source(*id) else { continue };
-            let examples = source.get("examples").and_then(Value::as_array).into_iter().flatten();
-            texts.extend(examples.chain(source.get("default")).filter_map(Value::as_str).map(str::to_owned));
+            let examples = source.get("examples").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            texts.extend(examples.iter().filter(|example| example.is_string()).cloned());
+            texts.extend(source.get("default").filter(|default| default.is_string()).cloned());
         }
         // If possible, a witness is also valid for validators that check formats.
-        texts.sort_by_cached_key(|text| formats().any(|name| format::has(name, text) != Some(true)));
-        texts.into_iter().map(Value::from).collect()
+        sorted(texts, &mut |text| {
+            formats().all(|name| format::has(name, text.as_str().unwrap_or_default()) == Some(true))
+        })
     }
 
     fn arrays(&mut self, case: &Case) -> Vec<Value> {
@@ -216,10 +233,10 @@ impl<'v> Sampler<'v> {
         let prefix = case.prefix(self.version) as u64;
         let mut arrays = Vec::new();
         let is_possible = |length: u64| length >= least && most.is_none_or(|most| length <= most);
-        for length in
-            [least, least.max(1), most.unwrap_or(least), prefix].into_iter().filter(|length| is_possible(*length))
-        {
-            arrays.extend(self.array_of(case, length));
+        for length in &[least, least.max(1), most.unwrap_or(least), prefix] {
+            if is_possible(*length) {
+                arrays.extend(self.array_of(case, *length));
+            }
         }
         if let Some(asked) = case.item(self.version, 0).filter(|_| is_possible(1)) {
             arrays.extend(self.values(&asked).iter().take(4).map(|item| json!([item])));
@@ -235,7 +252,7 @@ impl<'v> Sampler<'v> {
 
     /// Returns an array of that length, with the value in `placed` at its index.
     fn array(&mut self, case: &Case, length: usize, placed: Option<(usize, &Value)>) -> Option<Value> {
-        if !self.affords(placed.map(|(_, value)| value)) {
+        if !self.affords(placed.map_or(0, |(_, value)| size(value))) {
             return None;
         }
         let mut items = Vec::new();
@@ -263,13 +280,18 @@ impl<'v> Sampler<'v> {
             }
             full.insert(key.to_owned(), value);
         }
-        [smallest, full].into_iter().chain(single).map(Value::Object).collect()
+        let mut objects = vec![smallest, full];
+        objects.append(&mut single);
+        objects.into_iter().map(Value::Object).collect()
     }
 
     /// Returns the smallest object, beside one property that is given.
     pub(super) fn object(&mut self, case: &Case, given: Option<(&str, &Value)>) -> Option<Map<String, Value>> {
-        let given = given.map(|(key, value)| (key.to_owned(), value.clone()));
-        self.object_with(case, &given.into_iter().collect())
+        let mut all = Map::new();
+        if let Some((key, value)) = given {
+            all.insert(key.to_owned(), value.clone());
+        }
+        self.object_with(case, &all)
     }
 
     /// Returns the smallest object that is valid, beside the properties that are given. If it violates a condition,
@@ -295,7 +317,7 @@ impl<'v> Sampler<'v> {
 
     /// Returns the required properties and those that present ones require, beside those that are given.
     fn smallest(&mut self, case: &Case, given: &Map<String, Value>) -> Option<Map<String, Value>> {
-        if !self.affords(given.values()) {
+        if !self.affords(given.values().fold(0, |all, value| all + size(value))) {
             return None;
         }
         let version = self.version;
@@ -304,15 +326,15 @@ impl<'v> Sampler<'v> {
             object.insert(key.to_owned(), self.first(case, key)?);
         }
         object.extend(given.clone());
-        let mut needed: HashMap<&str, Vec<&String>> = HashMap::new();
-        for (key, needs) in case.assertions(version).flat_map(|asserted| &asserted.dependent_required) {
-            needed.entry(key).or_default().extend(needs);
+        let mut needed = case.needed(version);
+        let mut pending: Vec<&String> = Vec::new();
+        for key in object.keys() {
+            pending.append(&mut needed.remove(key.as_str()).unwrap_or_default());
         }
-        let mut pending: Vec<&String> = object.keys().flat_map(|key| needed.remove(key.as_str())).flatten().collect();
         while let Some(key) = pending.pop() {
             if !object.contains_key(key) {
                 object.insert(key.clone(), self.first(case, key)?);
-                pending.extend(needed.remove(key.as_str()).into_iter().flatten());
+                pending.append(&mut needed.remove(key.as_str()).unwrap_or_default());
             }
         }
         Some(object)
@@ -338,20 +360,25 @@ pub(super) fn integer(value: i128) -> Option<Value> {
     i64::try_from(value).map(Value::from).or_else(|_| u64::try_from(value).map(Value::from)).ok()
 }
 
-/// Returns the integers around a bound, the bound, and numbers beside it.
-fn neighbours(limit: &Limit) -> impl Iterator<Item = Value> {
-    let floor = floor(&limit.value);
-    let integers = [-1, 0, 1].into_iter().filter_map(move |step| integer(floor.saturating_add(step)));
-    let beside = limit.value.as_f64().into_iter().flat_map(|value| [value + 0.5, value - 0.5]).map(Value::from);
-    integers.chain([Value::Number(limit.value.clone())]).chain(beside)
-}
-
-/// Returns numbers of a kind.
+/// Returns numbers of a kind: also the integers around each bound, the bound, and numbers beside it.
 fn numbers(case: &Case, version: &Version<'_>, kind: Kinds) -> Vec<Value> {
-    let mut values = vec![json!(0), json!(1), json!(-1), json!(7), json!(0.5), json!(1.5), json!(-0.5)];
-    values.extend(case.minimum(version).chain(case.maximum(version)).flat_map(neighbours));
-    values.extend(case.assertions(version).filter_map(|asserted| asserted.multiple_of.clone()).map(Value::Number));
-    values.extend([json!(i64::MAX), json!(i64::MIN), json!(u64::MAX)]);
+    let mut values: Vec<Value> = vec![0.into(), 1.into(), (-1).into(), 7.into(), 0.5.into(), 1.5.into(), (-0.5).into()];
+    let mut limits = case.minimum(version);
+    limits.append(&mut case.maximum(version));
+    for limit in limits {
+        for step in -1..=1 {
+            values.extend(integer(floor(&limit.value).saturating_add(step)));
+        }
+        values.push(Value::Number(limit.value.clone()));
+        if let Some(value) = limit.value.as_f64() {
+            values.push((value + 0.5).into());
+            values.push((value - 0.5).into());
+        }
+    }
+    for asserted in case.assertions(version) {
+        values.extend(asserted.multiple_of.clone().map(Value::Number));
+    }
+    values.extend([Value::from(i64::MAX), i64::MIN.into(), u64::MAX.into()]);
     values.retain(|value| Kinds::of(value) == kind);
     values
 }

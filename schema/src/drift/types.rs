@@ -40,6 +40,15 @@ struct Types<'d> {
     known: HashSet<Slot>,
 }
 
+/// Returns an object with these members.
+fn object_of(members: Vec<(&str, Value)>) -> Value {
+    let mut object = Map::new();
+    for (key, value) in members {
+        object.insert(key.to_owned(), value);
+    }
+    object.into()
+}
+
 /// Returns the name of the definition of a slot.
 fn name(slot: Slot) -> String {
     format!("{}{}", slot.shape.index(), if slot.nullable { "-or-null" } else { "" })
@@ -50,10 +59,10 @@ impl Types<'_> {
         if self.known.insert(slot) {
             self.pending.push(slot);
         }
-        json!({ "$ref": format!("#/$defs/{}", name(slot)) })
+        object_of(vec![("$ref", format!("#/$defs/{}", name(slot)).into())])
     }
 
-    fn slots(&mut self, slots: &[Slot]) -> Vec<Value> {
+    fn slots(&mut self, slots: &[Slot]) -> Value {
         slots.iter().map(|slot| self.slot(*slot)).collect()
     }
 
@@ -70,30 +79,34 @@ impl Types<'_> {
             }
             Shape::Union(UnionShape { tag: None, branches }) => {
                 let branches = branches.iter().map(|branch| self.slot(Slot { shape: branch.shape, nullable: false }));
-                let null = slot.nullable.then(|| json!({ "type": "null" }));
-                return json!({ "anyOf": branches.chain(null).collect::<Vec<_>>() });
+                let mut branches: Vec<Value> = branches.collect();
+                branches.extend(slot.nullable.then(|| json!({ "type": "null" })));
+                return object_of(vec![("anyOf", branches.into())]);
             }
             Shape::Union(union) => self.tagged(union),
             Shape::Struct(object) => self.object(object),
-            Shape::I64 => json!({ "minimum": i64::MIN, "maximum": i64::MAX }),
-            Shape::U64 => json!({ "minimum": 0, "maximum": u64::MAX }),
+            Shape::I64 => object_of(vec![("minimum", i64::MIN.into()), ("maximum", i64::MAX.into())]),
+            Shape::U64 => object_of(vec![("minimum", 0.into()), ("maximum", u64::MAX.into())]),
             Shape::Number if self.sends() => {
-                json!({ "anyOf": [{ "minimum": -EXACT, "maximum": EXACT }, { "multipleOf": EXACT_BEYOND }] })
+                let near = object_of(vec![("minimum", (-EXACT).into()), ("maximum", EXACT.into())]);
+                let beyond = object_of(vec![("multipleOf", EXACT_BEYOND.into())]);
+                object_of(vec![("anyOf", vec![near, beyond].into())])
             }
             Shape::TextEnum(values) if enumeration(self.document.role, values) == Enumeration::Closed => {
-                json!({ "enum": values })
+                object_of(vec![("enum", values.clone().into())])
             }
-            Shape::LiteralEnum(values) => json!({ "enum": values }),
-            Shape::List(item) => json!({ "items": self.slot(*item) }),
+            Shape::LiteralEnum(values) => object_of(vec![("enum", values.clone().into())]),
+            Shape::List(item) => object_of(vec![("items", self.slot(*item))]),
             Shape::Tuple(items) => {
-                json!({ "prefixItems": self.slots(items), "minItems": items.len(), "maxItems": items.len() })
+                let (slots, count) = (self.slots(items), items.len());
+                object_of(vec![("prefixItems", slots), ("minItems", count.into()), ("maxItems", count.into())])
             }
             Shape::Prefixed(items, rest) => {
                 let rest = rest.map_or(Value::Bool(false), |rest| self.slot(rest));
-                json!({ "prefixItems": self.slots(items), "items": rest })
+                object_of(vec![("prefixItems", self.slots(items)), ("items", rest)])
             }
-            Shape::Map(value) => json!({ "additionalProperties": self.slot(*value) }),
-            _ => json!({}),
+            Shape::Map(value) => object_of(vec![("additionalProperties", self.slot(*value))]),
+            _ => object_of(Vec::new()),
         };
         let kinds = if matches!(shape, Shape::Union(_)) { Kinds::OBJECT } else { shape.kinds() };
         let kinds = if slot.nullable { kinds | Kinds::NULL } else { kinds };
@@ -117,42 +130,42 @@ impl Types<'_> {
             properties.insert(field.wire.clone(), self.slot(Slot { nullable, ..field.slot }));
         }
         let required = object.fields.iter().filter(|field| field.presence == Presence::Required);
-        let required: Vec<&str> = required.map(|field| field.wire.as_str()).collect();
-        let sets = object.require_any.iter().map(|sets| {
-            let sets: Vec<Value> = sets.iter().map(|set| json!({ "required": set })).collect();
-            json!({ "anyOf": sets })
-        });
-        let mut said = Map::from_iter([
-            ("properties".to_owned(), properties.into()),
-            ("required".to_owned(), required.into()),
-            ("allOf".to_owned(), sets.collect()),
-        ]);
+        let required: Vec<Value> = required.map(|field| field.wire.as_str().into()).collect();
+        let mut all = Vec::new();
+        for sets in &object.require_any {
+            let required = |set: &Vec<String>| object_of(vec![("required", set.clone().into())]);
+            let sets: Vec<Value> = sets.iter().map(required).collect();
+            all.push(object_of(vec![("anyOf", sets.into())]));
+        }
+        let mut said =
+            vec![("properties", properties.into()), ("required", required.into()), ("allOf", Value::Array(all))];
         let others = match object.unknown {
             Unknown::Keep(slot) => Some(self.slot(slot)),
             Unknown::Ignore | Unknown::Deny => self.sends().then_some(false.into()),
         };
-        said.extend(others.map(|others| ("additionalProperties".to_owned(), others)));
-        said.into()
+        said.extend(others.map(|others| ("additionalProperties", others)));
+        object_of(said)
     }
 
     /// Returns the schema of a union whose branches a property distinguishes. Results with an unlisted tag are read as
     /// plain values.
     fn tagged(&mut self, union: &UnionShape) -> Value {
         let Some(tag) = &union.tag else { return json!({}) };
-        let name = &tag.name;
-        let values = || union.branches.iter().map(|branch| tag.value(branch.tag.as_deref().unwrap_or_default()));
+        let name = tag.name.as_str();
+        let required = || Value::from(vec![name]);
+        let (mut values, mut branches): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
+        for branch in &union.branches {
+            let value = tag.value(branch.tag.as_deref().unwrap_or_default());
+            let tagged = object_of(vec![(name, object_of(vec![("const", value.clone())]))]);
+            let is_meant = vec![("type", "object".into()), ("properties", tagged), ("required", required())];
+            let then = self.slot(Slot { shape: branch.shape, nullable: false });
+            branches.push(object_of(vec![("if", object_of(is_meant)), ("then", then)]));
+            values.push(value);
+        }
         let kinds = if tag.is_text { Kinds::STRING } else { Kinds::ALL.without(Kinds::STRING) };
-        let listed = if self.sends() {
-            json!({ "enum": values().collect::<Vec<_>>() })
-        } else {
-            json!({ "type": kinds.names() })
-        };
-        let branches = union.branches.iter().zip(values()).map(|(branch, value)| {
-            let is_meant = json!({ "type": "object", "properties": { name: { "const": value } }, "required": [name] });
-            json!({ "if": is_meant, "then": self.slot(Slot { shape: branch.shape, nullable: false }) })
-        });
-        let branches: Vec<Value> = branches.collect();
-        json!({ "properties": { name: listed }, "required": [name], "allOf": branches })
+        let listed = if self.sends() { ("enum", values.into()) } else { ("type", kinds.names().into()) };
+        let tagged = object_of(vec![(name, object_of(vec![listed]))]);
+        object_of(vec![("properties", tagged), ("required", required()), ("allOf", branches.into())])
     }
 }
 
@@ -179,7 +192,7 @@ impl Sent {
 
     /// Returns the types under a key, or under all undeclared keys; `None` if nothing is ever sent there.
     pub(super) fn property(&self, shapes: &Shapes, key: Option<&str>) -> Option<Self> {
-        self.below(shapes, |shape| match shape {
+        self.below(shapes, &|shape| match shape {
             Shape::Struct(object) if key.is_some() && object.tag.as_deref() == key => Some(Below::Anything),
             Shape::Struct(object) => match key.and_then(|key| object.field(key)) {
                 // If `null` means absence, it is sent as absence.
@@ -196,20 +209,20 @@ impl Sent {
 
     /// Returns the types at an index.
     pub(super) fn item(&self, shapes: &Shapes, index: usize) -> Option<Self> {
-        self.below(shapes, |shape| shape.item(index).map(Below::Slot).or_else(|| anything(shape, Kinds::ARRAY)))
+        self.below(shapes, &|shape| shape.item(index).map(Below::Slot).or_else(|| anything(shape, Kinds::ARRAY)))
     }
 
-    fn below(&self, shapes: &Shapes, step: impl Fn(&Shape) -> Option<Below>) -> Option<Self> {
+    fn below(&self, shapes: &Shapes, step: &dyn Fn(&Shape) -> Option<Below>) -> Option<Self> {
         let Self::Shapes { shapes: ids, .. } = self else { return Some(Self::Anything) };
-        let mut found = Vec::new();
+        let mut found: Vec<ShapeId> = Vec::new();
         let mut null = false;
         for below in shapes.leaves(ids).into_iter().filter_map(|id| step(shapes.get(id))) {
             let Below::Slot(slot) = below else { return Some(Self::Anything) };
-            found.push(slot.shape);
+            if let Err(place) = found.binary_search(&slot.shape) {
+                found.insert(place, slot.shape);
+            }
             null |= slot.nullable;
         }
-        found.sort_unstable();
-        found.dedup();
         (!found.is_empty()).then_some(Self::Shapes { shapes: found, null })
     }
 }

@@ -1,15 +1,15 @@
 //! One version of a schema document, with everything that a comparison asks about it.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::pattern::Patterns;
 use crate::diagnostics::Reporter;
 use crate::normalize::{Assertions, Condition, Kinds, Node, SchemaId, Schemas};
-use crate::number::{ByValue, distinct, hashed};
+use crate::number::{ByValue, hashed, same};
 use crate::shape::{ShapeId, Shapes};
 use crate::{Document, Role};
 
@@ -17,7 +17,7 @@ use crate::{Document, Role};
 pub(super) type Conjunction = Vec<SchemaId>;
 
 /// The schemas whose own keywords hold.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Case {
     pub(super) schemas: Conjunction,
 }
@@ -38,6 +38,7 @@ pub(crate) struct Version<'a> {
 }
 
 /// The declarations of a schema, by name.
+#[derive(Default)]
 struct Index {
     properties: HashMap<String, SchemaId>,
     required: HashSet<String>,
@@ -114,15 +115,17 @@ impl<'a> Version<'a> {
     fn index(&self, id: SchemaId) -> Option<&Index> {
         let read = || {
             let node = self.node(id);
-            let mut allowed: HashMap<u64, Vec<usize>> = HashMap::new();
+            let mut index = Index::default();
             for (place, value) in node.allowed.iter().flatten().enumerate() {
-                allowed.entry(hashed(&ByValue(value))).or_default().push(place);
+                index.allowed.entry(hashed(&ByValue(value))).or_default().push(place);
             }
-            Index {
-                properties: node.properties.iter().cloned().collect(),
-                required: node.required.iter().cloned().collect(),
-                allowed,
+            for (key, schema) in &node.properties {
+                index.properties.insert(key.clone(), *schema);
             }
+            for key in &node.required {
+                index.required.insert(key.clone());
+            }
+            index
         };
         self.indexes.get(id.index()).map(|index| index.get_or_init(read))
     }
@@ -140,77 +143,78 @@ impl<'a> Version<'a> {
 
     fn outlined(&self, id: SchemaId) -> Outline {
         let (node, asserted) = (self.node(id), self.assertions(id));
-        let mut held: Vec<SchemaId> = Vec::new();
-        let mut names = [&node.properties, &asserted.patterns, &asserted.dependent_schemas].map(Clone::clone);
-        for named in &mut names {
+        let (mut held, mut said): (Vec<SchemaId>, Vec<Value>) = (Vec::new(), Vec::new());
+        for named in [&node.properties, &asserted.patterns, &asserted.dependent_schemas] {
+            let mut named: Vec<&(String, SchemaId)> = named.iter().collect();
             named.sort_unstable();
             held.extend(named.iter().map(|(_, schema)| *schema));
+            said.push(named.iter().map(|(name, _)| name.as_str()).collect());
         }
-        let condition = asserted.condition.as_ref();
-        let single = [
+        let (contains, condition) = (asserted.contains.as_ref(), asserted.condition.as_ref());
+        for single in [
             node.reference,
             self.additional(id),
             node.items,
             asserted.not,
             asserted.property_names,
-            asserted.contains.as_ref().map(|contains| contains.schema),
+            contains.map(|contains| contains.schema),
             condition.map(|condition| condition.test),
             condition.and_then(|condition| condition.then),
             condition.and_then(|condition| condition.otherwise),
-        ];
-        let lists = [Some(&node.prefix_items), Some(&node.all_of), node.any_of.as_ref(), node.one_of.as_ref()];
-        held.extend(single.iter().flatten().chain(lists.into_iter().flatten().flatten()));
-        let made_of = |keywords: Value, held| Outline {
-            hash: hashed(&ByValue(&keywords)),
-            keywords,
-            held,
-            nested: OnceCell::new(),
-        };
+        ] {
+            held.extend(single);
+            said.push(single.is_some().into());
+        }
+        for list in [Some(&node.prefix_items), Some(&node.all_of), node.any_of.as_ref(), node.one_of.as_ref()] {
+            held.extend(list.into_iter().flatten());
+            said.push(list.map(Vec::len).into());
+        }
         // Most schemas say nothing but their kinds.
         let is_leaf = held.is_empty() && node.any_of.is_none() && node.one_of.is_none() && asserted.is_empty();
         let is_bare = !node.never && node.allowed.is_none() && node.required.is_empty();
         if is_leaf && is_bare && (node.min_items, node.max_items) == (0, None) {
-            return made_of(json!(node.kinds.map(Kinds::names)), held);
+            said = Vec::new();
+        } else {
+            said.extend([node.never, asserted.unique_items].map(Value::from));
+            said.push(node.allowed.as_ref().map(|values| set_of(values)).into());
+            said.push(keys_of(&node.required));
+            said.push(asserted.dependent_required.iter().map(|(key, needs)| (key.as_str(), keys_of(needs))).collect());
+            let counts = [Some(node.min_items), node.max_items, asserted.min_properties, asserted.max_properties];
+            said.extend(counts.map(Value::from));
+            let counts = [contains.map(|contains| contains.least), contains.and_then(|contains| contains.most)];
+            said.extend(counts.map(Value::from));
+            for (keyword, value) in asserted.of_numbers().into_iter().chain(asserted.of_texts()) {
+                said.push(keyword.into());
+                said.push(value);
+            }
+            for text in [&asserted.format, &asserted.unevaluated, &asserted.unresolved] {
+                said.push(text.as_deref().into());
+            }
+            held.iter_mut().for_each(|schema| *schema = self.followed(*schema));
         }
-        // Listed values are a set, like required properties.
-        let mut allowed = node.allowed.as_ref().map(|values| distinct(values, ByValue));
-        allowed
-            .iter_mut()
-            .for_each(|values| values.sort_by_cached_key(|value| (hashed(&ByValue(value)), value.to_string())));
-        let needed = asserted.dependent_required.iter().map(|(key, needs)| (key, BTreeSet::from_iter(needs)));
-        let keywords = json!([
-            names.map(|named| named.into_iter().map(|(name, _)| name).collect::<Vec<_>>()),
-            [single.map(|schema| schema.is_some())],
-            lists.map(|list| list.map(Vec::len)),
-            [node.never, asserted.unique_items],
-            [node.kinds.map(Kinds::names)],
-            allowed,
-            BTreeSet::from_iter(&node.required),
-            needed.collect::<BTreeMap<_, _>>(),
-            [Some(node.min_items), node.max_items, asserted.min_properties, asserted.max_properties],
-            asserted.contains.as_ref().map(|contains| (contains.least, contains.most)),
-            asserted.of_numbers(),
-            asserted.of_texts().collect::<Vec<_>>(),
-            [&asserted.format, &asserted.unevaluated, &asserted.unresolved],
-        ]);
-        held.iter_mut().for_each(|schema| *schema = self.followed(*schema));
-        made_of(keywords, held)
+        said.push(node.kinds.map(Kinds::names).into());
+        let keywords = Value::Array(said);
+        Outline { hash: hashed(&ByValue(&keywords)), keywords, held, nested: OnceCell::new() }
     }
 
     /// Returns the schemas that a schema puts on a key, each with whether that is sure: of a pattern it may not be known
     /// whether it matches, and then the schema of undeclared properties may hold instead.
-    pub(super) fn keyed(&self, id: SchemaId, key: &str) -> impl Iterator<Item = (SchemaId, bool)> + use<> {
-        let declared = self.index(id).and_then(|index| index.properties.get(key)).map(|schema| (*schema, true));
-        let mut matched: Vec<(SchemaId, bool)> = Vec::new();
+    pub(super) fn keyed(&self, id: SchemaId, key: &str) -> Vec<(SchemaId, bool)> {
+        let mut keyed: Vec<(SchemaId, bool)> = Vec::new();
+        if let Some(schema) = self.index(id).and_then(|index| index.properties.get(key)) {
+            keyed.push((*schema, true));
+        }
         for (pattern, schema) in &self.assertions(id).patterns {
             let matches = self.patterns.borrow_mut().matches(pattern, key);
             if matches != Some(false) {
-                matched.push((*schema, matches.is_some()));
+                keyed.push((*schema, matches.is_some()));
             }
         }
-        let is_known = declared.is_some() || matched.iter().any(|(_, is_sure)| *is_sure);
-        let other = self.additional(id).filter(|_| !is_known).map(|schema| (schema, matched.is_empty()));
-        declared.into_iter().chain(matched).chain(other)
+        let is_known = keyed.iter().any(|(_, is_sure)| *is_sure);
+        if let Some(schema) = self.additional(id).filter(|_| !is_known) {
+            keyed.push((schema, keyed.is_empty()));
+        }
+        keyed
     }
 
     pub(super) fn requires(&self, id: SchemaId, key: &str) -> bool {
@@ -280,12 +284,38 @@ fn in_one_form(asserted: &mut Assertions, document: &Document<'_>) {
         asserted.condition = None;
     }
     // Each key once.
-    let mut needed: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (key, mut needs) in asserted.dependent_required.drain(..) {
-        needs.retain(|need| *need != key);
-        needed.entry(key).or_default().append(&mut needs);
+    let needed = &mut asserted.dependent_required;
+    for (key, needs) in needed.iter_mut() {
+        needs.retain(|need| need != key);
     }
-    asserted.dependent_required.extend(needed.into_iter().filter(|(_, needs)| !needs.is_empty()));
+    needed.sort_by(|left, right| left.0.cmp(&right.0));
+    needed.dedup_by(|next, known| {
+        let is_same = next.0 == known.0;
+        if is_same {
+            known.1.append(&mut next.1);
+        }
+        is_same
+    });
+    needed.retain(|(_, needs)| !needs.is_empty());
+}
+
+/// Returns listed values as a set, in which equal ones are there once.
+fn set_of(values: &[Value]) -> Value {
+    let mut by_hash = Map::new();
+    for value in values {
+        let alike = by_hash.entry(hashed(&ByValue(value)).to_string()).or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(alike) = alike
+            && !alike.iter().any(|known| same(known, value))
+        {
+            alike.push(value.clone());
+        }
+    }
+    by_hash.into()
+}
+
+/// Returns keys as a set.
+fn keys_of(keys: &[String]) -> Value {
+    keys.iter().map(|key| (key.as_str(), Value::Null)).collect()
 }
 
 /// Finds the schemas with a finite value: a schema that requires itself has none.

@@ -94,18 +94,18 @@ impl<'v> Inclusion<'v> {
         // Types refer to each other everywhere; a type that holds itself is one question.
         let right = if self.is_read { self.right.followed(right) } else { right };
         let asked = Question { left: left.clone(), kind: None, sent: sent.clone(), right };
-        self.answer(asked, |inclusion| inclusion.of_kinds(Kinds::ALL, left, sent, right))
+        self.answer(asked, &mut |inclusion| inclusion.of_kinds(Kinds::ALL, left, sent, right))
     }
 
     fn part(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
         let left = part.case.schemas.clone();
         let asked = Question { left, kind: Some(part.kind), sent: part.sent.clone(), right };
-        self.answer(asked, |inclusion| inclusion.part_in(part, right))
+        self.answer(asked, &mut |inclusion| inclusion.part_in(part, right))
     }
 
     /// Answers a question once. A place counts as fine inside of itself; a part does not, because it may recur for the
     /// same value.
-    fn answer(&mut self, asked: Question, find: impl FnOnce(&mut Self) -> Vec<Failure>) -> Vec<Failure> {
+    fn answer(&mut self, asked: Question, find: &mut dyn FnMut(&mut Self) -> Vec<Failure>) -> Vec<Failure> {
         if let Some(known) = self.known.get(&asked) {
             return known.to_vec();
         }
@@ -126,17 +126,20 @@ impl<'v> Inclusion<'v> {
         if left.iter().any(|id| self.equality.equal(*id, right)) {
             return Vec::new();
         }
-        let is_sent = |kind: &Kinds| *kind != Kinds::NULL || sent.null(&self.left.document.shapes);
-        let kinds: Vec<Kinds> = kinds.each().filter(is_sent).collect();
+        let kinds = if sent.null(&self.left.document.shapes) { kinds } else { kinds.without(Kinds::NULL) };
         let mut failures = Vec::new();
-        let cases = self.left.cases(left);
-        for case in cases.iter() {
-            for kind in kinds.iter().copied().filter(|kind| case.kinds(self.left).has(*kind)) {
+        let mut all = Kinds::NONE;
+        for case in self.left.cases(left).iter() {
+            let possible = case.kinds(self.left);
+            all = all | possible;
+            for kind in possible.intersection(kinds).each() {
                 let part = Part { case, kind, sent, values: case.listed(self.left, kind) };
                 add(&mut failures, self.part(&part, right));
             }
         }
-        failure::of_untyped(&mut failures, cases.iter().map(|case| case.kinds(self.left)));
+        if all == Kinds::ALL {
+            failure::of_untyped(&mut failures);
+        }
         failures
     }
 
@@ -164,10 +167,10 @@ impl<'v> Inclusion<'v> {
         };
         add(&mut failures, own);
         if assertions.unresolved.is_some() {
-            failures.push(self.keyword(part, "$ref", None));
+            failures.push(self.keyword(part, "$ref", Vec::new()));
         }
         if assertions.unevaluated.is_some() {
-            failures.push(self.keyword(part, "unevaluatedProperties", None));
+            failures.push(self.keyword(part, "unevaluatedProperties", Vec::new()));
         }
         for schema in node.reference.iter().chain(&node.all_of) {
             // More would not be reported.
@@ -200,7 +203,7 @@ impl<'v> Inclusion<'v> {
                 Some(false) => Reason::Value((*value).clone()),
                 None => Reason::Undecided,
             };
-            add(&mut failures, [Failure::new(reason, vec![(*value).clone()])]);
+            add(&mut failures, vec![Failure::new(reason, vec![(*value).clone()])]);
         }
         failures
     }
@@ -222,12 +225,11 @@ impl<'v> Inclusion<'v> {
             if failures.is_empty() {
                 return Ok(*branch);
             }
-            tried.push((*branch, failures));
+            tried.push(failures);
         }
-        if self.covers(part, &tried, once) {
+        if self.covers(part, branches, &tried, once) {
             return Err(Vec::new());
         }
-        let mut tried: Vec<Vec<Failure>> = tried.into_iter().map(|(_, failures)| failures).collect();
         let candidates = failure::of_all(&tried);
         let is_kind = |failure: &Failure| failure.steps.is_empty() && matches!(failure.reason, Reason::Kind(_));
         tried.retain(|failures| !failures.iter().any(is_kind));
@@ -239,9 +241,9 @@ impl<'v> Inclusion<'v> {
         let mut failure = self.failure(part, reason);
         failure.candidates.extend(candidates);
         // A value may only fail one branch: those that fail all come first.
-        failure.candidates.sort_by_cached_key(|value| {
+        failure.candidates = failure::sorted(failure.candidates, &mut |value| {
             let fails = |branch: &SchemaId| is_valid(self.right, *branch, value) == Some(false);
-            !branches.iter().take(MOST_TRIED).all(fails)
+            branches.iter().take(MOST_TRIED).all(fails)
         });
         Err(vec![failure])
     }
@@ -265,39 +267,42 @@ impl<'v> Inclusion<'v> {
     }
 
     /// Returns `true` if one of the left schemas states a schema, in a place of its assertions, that equals this one.
-    fn states(&mut self, part: &Part<'_>, wanted: SchemaId, stated: impl Fn(&Assertions) -> Option<SchemaId>) -> bool {
-        part.case.assertions(self.left).filter_map(stated).any(|known| self.equality.equal(known, wanted))
+    fn states(&mut self, part: &Part<'_>, wanted: SchemaId, stated: &dyn Fn(&Assertions) -> Option<SchemaId>) -> bool {
+        let mut known = part.case.assertions(self.left);
+        known.any(|asserted| stated(asserted).is_some_and(|known| self.equality.equal(known, wanted)))
     }
 
-    fn negation(&mut self, part: &Part<'_>, right: SchemaId) -> Option<Failure> {
-        let negated = self.right.assertions(right).not?;
-        let holds = self.states(part, negated, |asserted| asserted.not) || self.is_disjoint(part, negated, 0);
-        (!holds).then(|| self.failure_at(part, Reason::Keyword("not"), &[negated]))
+    fn negation(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
+        let Some(negated) = self.right.assertions(right).not else { return Vec::new() };
+        if self.states(part, negated, &|asserted| asserted.not) || self.is_disjoint(part, negated, 0) {
+            return Vec::new();
+        }
+        vec![self.failure_at(part, Reason::Keyword("not"), &[negated])]
     }
 
     fn condition(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
         let Some(condition) = &self.right.assertions(right).condition else { return Vec::new() };
-        let states_it =
-            part.case.assertions(self.left).filter_map(|asserted| asserted.condition.as_ref()).any(|known| {
-                let pairs = [(known.then, condition.then), (known.otherwise, condition.otherwise)];
-                let mut pairs = [(Some(known.test), Some(condition.test))].into_iter().chain(pairs);
-                pairs.all(|(known, wanted)| {
-                    wanted.is_none_or(|wanted| known.is_some_and(|known| self.equality.equal(known, wanted)))
-                })
-            });
+        let mut equal = |known: Option<SchemaId>, wanted: Option<SchemaId>| {
+            wanted.is_none_or(|wanted| known.is_some_and(|known| self.equality.equal(known, wanted)))
+        };
         let mut failures = Vec::new();
-        if states_it {
-            return failures;
+        for known in part.case.assertions(self.left).filter_map(|asserted| asserted.condition.as_ref()) {
+            if equal(Some(known.test), Some(condition.test))
+                && equal(known.then, condition.then)
+                && equal(known.otherwise, condition.otherwise)
+            {
+                return failures;
+            }
         }
         let then = condition.then.filter(|_| !self.is_disjoint(part, condition.test, 0));
         for (branch, keyword, examples) in
-            [(then, "then", &[condition.test][..]), (condition.otherwise, "else", &[][..])]
+            &[(then, "then", &[condition.test][..]), (condition.otherwise, "else", &[][..])]
         {
             let mut found = branch.map(|branch| self.part(part, branch)).unwrap_or_default();
-            if found.is_empty() || (keyword == "else" && self.part(part, condition.test).is_empty()) {
+            if found.is_empty() || (*keyword == "else" && self.part(part, condition.test).is_empty()) {
                 continue;
             }
-            let also = self.failure_at(part, Reason::Keyword(keyword), examples);
+            let also = self.failure_at(part, Reason::Keyword(*keyword), examples);
             found.iter_mut().for_each(|failure| failure.candidates.extend_from_slice(&also.candidates));
             add(&mut failures, found);
         }
@@ -313,8 +318,11 @@ impl<'v> Inclusion<'v> {
                 // A discriminating object is completed with the properties that the left side requires.
                 let filled = value.as_object().and_then(|given| self.sampler.object_with(part.case, given));
                 let keyed = value.as_object().and_then(|given| self.with_keys_of(part, given));
-                let objects = filled.into_iter().chain(keyed).map(Value::Object);
-                failure.candidates.splice(0..0, objects.chain([value.clone()]));
+                let mut first = Vec::new();
+                first.extend(filled.map(Value::Object));
+                first.extend(keyed.map(Value::Object));
+                first.push(value.clone());
+                failure.try_first(first);
             }
         }
         failure
@@ -322,9 +330,11 @@ impl<'v> Inclusion<'v> {
 
     /// Returns an object with the same keys, and values that the left asks for.
     fn with_keys_of(&mut self, part: &Part<'_>, given: &Map<String, Value>) -> Option<Map<String, Value>> {
-        let own: Option<Map<String, Value>> =
-            given.keys().map(|key| Some((key.clone(), self.sampler.first(part.case, key)?))).collect();
-        self.sampler.object_with(part.case, &own?)
+        let mut own = Map::new();
+        for key in given.keys() {
+            own.insert(key.clone(), self.sampler.first(part.case, key)?);
+        }
+        self.sampler.object_with(part.case, &own)
     }
 
     /// Returns a failure of the part as a whole.
@@ -333,9 +343,9 @@ impl<'v> Inclusion<'v> {
     }
 
     /// Returns a failure of the part at a keyword, with candidates that are tried before all others.
-    fn keyword(&mut self, part: &Part<'_>, keyword: &'static str, first: impl IntoIterator<Item = Value>) -> Failure {
+    fn keyword(&mut self, part: &Part<'_>, keyword: &'static str, first: Vec<Value>) -> Failure {
         let mut failure = self.failure(part, Reason::Keyword(keyword));
-        failure.candidates.splice(0..0, first);
+        failure.try_first(first);
         failure
     }
 

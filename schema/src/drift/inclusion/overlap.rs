@@ -23,7 +23,13 @@ type Range = (i128, i128);
 impl Inclusion<'_> {
     /// Returns `true` if branches of which each fails at its bounds alone take every value between them; with `once`,
     /// whether each value is taken by one of them alone.
-    pub(super) fn covers(&mut self, part: &Part<'_>, tried: &[(SchemaId, Vec<Failure>)], once: bool) -> bool {
+    pub(super) fn covers(
+        &mut self,
+        part: &Part<'_>,
+        branches: &[SchemaId],
+        tried: &[Vec<Failure>],
+        once: bool,
+    ) -> bool {
         let keywords: &[&str] = match part.kind {
             Kinds::INTEGER | Kinds::FRACTION => &["minimum", "maximum"],
             Kinds::STRING => &["minLength", "maxLength"],
@@ -35,7 +41,7 @@ impl Inclusion<'_> {
                 && matches!(failure.reason, Reason::Keyword(keyword) if keywords.contains(&keyword))
         };
         let mut together = Vec::new();
-        for (branch, failures) in tried {
+        for (branch, failures) in branches.iter().zip(tried) {
             match all_bounds(self.right, *branch, part.kind).filter(|_| failures.iter().all(fails_at_bounds)) {
                 Some(bounds) => together.push(bounds),
                 None if once && !self.is_disjoint(part, *branch, 0) => return false,
@@ -89,9 +95,10 @@ impl Inclusion<'_> {
         let mut schemas = part.case.schemas.iter();
         asserted.not.is_some_and(|negated| schemas.any(|id| self.equality.equal(*id, negated)))
             || node.reference.iter().chain(&node.all_of).any(|schema| self.is_disjoint(part, *schema, depth + 1))
-            || [&node.any_of, &node.one_of]
-                .into_iter()
-                .flatten()
+            || node
+                .any_of
+                .iter()
+                .chain(&node.one_of)
                 .any(|branches| branches.iter().all(|branch| self.is_disjoint(part, *branch, depth + 1)))
     }
 
@@ -111,26 +118,26 @@ impl Inclusion<'_> {
 
     fn are_objects_apart(&mut self, part: &Part<'_>, right: SchemaId, depth: usize) -> bool {
         let node = self.right.node(right);
-        let wanted = node.required.iter().map(String::as_str);
-        if wanted.clone().any(|key| self.property_of(part, Some(key)).is_none()) {
+        if node.required.iter().any(|key| self.property_of(part, Some(key)).is_none()) {
             return true;
         }
         // A key that the right does not constrain sets nothing apart.
         let is_open = self.right.additional(right).is_none() && self.right.assertions(right).patterns.is_empty();
-        let keys: Vec<&str> = if is_open {
-            let is_required = |key: &&str| part.case.requires(self.left, key) || self.right.requires(right, key);
-            node.properties.iter().map(|(key, _)| key.as_str()).filter(is_required).collect()
+        let mut keys: Vec<&str> = Vec::new();
+        if is_open {
+            keys.extend(node.properties.iter().map(|(key, _)| key.as_str()));
+            keys.retain(|key| part.case.requires(self.left, key) || self.right.requires(right, key));
         } else {
-            part.case.required(self.left).into_iter().chain(wanted).collect()
-        };
+            keys = part.case.required(self.left);
+            keys.extend(node.required.iter().map(String::as_str));
+        }
         self.disjoint_steps += keys.len();
         keys.into_iter().any(|key| {
             let Some((asked, sent)) = self.property_of(part, Some(key)) else {
                 return part.case.property(self.left, key).is_none();
             };
-            self.right
-                .keyed(right, key)
-                .any(|(schema, is_sure)| is_sure && self.places_apart(&asked, &sent, schema, depth))
+            let keyed = self.right.keyed(right, key);
+            keyed.iter().any(|(schema, is_sure)| *is_sure && self.places_apart(&asked, &sent, *schema, depth))
         })
     }
 
@@ -180,16 +187,30 @@ fn bounds(version: &Version<'_>, schemas: &[SchemaId], kind: Kinds) -> Bounds {
 /// point, and so is each gap between two bounds.
 fn on_one_line(kind: Kinds, own: &Bounds, together: &[Bounds]) -> (Range, Vec<Range>) {
     let has_gaps = kind == Kinds::FRACTION;
-    let limits = together.iter().chain([own]).flat_map(|(least, most)| least.iter().chain(most));
-    let mut points: Vec<&Number> = limits.map(|limit| &limit.value).collect();
-    points.sort_by(|left, right| order(left, right));
-    points.dedup_by(|left, right| order(left, right).is_eq());
+    let mut points: Vec<&Number> = Vec::new();
+    let place = |points: &[&Number], limit: &Limit| points.partition_point(|known| order(known, &limit.value).is_lt());
+    for bounds in std::iter::once(own).chain(together) {
+        for limits in &[&bounds.0, &bounds.1] {
+            for limit in limits.iter() {
+                let place = place(&points, limit);
+                if points.get(place).is_none_or(|known| order(known, &limit.value).is_ne()) {
+                    points.insert(place, &limit.value);
+                }
+            }
+        }
+    }
     let point = |place: usize| 2 * place as i128;
-    let place = |limit: &Limit| point(points.partition_point(|known| order(known, &limit.value).is_lt()));
-    let first = |limit: &Limit| if has_gaps { place(limit) + i128::from(limit.exclusive) } else { limit.least() };
-    let last = |limit: &Limit| if has_gaps { place(limit) - i128::from(limit.exclusive) } else { limit.greatest() };
     let range = |(least, most): &Bounds| {
-        (least.iter().map(first).max().unwrap_or(i128::MIN), most.iter().map(last).min().unwrap_or(i128::MAX))
+        let (mut first, mut last) = (i128::MIN, i128::MAX);
+        for limit in least {
+            let place = || point(place(&points, limit)) + i128::from(limit.exclusive);
+            first = first.max(if has_gaps { place() } else { limit.least() });
+        }
+        for limit in most {
+            let place = || point(place(&points, limit)) - i128::from(limit.exclusive);
+            last = last.min(if has_gaps { place() } else { limit.greatest() });
+        }
+        (first, last)
     };
     // Beyond 64 bits no integer is sent, and no text or array is as long.
     let (least, greatest) = match kind {
@@ -201,8 +222,9 @@ fn on_one_line(kind: Kinds, own: &Bounds, together: &[Bounds]) -> (Range, Vec<Ra
     let mut ranges: Vec<Range> = together.iter().map(range).collect();
     if has_gaps {
         // Integers are of another kind.
-        let whole = points.iter().enumerate().filter(|(_, number)| is_integral(number));
-        ranges.extend(whole.map(|(place, _)| (point(place), point(place))));
+        for (place, number) in points.iter().enumerate() {
+            ranges.extend(is_integral(number).then_some((point(place), point(place))));
+        }
     }
     ((own.0.max(least), own.1.min(greatest)), ranges)
 }

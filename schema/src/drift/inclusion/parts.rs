@@ -2,7 +2,6 @@
 //! optional and undeclared properties of objects.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
 
 use serde_json::{Number, Value, json};
 
@@ -27,37 +26,44 @@ impl Inclusion<'_> {
     pub(super) fn numbers(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
         let (left, asked) = (self.left, self.right.assertions(right));
         let is_integer = part.kind == Kinds::INTEGER;
+        let (lows, highs) = (part.case.minimum(left), part.case.maximum(left));
         // No integer beyond 64 bits is ever sent; the default type of integers holds those without bounds.
-        let least = part.case.minimum(left).map(Limit::least).max().unwrap_or(i64::MIN.into()).max(i64::MIN.into());
-        let unbounded = if self.is_read { i64::MAX.into() } else { u64::MAX.into() };
-        let greatest = part.case.maximum(left).map(Limit::greatest).min().unwrap_or(unbounded).min(u64::MAX.into());
-        let from_below = |limit: &&Limit| match is_integer {
-            true => limit.least() <= least,
-            false => part.case.minimum(left).any(|known| implies(known, limit, Ordering::Greater)),
-        };
-        let from_above = |limit: &&Limit| match is_integer {
-            true => limit.greatest() >= greatest,
-            false => part.case.maximum(left).any(|known| implies(known, limit, Ordering::Less)),
-        };
-        let below = asked.minimum.iter().filter(|limit| !from_below(limit)).map(|limit| ("minimum", limit));
-        let above = asked.maximum.iter().filter(|limit| !from_above(limit)).map(|limit| ("maximum", limit));
+        let is_open = highs.is_empty() && self.is_read;
+        let (mut least, mut greatest) =
+            (i128::from(i64::MIN), if is_open { i64::MAX.into() } else { i128::from(u64::MAX) });
+        lows.iter().for_each(|limit| least = least.max(limit.least()));
+        highs.iter().for_each(|limit| greatest = greatest.min(limit.greatest()));
         let mut failures = Vec::new();
-        for (keyword, limit) in below.chain(above) {
-            let between = part
-                .case
-                .minimum(left)
-                .chain(part.case.maximum(left))
-                .filter_map(|known| Some(json!(f64::midpoint(known.value.as_f64()?, limit.value.as_f64()?))));
-            let beyond = around(&limit.value).into_iter().chain(between);
-            failures.push(self.keyword(part, keyword, beyond.filter(|value| Kinds::of(value) == part.kind)));
+        for (keyword, limits) in &[("minimum", &asked.minimum), ("maximum", &asked.maximum)] {
+            let is_low = *keyword == "minimum";
+            for limit in *limits {
+                let holds = match (is_integer, is_low) {
+                    (true, true) => limit.least() <= least,
+                    (true, false) => limit.greatest() >= greatest,
+                    (false, true) => lows.iter().any(|known| implies(known, limit, Ordering::Greater)),
+                    (false, false) => highs.iter().any(|known| implies(known, limit, Ordering::Less)),
+                };
+                if holds {
+                    continue;
+                }
+                let mut beyond = around(&limit.value);
+                for known in lows.iter().chain(&highs) {
+                    if let (Some(known), Some(limit)) = (known.value.as_f64(), limit.value.as_f64()) {
+                        beyond.push(f64::midpoint(known, limit).into());
+                    }
+                }
+                beyond.retain(|value| Kinds::of(value) == part.kind);
+                failures.push(self.keyword(part, *keyword, beyond));
+            }
         }
         if let Some(step) = &asked.multiple_of {
             let mut known = part.case.assertions(left).filter_map(|known| known.multiple_of.as_ref());
             let every_integer = is_integer && is_multiple(&Number::from(1), step) == Some(true);
             if !every_integer && !known.any(|known| is_multiple(known, step) == Some(true)) {
-                let mut failure = self.keyword(part, "multipleOf", None);
+                let mut failure = self.keyword(part, "multipleOf", Vec::new());
                 if let Some(step) = step.as_f64() {
-                    failure.candidates.extend([json!(step / 2.0), json!(step + 1.0)]);
+                    failure.candidates.push((step / 2.0).into());
+                    failure.candidates.push((step + 1.0).into());
                 }
                 failures.push(failure);
             }
@@ -74,23 +80,27 @@ impl Inclusion<'_> {
         let most = known.iter().filter_map(|known| known.max_length).min();
         let shorter = asked.min_length.filter(|wanted| *wanted > least);
         let longer = asked.max_length.filter(|wanted| most.is_none_or(|most| most > *wanted));
-        for (keyword, length) in [
+        for (keyword, length) in &[
             ("minLength", shorter.map(|wanted| wanted.saturating_sub(1).min(5000))),
             ("maxLength", longer.map(|wanted| wanted.saturating_add(1).min(100_000))),
         ] {
             let Some(length) = length.and_then(|length| usize::try_from(length).ok()) else { continue };
-            let formatted = formats().filter_map(|name| format::of_length(name, length));
-            failures.push(self.keyword(part, keyword, formatted.chain(["a".repeat(length)]).map(Value::from)));
+            let mut texts = Vec::new();
+            for name in formats() {
+                texts.extend(format::of_length(name, length).map(Value::from));
+            }
+            texts.push("a".repeat(length).into());
+            failures.push(self.keyword(part, *keyword, texts));
         }
         let has = |wanted: &&String| known.iter().any(|known| known.pattern.as_ref() == Some(wanted));
         if let Some(wanted) = asked.pattern.as_ref().filter(|wanted| !has(wanted) && !pattern::is_everywhere(wanted)) {
             let other = pattern::sample(wanted).map(|text| format!("\u{1}{text}\u{1}")).unwrap_or_default();
             let blank = " ".repeat(usize::try_from(least.clamp(1, 5000)).unwrap_or_default());
-            failures.push(self.keyword(part, "pattern", [other.into(), blank.into()]));
+            failures.push(self.keyword(part, "pattern", vec![other.into(), blank.into()]));
         }
         // A format that is named in a dialect without formats is meant all the same.
         if asked.format.as_deref().is_some_and(|wanted| !formats().any(|known| known == wanted)) {
-            failures.push(self.keyword(part, "format", [json!("")]));
+            failures.push(self.keyword(part, "format", vec!["".into()]));
         }
         failures
     }
@@ -105,14 +115,14 @@ impl Inclusion<'_> {
             failures.push(self.of_length(part, fewest, least));
         }
         if let Some(wanted) = node.max_items.filter(|wanted| most.is_none_or(|most| most > *wanted)) {
-            add(&mut failures, [self.of_length(part, greatest, wanted.saturating_add(1))]);
+            add(&mut failures, vec![self.of_length(part, greatest, wanted.saturating_add(1))]);
         }
         let is_unique = part.case.assertions(self.left).any(|asserted| asserted.unique_items);
         if asked.unique_items && !is_unique && most.is_none_or(|most| most > 1) {
             let mut failure = self.of_length(part, "uniqueItems", least.max(2));
             let items = failure.candidates.iter().filter_map(|array| array.as_array()?.first());
             let doubled: Vec<Value> = items.map(|item| json!([item, item])).collect();
-            failure.candidates.splice(0..0, doubled);
+            failure.try_first(doubled);
             failures.push(failure);
         }
         add(&mut failures, self.items(part, right, most));
@@ -138,12 +148,12 @@ impl Inclusion<'_> {
 
     fn of_length(&mut self, part: &Part<'_>, keyword: &'static str, length: u64) -> Failure {
         let array = self.sampler.array_of(part.case, length);
-        self.keyword(part, keyword, array)
+        self.keyword(part, keyword, Vec::from_iter(array))
     }
 
     fn contains(&mut self, part: &Part<'_>, right: SchemaId) -> Option<Failure> {
         let wanted = self.right.assertions(right).contains.as_ref()?;
-        let states_it = self.states(part, wanted.schema, |asserted| {
+        let states_it = self.states(part, wanted.schema, &|asserted| {
             let known = asserted.contains.as_ref()?;
             let has_most = wanted.most.is_none_or(|most| known.most.is_some_and(|known| known <= most));
             (known.least >= wanted.least && has_most).then_some(known.schema)
@@ -158,29 +168,29 @@ impl Inclusion<'_> {
         }
         // Just more matches than allowed, and just fewer than required.
         let counts = [wanted.most.unwrap_or_default().saturating_add(1), wanted.least.saturating_sub(1)];
-        let counts = counts.into_iter().filter_map(|count| usize::try_from(count).ok());
         let value = self.singled_out.values(&vec![wanted.schema]).first().cloned();
-        let arrays = counts.filter(|count| *count <= MOST_ITEMS);
-        let arrays: Vec<Value> = arrays.filter_map(|count| Some(vec![value.clone()?; count].into())).collect();
+        let mut arrays = Vec::new();
+        for count in counts.iter().filter_map(|count| usize::try_from(*count).ok()) {
+            arrays.extend(value.clone().filter(|_| count <= MOST_ITEMS).map(|value| vec![value; count].into()));
+        }
         Some(self.keyword(part, "contains", arrays))
     }
 
     pub(super) fn objects(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
         let node = self.right.node(right);
-        let required = node.required.iter().map(String::as_str);
-        let declared = node.properties.iter().map(|(key, _)| key.as_str());
-        let mut keys = part.case.keys(self.left);
-        let mut failures = Vec::new();
+        let (mut keys, mut failures) = (part.case.keys(self.left), Vec::new());
+        let mut declared: Vec<&str> = node.properties.iter().map(|(key, _)| key.as_str()).collect();
         if self.is_read {
-            keys = declared.chain(keys).collect();
+            std::mem::swap(&mut keys, &mut declared);
         } else {
-            failures.extend(self.required(part, required));
-            keys.extend(declared);
+            let required: Vec<&str> = node.required.iter().map(String::as_str).collect();
+            failures = self.required(part, &required);
         }
+        keys.append(&mut declared);
         let keys = distinct(&keys, |key| *key);
         for key in &keys {
             if self.is_read && self.right.requires(right, key) {
-                add(&mut failures, self.required(part, [*key]));
+                add(&mut failures, self.required(part, &[*key]));
             }
             add(&mut failures, self.property(part, right, key));
         }
@@ -191,15 +201,15 @@ impl Inclusion<'_> {
     }
 
     /// Returns a failure for each of these keys that the left does not require.
-    fn required<'k>(&mut self, part: &Part<'_>, keys: impl IntoIterator<Item = &'k str>) -> Vec<Failure> {
-        let missing = keys.into_iter().filter(|key| !part.case.requires(self.left, key));
+    fn required(&mut self, part: &Part<'_>, keys: &[&str]) -> Vec<Failure> {
+        let missing = keys.iter().filter(|key| !part.case.requires(self.left, key));
+        let (mut declared, mut failures) = (None, Vec::new());
         // The rest would not be reported.
-        let missing: Vec<&str> = missing.take(MOST_FAILURES).collect();
-        if missing.is_empty() {
-            return Vec::new();
+        for key in missing.take(MOST_FAILURES) {
+            let declared = declared.get_or_insert_with(|| part.case.keys(self.left));
+            failures.push(self.sampler.missing(part.case, key, declared.contains(key)));
         }
-        let declared: HashSet<&str> = part.case.keys(self.left).into_iter().collect();
-        missing.into_iter().map(|key| self.sampler.missing(part.case, key, declared.contains(key))).collect()
+        failures
     }
 
     fn property(&mut self, part: &Part<'_>, right: SchemaId, key: &str) -> Vec<Failure> {
@@ -210,8 +220,9 @@ impl Inclusion<'_> {
             let mut found = self.place(&asked, &sent, wanted, Reason::Key);
             if self.is_read && asked.is_empty() && !found.is_empty() {
                 // The server does not declare it any more: one reason is enough.
-                let candidates = found.into_iter().flat_map(|failure| failure.candidates).collect();
-                found = vec![Failure::new(Reason::Key, candidates)];
+                let mut one = Failure::new(Reason::Key, Vec::new());
+                found.iter_mut().for_each(|failure| one.candidates.append(&mut failure.candidates));
+                found = vec![one];
             }
             add(&mut failures, self.sampler.under(part.case, found, key, &["properties", key]));
         }
@@ -256,9 +267,11 @@ impl Inclusion<'_> {
         if found.is_empty() {
             return failures;
         }
-        let keys = pattern::samples(pattern, 1).into_iter().filter(|key| !declared.contains(&key.as_str()));
+        let mut keys = pattern::samples(pattern, 1);
+        keys.retain(|key| !declared.contains(&key.as_str()));
         // The failures count without a sample, too.
-        for key in keys.chain([String::new()]) {
+        keys.push(String::new());
+        for key in keys {
             let steps = ["patternProperties", pattern];
             add(&mut failures, self.sampler.under(part.case, found.to_vec(), &key, &steps));
         }
@@ -272,15 +285,15 @@ impl Inclusion<'_> {
         if let Some(wanted) = asserted.min_properties {
             let least = known.iter().filter_map(|known| known.min_properties).max().unwrap_or_default();
             if least.max(part.case.required(self.left).len() as u64) < wanted {
-                failures.push(self.keyword(part, "minProperties", None));
+                failures.push(self.keyword(part, "minProperties", Vec::new()));
             }
         }
         if let Some(wanted) = asserted.max_properties {
-            let stated = known.iter().filter_map(|known| known.max_properties);
-            let countable = self.property_of(part, None).is_none().then_some(declared.len() as u64);
-            if stated.chain(countable).min().is_none_or(|most| most > wanted) {
+            let is_stated = known.iter().any(|known| known.max_properties.is_some_and(|most| most <= wanted));
+            let is_open = self.property_of(part, None).is_some();
+            if !is_stated && (is_open || declared.len() as u64 > wanted) {
                 let object = self.of_many_keys(part, wanted);
-                failures.push(self.keyword(part, "maxProperties", object));
+                failures.push(self.keyword(part, "maxProperties", Vec::from_iter(object)));
             }
         }
         failures
@@ -293,8 +306,9 @@ impl Inclusion<'_> {
             return None;
         }
         let mut object = self.sampler.object(part.case, None)?;
-        let declared = part.case.keys(self.left).into_iter().map(str::to_owned);
-        for key in declared.chain((0..=most).map(|number| format!("{}{number}", UNDECLARED[0]))) {
+        let mut keys: Vec<String> = part.case.keys(self.left).into_iter().map(str::to_owned).collect();
+        keys.extend((0..=most).map(|number| format!("{}{number}", UNDECLARED[0])));
+        for key in keys {
             if object.len() as u64 > most {
                 break;
             }
@@ -309,22 +323,19 @@ impl Inclusion<'_> {
         let asserted = self.right.assertions(right);
         let mut failures = Vec::new();
         let source = self.right.document.schemas.source(right);
-        let says = |keyword: &&str| source.is_some_and(|source| source.contains_key(*keyword));
-        let keyword =
-            ["dependentRequired", "dependentSchemas", "dependencies"].into_iter().find(says).unwrap_or("then");
-        let mut needed: HashMap<&String, Vec<&String>> = HashMap::new();
-        for (key, needs) in part.case.assertions(self.left).flat_map(|asserted| &asserted.dependent_required) {
-            needed.entry(key).or_default().extend(needs);
-        }
+        let says = |keyword: &&&str| source.is_some_and(|source| source.contains_key(**keyword));
+        let said = ["dependentRequired", "dependentSchemas", "dependencies"].iter().find(says);
+        let keyword = said.copied().unwrap_or("then");
+        let needed = part.case.needed(self.left);
         for (key, needs) in &asserted.dependent_required {
-            let known = needed.get(key).map(Vec::as_slice).unwrap_or_default();
+            let known = needed.get(key.as_str()).map(Vec::as_slice).unwrap_or_default();
             let holds = |need: &String| part.case.requires(self.left, need) || known.contains(&need) || need == key;
             if !needs.iter().all(holds) && self.property_of(part, Some(key)).is_some() {
                 failures.push(self.with_key(part, key, keyword));
             }
         }
         for (key, schema) in &asserted.dependent_schemas {
-            let states_it = self.states(part, *schema, |asserted| {
+            let states_it = self.states(part, *schema, &|asserted| {
                 asserted.dependent_schemas.iter().find(|(other, _)| other == key).map(|(_, known)| *known)
             });
             let can_have = !states_it && self.property_of(part, Some(key)).is_some();
@@ -333,7 +344,7 @@ impl Inclusion<'_> {
             }
         }
         if let Some(names) = asserted.property_names
-            && !self.states(part, names, |asserted| asserted.property_names)
+            && !self.states(part, names, &|asserted| asserted.property_names)
         {
             failures.extend(self.property_names(part, names));
         }
@@ -359,8 +370,10 @@ impl Inclusion<'_> {
 
     fn with_key(&mut self, part: &Part<'_>, key: &str, keyword: &'static str) -> Failure {
         let values = self.sampler.property(part.case, key).unwrap_or_default();
-        let objects = values.iter().filter_map(|value| self.sampler.object(part.case, Some((key, value))));
-        let objects: Vec<Value> = objects.map(Value::Object).collect();
+        let mut objects = Vec::new();
+        for value in values.iter() {
+            objects.extend(self.sampler.object(part.case, Some((key, value))).map(Value::Object));
+        }
         self.keyword(part, keyword, objects)
     }
 }
@@ -368,10 +381,14 @@ impl Inclusion<'_> {
 /// Numbers at and just beyond a bound.
 fn around(number: &Number) -> Vec<Value> {
     let floor = floor(number);
-    let mut values: Vec<Value> = [1, -1].into_iter().filter_map(|step| integer(floor.saturating_add(step))).collect();
+    let mut values = Vec::new();
+    values.extend(integer(floor.saturating_add(1)));
+    values.extend(integer(floor.saturating_sub(1)));
     values.push(Value::Number(number.clone()));
     if let Some(value) = number.as_f64() {
-        values.extend([json!(value - 0.5), json!(value + 0.5), json!(value.floor() - 1.0), json!(value.ceil() + 1.0)]);
+        for beside in &[value - 0.5, value + 0.5, value.floor() - 1.0, value.ceil() + 1.0] {
+            values.push((*beside).into());
+        }
     }
     values
 }
