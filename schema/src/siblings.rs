@@ -96,15 +96,10 @@ impl Walk<'_> {
 
     /// Adds to a struct the properties that another one declares.
     fn declared(&mut self, id: ShapeId, own: &StructShape, other: &StructShape) {
-        let own_keys = keys(own);
-        let mut known: HashMap<&str, usize> = HashMap::new();
-        for (place, (key, _)) in own_keys.iter().enumerate() {
-            known.insert(key, place);
-        }
+        let known: HashMap<&str, Option<ShapeId>> = keys(own).into_iter().collect();
         for (key, shape) in keys(other) {
-            let known = known.get(key).and_then(|place| own_keys.get(*place));
-            match (known, own.unknown, shape) {
-                (Some((_, Some(own))), _, Some(other)) => self.beside(*own, other),
+            match (known.get(key), own.unknown, shape) {
+                (Some(Some(own)), _, Some(other)) => self.beside(*own, other),
                 (None, Unknown::Keep(slot), Some(other)) => self.beside(slot.shape, other),
                 (None, Unknown::Ignore, _) => drop(self.losing.insert(id)),
                 _ => {}

@@ -15,21 +15,11 @@ const MOST_PORTABLE: usize = 64;
 /// The first and the last of some characters.
 type Range = (char, char);
 
-const DIGITS: &[Range] = &[('0', '9')];
-const WORDS: &[Range] = &[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')];
-const LINE_ENDS: &[Range] = &[('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')];
-const BLANKS: &[Range] = &[
-    ('\t', '\r'),
-    (' ', ' '),
-    ('\u{a0}', '\u{a0}'),
-    ('\u{1680}', '\u{1680}'),
-    ('\u{2000}', '\u{200a}'),
-    ('\u{2028}', '\u{2029}'),
-    ('\u{202f}', '\u{202f}'),
-    ('\u{205f}', '\u{205f}'),
-    ('\u{3000}', '\u{3000}'),
-    ('\u{feff}', '\u{feff}'),
-];
+/// Classes of ECMA-262, up to their end.
+const DIGITS: &str = "0-9]";
+const WORDS: &str = "0-9A-Z_a-z]";
+const LINE_ENDS: &str = "\n\r\u{2028}\u{2029}]";
+const BLANKS: &str = "\t-\r \u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}]";
 
 /// A pattern that can be matched in linear time.
 pub(crate) struct Pattern {
@@ -72,7 +62,7 @@ pub(crate) fn is_portable(pattern: &str) -> bool {
 
 /// Parses a pattern. Returns `None` if it is invalid or too large, or needs more than linear time or a table of Unicode.
 pub(crate) fn parse(pattern: &str) -> Option<Pattern> {
-    let mut reading = Reading { rest: pattern, depth: 0, is_plain: true, is_portable: true };
+    let mut reading = Reading::of(pattern);
     let (whole, size) = reading.choice()?;
     let Reading { is_plain, is_portable, .. } = reading;
     let is_plain = is_plain && size <= LARGEST_PLAIN;
@@ -89,7 +79,11 @@ struct Reading<'p> {
 /// A part and its size.
 type Sized = (Part, usize);
 
-impl Reading<'_> {
+impl<'p> Reading<'p> {
+    fn of(rest: &'p str) -> Self {
+        Self { rest, depth: 0, is_plain: true, is_portable: true }
+    }
+
     fn next(&mut self) -> Option<char> {
         let next = self.rest.chars().next()?;
         self.rest = self.rest.get(next.len_utf8()..)?;
@@ -169,8 +163,11 @@ impl Reading<'_> {
             '^' => return Some((Part::Look("^"), 1)),
             '$' => return Some((Part::Look("$"), 1)),
             '(' => return self.group(),
-            '[' => self.class()?,
-            '.' => outside(LINE_ENDS),
+            '[' => {
+                let is_negated = self.takes("^");
+                self.class(is_negated)?
+            }
+            '.' => Self::of(LINE_ENDS).class(true)?,
             '\\' if self.takes("b") => return Some(self.bound("\\b")),
             '\\' if self.takes("B") => return Some(self.bound("\\B")),
             '\\' => self.escape()?,
@@ -209,8 +206,7 @@ impl Reading<'_> {
         self.takes(")").then_some((part, size.max(1)))
     }
 
-    fn class(&mut self) -> Option<Vec<Range>> {
-        let is_negated = self.takes("^");
+    fn class(&mut self, is_negated: bool) -> Option<Vec<Range>> {
         let mut ranges = Vec::new();
         while !self.takes("]") {
             let mut first = self.member()?;
@@ -258,12 +254,9 @@ impl Reading<'_> {
         let escaped = self.next()?;
         self.is_portable &= !matches!(escaped, 'f' | 'v' | 'x' | 'u');
         let character = match escaped {
-            'd' => return Some(DIGITS.to_vec()),
-            'D' => return Some(outside(DIGITS)),
-            'w' => return Some(WORDS.to_vec()),
-            'W' => return Some(outside(WORDS)),
-            's' => return Some(BLANKS.to_vec()),
-            'S' => return Some(outside(BLANKS)),
+            'd' | 'D' => return Self::of(DIGITS).class(escaped == 'D'),
+            'w' | 'W' => return Self::of(WORDS).class(escaped == 'W'),
+            's' | 'S' => return Self::of(BLANKS).class(escaped == 'S'),
             'b' => {
                 self.is_plain = false;
                 '\x08'

@@ -51,16 +51,10 @@ impl Version<'_> {
                 open.append(&mut chosen);
             }
         }
-        let mut cases = Vec::new();
-        for case in decided {
-            if case.is_possible(self)
-                && !case.lacks_a_property(self)
-                && let Err(place) = cases.binary_search(&case)
-            {
-                cases.insert(place, case);
-            }
-        }
-        let cases = Rc::new(cases);
+        decided.retain(|case: &Case| case.is_possible(self) && !case.lacks_a_property(self));
+        decided.sort_unstable();
+        decided.dedup();
+        let cases = Rc::new(decided);
         self.known_cases.borrow_mut().insert(conjunction.clone(), Rc::clone(&cases));
         cases
     }
@@ -179,24 +173,18 @@ impl Case {
     }
 
     pub(super) fn minimum<'v>(&'v self, version: &'v Version<'_>) -> Vec<&'v Limit> {
-        let mut all = Vec::new();
-        self.assertions(version).for_each(|asserted| all.extend(&asserted.minimum));
-        all
+        self.assertions(version).flat_map(|asserted| &asserted.minimum).collect()
     }
 
     pub(super) fn maximum<'v>(&'v self, version: &'v Version<'_>) -> Vec<&'v Limit> {
-        let mut all = Vec::new();
-        self.assertions(version).for_each(|asserted| all.extend(&asserted.maximum));
-        all
+        self.assertions(version).flat_map(|asserted| &asserted.maximum).collect()
     }
 
     /// Returns the keys that objects need with a key.
     pub(super) fn needed<'v>(&'v self, version: &'v Version<'_>) -> HashMap<&'v str, Vec<&'v String>> {
         let mut needed: HashMap<&str, Vec<&String>> = HashMap::new();
-        for asserted in self.assertions(version) {
-            for (key, needs) in &asserted.dependent_required {
-                needed.entry(key).or_default().extend(needs);
-            }
+        for (key, needs) in self.assertions(version).flat_map(|asserted| &asserted.dependent_required) {
+            needed.entry(key).or_default().extend(needs);
         }
         needed
     }
@@ -206,11 +194,8 @@ impl Case {
     }
 
     pub(super) fn required<'v>(&'v self, version: &'v Version<'_>) -> Vec<&'v str> {
-        let mut keys: Vec<&str> = Vec::new();
-        for id in &self.schemas {
-            keys.extend(version.node(*id).required.iter().map(String::as_str));
-        }
-        distinct(&keys, |key| *key)
+        let keys = self.schemas.iter().flat_map(|id| &version.node(*id).required);
+        distinct(&keys.map(String::as_str).collect::<Vec<_>>(), |key| *key)
     }
 
     /// Returns the keys that are declared or named.
@@ -286,13 +271,8 @@ impl Case {
             }
             // A schema with too many ways says nothing.
             if ways.len() * said.len() <= MOST_WAYS {
-                for way in std::mem::take(&mut ways) {
-                    for schema in &said {
-                        let mut way = way.clone();
-                        way.extend(*schema);
-                        ways.push(way);
-                    }
-                }
+                let with = |way: &Conjunction, schema: &Option<SchemaId>| [way, schema.as_slice()].concat();
+                ways = ways.iter().flat_map(|way| said.iter().map(move |schema| with(way, schema))).collect();
             }
         }
         ways.into_iter().filter_map(|way| Self::asked(version, way)).collect()
@@ -317,12 +297,9 @@ impl Case {
     }
 
     pub(super) fn most_items(&self, version: &Version<'_>) -> Option<u64> {
+        let stated = self.schemas.iter().filter_map(|id| version.node(*id).max_items);
         let possible = (0..=self.prefix(version)).find(|index| self.item(version, *index).is_none());
-        let mut most = possible.map(|length| length as u64);
-        for stated in self.schemas.iter().filter_map(|id| version.node(*id).max_items) {
-            most = Some(most.map_or(stated, |most| most.min(stated)));
-        }
-        most
+        stated.chain(possible.map(|length| length as u64)).min()
     }
 
     fn asked(version: &Version<'_>, mut asked: Conjunction) -> Option<Conjunction> {

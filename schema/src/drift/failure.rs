@@ -129,10 +129,8 @@ pub(super) fn of_all(tried: &[Vec<Failure>]) -> Vec<Value> {
     let mut together: Vec<Map<String, Value>> = tried.iter().take(1).map(|_| Map::new()).collect();
     let mut alone = Vec::new();
     for (place, failures) in tried.iter().enumerate() {
-        let mut values: Vec<&Value> = Vec::new();
-        for failure in failures {
-            values.extend(failure.candidates.iter().take(MOST_EACH - values.len()));
-        }
+        let values = failures.iter().flat_map(|failure| &failure.candidates).take(MOST_EACH);
+        let values: Vec<&Value> = values.collect();
         let mut joined = Vec::new();
         for one in together.iter().filter(|_| place < MOST_TOGETHER) {
             for other in values.iter().filter_map(|value| value.as_object()) {
@@ -156,10 +154,7 @@ pub(super) fn of_all(tried: &[Vec<Failure>]) -> Vec<Value> {
 
 /// Moves the values to the front that come first.
 pub(super) fn sorted(values: Vec<Value>, comes_first: &mut dyn FnMut(&Value) -> bool) -> Vec<Value> {
-    let (mut first, mut others) = (Vec::new(), Vec::new());
-    for value in values {
-        if comes_first(&value) { first.push(value) } else { others.push(value) }
-    }
+    let (mut first, mut others): (Vec<Value>, Vec<Value>) = values.into_iter().partition(comes_first);
     first.append(&mut others);
     first
 }

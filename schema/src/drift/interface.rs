@@ -230,14 +230,8 @@ impl Interface<'_> {
         place: &dyn Fn(&str) -> String,
         lead: &dyn Fn(&str) -> String,
     ) -> HashSet<&'w str> {
-        let mut misread = HashSet::new();
-        for item in renamed {
-            self.found.push(item.change(self.tool, &place(item.wire), &lead(item.wire)));
-            if item.signatures.is_some() {
-                misread.insert(item.wire);
-            }
-        }
-        misread
+        self.found.extend(renamed.iter().map(|item| item.change(self.tool, &place(item.wire), &lead(item.wire))));
+        renamed.iter().filter(|item| item.signatures.is_some()).map(|item| item.wire).collect()
     }
 
     /// Compares listed values and their variants.

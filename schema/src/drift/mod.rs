@@ -74,12 +74,15 @@ type Pair<'v> = (Option<&'v Value>, Option<&'v Value>);
 fn pairs<'v>(old: &'v [Value], new: &'v [Value], key: &str) -> Vec<(&'v str, Pair<'v>)> {
     let mut items: HashMap<&str, (Vec<&Value>, Vec<&Value>)> = HashMap::new();
     let mut names = Vec::new();
-    for item in old.iter().chain(new) {
-        names.push(item.get(key).and_then(Value::as_str).unwrap_or_default());
-    }
-    for (place, (name, item)) in names.iter().zip(old.iter().chain(new)).enumerate() {
+    for (place, item) in old.iter().chain(new).enumerate() {
+        let name = item.get(key).and_then(Value::as_str).unwrap_or_default();
         let (before, now) = items.entry(name).or_default();
-        if place < old.len() { before.push(item) } else { now.push(item) }
+        if place < old.len() {
+            before.push(item)
+        } else {
+            now.push(item)
+        }
+        names.push(name);
     }
     names.sort_unstable();
     let mut pairs = Vec::new();
@@ -228,8 +231,6 @@ fn presence(old: Option<&Value>, new: Option<&Value>) -> Option<&'static str> {
 
 fn keys_of_both<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> Vec<&'a str> {
     let mut keys: Vec<&str> = old.keys().map(String::as_str).collect();
-    for key in new.keys().filter(|key| !old.contains_key(*key)) {
-        keys.push(key);
-    }
+    keys.extend(new.keys().map(String::as_str).filter(|key| !old.contains_key(*key)));
     keys
 }

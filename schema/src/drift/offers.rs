@@ -68,10 +68,8 @@ fn compare(
 
 /// Returns items in the order of their texts: that of items with one name has no meaning.
 fn in_one_order(list: &[Value]) -> Vec<Value> {
-    let mut items = Map::new();
-    for (place, item) in list.iter().enumerate() {
-        items.insert(format!("{}\0{place}", canonical_json(item)), item.clone());
-    }
+    let text = |(place, item)| (format!("{}\0{place}", canonical_json(item)), item.clone());
+    let mut items: Item = list.iter().enumerate().map(text).collect();
     items.sort_keys();
     items.into_iter().map(|(_, item)| item).collect()
 }
@@ -118,20 +116,14 @@ fn others(old: &Item, new: &Item, but: &str) -> Vec<Change> {
 /// Skills are instructions for models, on which no code depends.
 fn skill_changes(old: &Item, new: &Item) -> Vec<Change> {
     const MOST: usize = 5;
-    let digests = |skill: &Item| {
-        let mut digests = Item::new();
-        for file in skill.get("resources").and_then(Value::as_array).into_iter().flatten() {
-            if let (Some(uri), Some(digest)) = (file.get("uri").and_then(Value::as_str), file.get("digest")) {
-                digests.insert(uri.to_owned(), digest.clone());
-            }
-        }
-        digests
+    let digests = |skill: &Item| -> Item {
+        let files = skill.get("resources").and_then(Value::as_array).into_iter().flatten();
+        files.filter_map(|file| Some((file.get("uri")?.as_str()?.to_owned(), file.get("digest")?.clone()))).collect()
     };
     let (before, now) = (digests(old), digests(new));
-    let mut changed = Vec::new();
-    for uri in names_in(&before, &now).keys().filter(|uri| before.get(*uri) != now.get(*uri)) {
-        changed.push(format!("`{}`", printable(uri)));
-    }
+    let files = names_in(&before, &now);
+    let changed = files.keys().filter(|uri| before.get(*uri) != now.get(*uri));
+    let changed: Vec<String> = changed.map(|uri| format!("`{}`", printable(uri))).collect();
     let detail = match changed.as_slice() {
         [] => "has other metadata".to_owned(),
         _ => format!("has other content in {}", listed(changed, MOST)),
@@ -164,11 +156,8 @@ fn prompt_changes(old: &Item, new: &Item) -> Vec<Change> {
         return found;
     }
     let ((before, left), (now, right)) = (arguments(old), arguments(new));
-    let mut least = Item::new();
-    for (name, _) in left.iter().filter(|(_, argument)| is_required(argument)) {
-        least.insert(name.clone(), "text".into());
-    }
-    let least = Value::Object(least);
+    let required = left.iter().filter(|(_, argument)| is_required(argument));
+    let least: Value = required.map(|(name, _)| (name.clone(), Value::from("text"))).collect();
     let refused = |detail: String| {
         let change = said(Class::Breaking, ChangeKind::PromptArgumentRequired, detail);
         Change { witness: Some(Witness::Sent(least.clone())), ..change }
@@ -216,9 +205,7 @@ fn is_bound(prompt: &Item) -> bool {
 /// Returns the names that one of two objects has, sorted.
 fn names_in(old: &Item, new: &Item) -> Item {
     let mut names = old.clone();
-    for (name, value) in new {
-        names.insert(name.clone(), value.clone());
-    }
+    names.extend(new.clone());
     names.sort_keys();
     names
 }

@@ -133,11 +133,7 @@ pub(super) fn renamed<'w>(
 
 /// Returns the place of each name.
 pub(super) fn places<'n>(names: &[&'n str]) -> HashMap<&'n str, usize> {
-    let mut places = HashMap::new();
-    for (place, name) in names.iter().enumerate() {
-        places.insert(*name, place);
-    }
-    places
+    names.iter().enumerate().map(|(place, name)| (*name, place)).collect()
 }
 
 /// Returns the keys of an object's fields.
@@ -239,28 +235,18 @@ impl<'d> Rust<'d> {
 
     /// Returns the arguments of `new`, or `None` if the type has no `new`.
     pub(super) fn arguments(&self, id: ShapeId, object: &StructShape) -> Option<Vec<Argument>> {
-        let mut places: HashMap<&str, usize> = HashMap::new();
-        for (place, key) in object.required.iter().enumerate() {
-            places.entry(key).or_insert(place);
-        }
+        let is_asked_for = |field: &Field| field.presence == Presence::Required && !self.is_constant(field.slot);
         let mut arguments = Vec::new();
-        let mut placed: Vec<Option<Argument>> = object.required.iter().map(|_| None).collect();
         for (field, name) in object.fields.iter().zip(names::fields(&wires(object))) {
-            if field.presence != Presence::Required || self.is_constant(field.slot) {
-                continue;
-            }
             let is_text = matches!(self.document.shapes.get(field.slot.shape), Shape::Text);
-            let argument = if is_text && !field.slot.nullable {
-                Argument::new(&field.wire, name, TEXT)
-            } else {
-                Argument { shape: Some(field.slot), ..Argument::new(&field.wire, name, self.field(id, field)) }
-            };
-            match places.get(field.wire.as_str()).and_then(|place| placed.get_mut(*place)) {
-                Some(place) => *place = Some(argument),
-                None => arguments.push(argument),
+            if is_asked_for(field) && is_text && !field.slot.nullable {
+                arguments.push(Argument::new(&field.wire, name, TEXT));
+            } else if is_asked_for(field) {
+                let argument = Argument::new(&field.wire, name, self.field(id, field));
+                arguments.push(Argument { shape: Some(field.slot), ..argument });
             }
         }
-        arguments.extend(placed.into_iter().flatten());
+        arguments.sort_by_key(|argument| object.required.iter().position(|key| *key == argument.wire));
         (!arguments.is_empty() || self.document.role == Role::Input).then_some(arguments)
     }
 

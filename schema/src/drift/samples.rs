@@ -107,13 +107,7 @@ impl<'v> Sampler<'v> {
             return None;
         }
         let objects = self.of_case(case, Kinds::OBJECT);
-        let mut largest = None;
-        for object in objects.iter().filter_map(Value::as_object) {
-            if largest.is_none_or(|known: &Map<String, Value>| known.len() <= object.len()) {
-                largest = Some(object);
-            }
-        }
-        let mut object = largest?.clone();
+        let mut object = objects.iter().filter_map(Value::as_object).max_by_key(|object| object.len())?.clone();
         object.insert(key.to_owned(), value.clone());
         Some(Value::Object(object))
     }
@@ -199,9 +193,7 @@ impl<'v> Sampler<'v> {
         let assertions: Vec<_> = case.assertions(version).collect();
         let formats = || case.schemas.iter().filter_map(move |id| format::named(version, *id));
         let mut texts: Vec<Value> = vec!["a".into(), "".into(), "a b/\u{e9}".into(), "0".into()];
-        for name in formats() {
-            texts.extend(format::sample(name).map(Value::from));
-        }
+        texts.extend(formats().filter_map(format::sample).map(Value::from));
         let least = assertions.iter().filter_map(|known| known.min_length).max().unwrap_or_default();
         let least = usize::try_from(least).unwrap_or(usize::MAX);
         for asserted in assertions {
@@ -210,9 +202,7 @@ impl<'v> Sampler<'v> {
             for length in &[asserted.min_length, asserted.max_length] {
                 let length = length.and_then(|length| usize::try_from(length).ok());
                 let Some(length) = length.filter(|length| *length <= LONGEST) else { continue };
-                for name in formats() {
-                    texts.extend(format::of_length(name, length).map(Value::from));
-                }
+                texts.extend(formats().filter_map(|name| format::of_length(name, length)).map(Value::from));
                 texts.push("a".repeat(length).into());
             }
         }
@@ -287,11 +277,8 @@ impl<'v> Sampler<'v> {
 
     /// Returns the smallest object, beside one property that is given.
     pub(super) fn object(&mut self, case: &Case, given: Option<(&str, &Value)>) -> Option<Map<String, Value>> {
-        let mut all = Map::new();
-        if let Some((key, value)) = given {
-            all.insert(key.to_owned(), value.clone());
-        }
-        self.object_with(case, &all)
+        let given = given.map(|(key, value)| (key.to_owned(), value.clone()));
+        self.object_with(case, &given.into_iter().collect())
     }
 
     /// Returns the smallest object that is valid, beside the properties that are given. If it violates a condition,
@@ -375,9 +362,7 @@ fn numbers(case: &Case, version: &Version<'_>, kind: Kinds) -> Vec<Value> {
             values.push((value - 0.5).into());
         }
     }
-    for asserted in case.assertions(version) {
-        values.extend(asserted.multiple_of.clone().map(Value::Number));
-    }
+    values.extend(case.assertions(version).filter_map(|asserted| asserted.multiple_of.clone()).map(Value::Number));
     values.extend([Value::from(i64::MAX), i64::MIN.into(), u64::MAX.into()]);
     values.retain(|value| Kinds::of(value) == kind);
     values

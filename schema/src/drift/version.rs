@@ -119,12 +119,8 @@ impl<'a> Version<'a> {
             for (place, value) in node.allowed.iter().flatten().enumerate() {
                 index.allowed.entry(hashed(&ByValue(value))).or_default().push(place);
             }
-            for (key, schema) in &node.properties {
-                index.properties.insert(key.clone(), *schema);
-            }
-            for key in &node.required {
-                index.required.insert(key.clone());
-            }
+            index.properties.extend(node.properties.iter().cloned());
+            index.required.extend(node.required.iter().cloned());
             index
         };
         self.indexes.get(id.index()).map(|index| index.get_or_init(read))
@@ -285,16 +281,11 @@ fn in_one_form(asserted: &mut Assertions, document: &Document<'_>) {
     }
     // Each key once.
     let needed = &mut asserted.dependent_required;
-    for (key, needs) in needed.iter_mut() {
-        needs.retain(|need| need != key);
-    }
+    needed.iter_mut().for_each(|(key, needs)| needs.retain(|need| need != key));
     needed.sort_by(|left, right| left.0.cmp(&right.0));
     needed.dedup_by(|next, known| {
-        let is_same = next.0 == known.0;
-        if is_same {
-            known.1.append(&mut next.1);
-        }
-        is_same
+        let more = if next.0 == known.0 { Some(&mut next.1) } else { None };
+        more.map(|more| known.1.append(more)).is_some()
     });
     needed.retain(|(_, needs)| !needs.is_empty());
 }

@@ -185,7 +185,7 @@ impl<'v> Inclusion<'v> {
         if let Some(branches) = &node.one_of {
             add(&mut failures, self.one_of(part, branches));
         }
-        add(&mut failures, self.negation(part, right));
+        add(&mut failures, Vec::from_iter(self.negation(part, right)));
         add(&mut failures, self.condition(part, right));
         failures
     }
@@ -272,12 +272,10 @@ impl<'v> Inclusion<'v> {
         known.any(|asserted| stated(asserted).is_some_and(|known| self.equality.equal(known, wanted)))
     }
 
-    fn negation(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
-        let Some(negated) = self.right.assertions(right).not else { return Vec::new() };
-        if self.states(part, negated, &|asserted| asserted.not) || self.is_disjoint(part, negated, 0) {
-            return Vec::new();
-        }
-        vec![self.failure_at(part, Reason::Keyword("not"), &[negated])]
+    fn negation(&mut self, part: &Part<'_>, right: SchemaId) -> Option<Failure> {
+        let negated = self.right.assertions(right).not?;
+        let holds = self.states(part, negated, &|asserted| asserted.not) || self.is_disjoint(part, negated, 0);
+        (!holds).then(|| self.failure_at(part, Reason::Keyword("not"), &[negated]))
     }
 
     fn condition(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
@@ -286,13 +284,11 @@ impl<'v> Inclusion<'v> {
             wanted.is_none_or(|wanted| known.is_some_and(|known| self.equality.equal(known, wanted)))
         };
         let mut failures = Vec::new();
-        for known in part.case.assertions(self.left).filter_map(|asserted| asserted.condition.as_ref()) {
-            if equal(Some(known.test), Some(condition.test))
-                && equal(known.then, condition.then)
-                && equal(known.otherwise, condition.otherwise)
-            {
-                return failures;
-            }
+        if part.case.assertions(self.left).filter_map(|asserted| asserted.condition.as_ref()).any(|known| {
+            let has_test = equal(Some(known.test), Some(condition.test));
+            has_test && equal(known.then, condition.then) && equal(known.otherwise, condition.otherwise)
+        }) {
+            return failures;
         }
         let then = condition.then.filter(|_| !self.is_disjoint(part, condition.test, 0));
         for (branch, keyword, examples) in
@@ -318,11 +314,8 @@ impl<'v> Inclusion<'v> {
                 // A discriminating object is completed with the properties that the left side requires.
                 let filled = value.as_object().and_then(|given| self.sampler.object_with(part.case, given));
                 let keyed = value.as_object().and_then(|given| self.with_keys_of(part, given));
-                let mut first = Vec::new();
-                first.extend(filled.map(Value::Object));
-                first.extend(keyed.map(Value::Object));
-                first.push(value.clone());
-                failure.try_first(first);
+                let objects = filled.into_iter().chain(keyed).map(Value::Object);
+                failure.try_first(objects.chain([value.clone()]).collect());
             }
         }
         failure

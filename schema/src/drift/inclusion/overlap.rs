@@ -23,13 +23,7 @@ type Range = (i128, i128);
 impl Inclusion<'_> {
     /// Returns `true` if branches of which each fails at its bounds alone take every value between them; with `once`,
     /// whether each value is taken by one of them alone.
-    pub(super) fn covers(
-        &mut self,
-        part: &Part<'_>,
-        branches: &[SchemaId],
-        tried: &[Vec<Failure>],
-        once: bool,
-    ) -> bool {
+    pub(super) fn covers(&mut self, part: &Part<'_>, tried: &[SchemaId], found: &[Vec<Failure>], once: bool) -> bool {
         let keywords: &[&str] = match part.kind {
             Kinds::INTEGER | Kinds::FRACTION => &["minimum", "maximum"],
             Kinds::STRING => &["minLength", "maxLength"],
@@ -41,7 +35,7 @@ impl Inclusion<'_> {
                 && matches!(failure.reason, Reason::Keyword(keyword) if keywords.contains(&keyword))
         };
         let mut together = Vec::new();
-        for (branch, failures) in branches.iter().zip(tried) {
+        for (branch, failures) in tried.iter().zip(found) {
             match all_bounds(self.right, *branch, part.kind).filter(|_| failures.iter().all(fails_at_bounds)) {
                 Some(bounds) => together.push(bounds),
                 None if once && !self.is_disjoint(part, *branch, 0) => return false,
@@ -189,28 +183,18 @@ fn on_one_line(kind: Kinds, own: &Bounds, together: &[Bounds]) -> (Range, Vec<Ra
     let has_gaps = kind == Kinds::FRACTION;
     let mut points: Vec<&Number> = Vec::new();
     let place = |points: &[&Number], limit: &Limit| points.partition_point(|known| order(known, &limit.value).is_lt());
-    for bounds in std::iter::once(own).chain(together) {
-        for limits in &[&bounds.0, &bounds.1] {
-            for limit in limits.iter() {
-                let place = place(&points, limit);
-                if points.get(place).is_none_or(|known| order(known, &limit.value).is_ne()) {
-                    points.insert(place, &limit.value);
-                }
-            }
+    for limit in together.iter().chain([own]).flat_map(|(least, most)| least.iter().chain(most)) {
+        let place = place(&points, limit);
+        if points.get(place).is_none_or(|known| order(known, &limit.value).is_ne()) {
+            points.insert(place, &limit.value);
         }
     }
     let point = |place: usize| 2 * place as i128;
+    let place = |limit: &Limit| point(place(&points, limit));
+    let first = |limit: &Limit| if has_gaps { place(limit) + i128::from(limit.exclusive) } else { limit.least() };
+    let last = |limit: &Limit| if has_gaps { place(limit) - i128::from(limit.exclusive) } else { limit.greatest() };
     let range = |(least, most): &Bounds| {
-        let (mut first, mut last) = (i128::MIN, i128::MAX);
-        for limit in least {
-            let place = || point(place(&points, limit)) + i128::from(limit.exclusive);
-            first = first.max(if has_gaps { place() } else { limit.least() });
-        }
-        for limit in most {
-            let place = || point(place(&points, limit)) - i128::from(limit.exclusive);
-            last = last.min(if has_gaps { place() } else { limit.greatest() });
-        }
-        (first, last)
+        (least.iter().map(first).max().unwrap_or(i128::MIN), most.iter().map(last).min().unwrap_or(i128::MAX))
     };
     // Beyond 64 bits no integer is sent, and no text or array is as long.
     let (least, greatest) = match kind {

@@ -62,8 +62,7 @@ impl Inclusion<'_> {
             if !every_integer && !known.any(|known| is_multiple(known, step) == Some(true)) {
                 let mut failure = self.keyword(part, "multipleOf", Vec::new());
                 if let Some(step) = step.as_f64() {
-                    failure.candidates.push((step / 2.0).into());
-                    failure.candidates.push((step + 1.0).into());
+                    failure.candidates.extend([step / 2.0, step + 1.0].map(Value::from));
                 }
                 failures.push(failure);
             }
@@ -80,17 +79,14 @@ impl Inclusion<'_> {
         let most = known.iter().filter_map(|known| known.max_length).min();
         let shorter = asked.min_length.filter(|wanted| *wanted > least);
         let longer = asked.max_length.filter(|wanted| most.is_none_or(|most| most > *wanted));
-        for (keyword, length) in &[
+        for (keyword, length) in [
             ("minLength", shorter.map(|wanted| wanted.saturating_sub(1).min(5000))),
             ("maxLength", longer.map(|wanted| wanted.saturating_add(1).min(100_000))),
         ] {
             let Some(length) = length.and_then(|length| usize::try_from(length).ok()) else { continue };
-            let mut texts = Vec::new();
-            for name in formats() {
-                texts.extend(format::of_length(name, length).map(Value::from));
-            }
-            texts.push("a".repeat(length).into());
-            failures.push(self.keyword(part, *keyword, texts));
+            let formatted = formats().filter_map(|name| format::of_length(name, length));
+            let texts = formatted.chain(["a".repeat(length)]).map(Value::from).collect();
+            failures.push(self.keyword(part, keyword, texts));
         }
         let has = |wanted: &&String| known.iter().any(|known| known.pattern.as_ref() == Some(wanted));
         if let Some(wanted) = asked.pattern.as_ref().filter(|wanted| !has(wanted) && !pattern::is_everywhere(wanted)) {
@@ -381,14 +377,10 @@ impl Inclusion<'_> {
 /// Numbers at and just beyond a bound.
 fn around(number: &Number) -> Vec<Value> {
     let floor = floor(number);
-    let mut values = Vec::new();
-    values.extend(integer(floor.saturating_add(1)));
-    values.extend(integer(floor.saturating_sub(1)));
+    let mut values: Vec<Value> = [1, -1].iter().filter_map(|step| integer(floor.saturating_add(*step))).collect();
     values.push(Value::Number(number.clone()));
     if let Some(value) = number.as_f64() {
-        for beside in &[value - 0.5, value + 0.5, value.floor() - 1.0, value.ceil() + 1.0] {
-            values.push((*beside).into());
-        }
+        values.extend([value - 0.5, value + 0.5, value.floor() - 1.0, value.ceil() + 1.0].map(Value::from));
     }
     values
 }
