@@ -63,7 +63,7 @@ impl Version<'_> {
 /// A case of which not everything is decided.
 #[derive(Clone, Default, PartialEq)]
 struct Partial {
-    /// What is decided; its schemas are sorted.
+    /// The schemas that are decided, sorted.
     case: Case,
     choices: Vec<Choice>,
 }

@@ -298,7 +298,7 @@ impl<'v> Inclusion<'v> {
             if found.is_empty() || (*keyword == "else" && self.part(part, condition.test).is_empty()) {
                 continue;
             }
-            let also = self.failure_at(part, Reason::Keyword(*keyword), examples);
+            let also = self.failure_at(part, Reason::Keyword(keyword), examples);
             found.iter_mut().for_each(|failure| failure.candidates.extend_from_slice(&also.candidates));
             add(&mut failures, found);
         }

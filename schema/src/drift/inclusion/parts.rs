@@ -53,7 +53,7 @@ impl Inclusion<'_> {
                     }
                 }
                 beyond.retain(|value| Kinds::of(value) == part.kind);
-                failures.push(self.keyword(part, *keyword, beyond));
+                failures.push(self.keyword(part, keyword, beyond));
             }
         }
         if let Some(step) = &asked.multiple_of {
