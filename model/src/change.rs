@@ -23,7 +23,10 @@ pub enum Class {
 impl Class {
     /// All classes of single changes, the most serious first.
     pub const ALL: [Self; 5] = [Self::Breaking, Self::Silent, Self::Source, Self::Compatible, Self::Wording];
-    pub(crate) const NAMES: &[&str] = &["breaking", "silent", "source", "compatible", "wording"];
+    pub(crate) const NAMES: &[&str] = {
+        let [breaking, silent, source, compatible, wording] = Self::ALL;
+        &[breaking.name(), silent.name(), source.name(), compatible.name(), wording.name()]
+    };
 
     /// Returns `true` for breaking and silent changes, which no compiler reports.
     #[must_use]

@@ -56,7 +56,8 @@ pub struct Config {
     pub joined: Vec<(String, JoinedTool)>,
     /// The servers and tools that callers see through a proxy; `None` if all see everything.
     pub access: Option<Access>,
-    /// Problems that do not prevent reading; invalid entries of another program's file are left out.
+    /// Problems that do not prevent reading; invalid entries of another program's file are left out. `server`, `has` and
+    /// `names` read from it which entries these are.
     pub warnings: Vec<ConfigWarning>,
     /// The levels of the generator's diagnostics.
     pub diagnostics: DiagnosticLevels,

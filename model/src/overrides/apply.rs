@@ -54,9 +54,11 @@ impl Target<'_> {
             }
             (None, _) => {
                 let near = nearest(self.name, tools.iter().filter_map(name));
+                // Each by itself: a character may be escaped at the beginning of a name alone.
+                let near: Vec<String> = near.into_iter().map(printable).collect();
                 let help = match near.as_slice() {
                     [] => "remove it; `mcp-bindgen list` shows the tools of a snapshot".to_owned(),
-                    near => format!("did you mean `{}`?", printable(&near.join("`, `"))),
+                    near => format!("did you mean `{}`?", near.join("`, `")),
                 };
                 Err(self.error("", format!("unknown tool `{shown}` in the overrides")).with_help(help))
             }

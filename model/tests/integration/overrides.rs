@@ -258,6 +258,15 @@ fn override_that_does_not_match_the_snapshot_is_an_error() {
 }
 
 #[test]
+fn each_suggested_tool_is_escaped_by_itself() {
+    let snapshot =
+        Snapshot { tools: vec![json!({ "name": "ab" }), json!({ "name": "\u{fe0f}ab" })], ..Snapshot::default() };
+    let overrides = Overrides::parse(&overriding(r#""abc": { "outputSchema": {} }"#)).unwrap();
+    let help = overrides.apply(&snapshot).unwrap_err().help;
+    assert_eq!(help.as_deref(), Some(r"did you mean `ab`, `\u{fe0f}ab`?"));
+}
+
+#[test]
 fn every_mismatch_is_reported() {
     let tools = r#""gone": { "outputSchema": {} },
         "create_issue": { "patch": { "inputSchema": { "description": null, "properties": { "x": { "type": "string" } } } } }"#;

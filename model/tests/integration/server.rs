@@ -1,11 +1,11 @@
 //! One server's configuration: as JSON, and with its placeholders replaced.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use mcp_bindgen_model::{Config, SecretRef, ServerConfig, Transport};
-use serde_json::json;
+use mcp_bindgen_model::{Config, SecretRef, ServerConfig, Transport, config_schema};
+use serde_json::{Value, json};
 
 fn toml(text: &str) -> Config {
     Config::parse_toml(text, Path::new("app/mcp.toml")).unwrap()
@@ -141,4 +141,56 @@ fn debug_of_a_configuration_escapes_control_and_bidi_characters() {
     let server = ServerConfig::stdio("a", "run").args(["\u{9b}2J\u{202e}txt"]);
     let shown = format!("{server:?}");
     assert!(!shown.contains(['\u{9b}', '\u{202e}']) && shown.contains("txt"), "{shown}");
+}
+
+/// The keys that restrict no call: the way to the server, and the code of its bindings.
+const NO_DEMANDS: &str = "command args cwd npm uvx env inherit_env url transport type headers ca client_cert proxy auth \
+    shared prefix types unknown rust description timeout connect_timeout secrets hosted";
+
+#[test]
+fn moved_server_keeps_every_key_that_is_a_demand() {
+    let config = toml(
+        r#"
+        [servers.full]
+        command = "x"
+        args = ["a"]
+        cwd = "b"
+        env = { C = "c" }
+        inherit_env = ["D"]
+        tools = ["e*"]
+        exclude = ["f"]
+        approve = ["g"]
+        resources = ["h"]
+        prompts = ["i"]
+        shared = true
+        remote_use = ["j"]
+        prefix = "k"
+        types = "typify"
+        unknown = "keep"
+        rust = { checked = true }
+        view.t.name = "l"
+        description = "m"
+        limit = "10/s"
+        timeout = "1s"
+        connect_timeout = "2s"
+        drift = { mode = "deny", class = { MCPD0006 = "breaking" } }
+        pin = "all"
+        isolation = { home = "temp" }
+        secrets = ["keyring"]
+        [[policy]]
+        tools = ["full/t"]
+        then = "deny"
+        "#,
+    );
+    let keys = |of: &Value| -> BTreeSet<String> { of.as_object().unwrap().keys().cloned().collect() };
+    let no_demands: BTreeSet<String> = NO_DEMANDS.split_whitespace().map(str::to_owned).collect();
+    let full = &config.servers["full"];
+    let mut moved = ServerConfig::stdio("full", "moved").with_demands_of(full).to_json();
+    assert_eq!(moved.as_object_mut().unwrap().remove("command"), Some(json!("moved")));
+    assert_eq!(keys(&moved), &keys(&full.to_json()) - &no_demands);
+    // A new key has to be in one of the lists: that of `with_demands_of`, or the one above.
+    let all = keys(&config_schema()["properties"]["servers"]["additionalProperties"]["properties"]);
+    assert_eq!(&keys(&moved) | &no_demands, all);
+    let demand = |server: &Value| keys(&moved).iter().map(|key| server[key].clone()).collect::<Vec<_>>();
+    assert_eq!(demand(&moved), demand(&full.to_json()));
 }
