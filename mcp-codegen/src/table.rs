@@ -1,6 +1,6 @@
 //! Values by small numbers.
 
-/// Values by the number of a shape or a class. Unlike a map, it takes place for every number up to the largest.
+/// Values by the number of a shape, a class or a place in a list. Unlike a map, it takes place for every number up to the largest.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<T>(Vec<Option<T>>);
 
@@ -32,7 +32,7 @@ impl<T> Table<T> {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.iter().all(Option::is_none)
     }
 
     /// Returns the values, sorted by their numbers.

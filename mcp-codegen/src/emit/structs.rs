@@ -190,7 +190,7 @@ impl TypeEmitter<'_, '_> {
         let shape = field.slot.shape;
         matches!(self.schema.document.shapes.get(shape), Shape::Text)
             && !is_null
-            && !self.schema.checks.get(shape).is_some()
+            && self.schema.checks.get(shape).is_none()
     }
 
     /// Returns the table of the fields and their keys.

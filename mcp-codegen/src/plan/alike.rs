@@ -80,7 +80,7 @@ impl TypeAt {
 #[derive(Debug)]
 pub(super) struct AlikeTypes {
     alike: Alike,
-    /// The places of each tool's first document in the comparison; that of its result follows.
+    /// The place of each tool's first document in the comparison; that of its result follows. The last is their number.
     documents: Vec<usize>,
     members: Table<Vec<TypeAt>>,
 }
@@ -94,6 +94,7 @@ impl AlikeTypes {
                 documents.push(&schema.document);
             }
         }
+        places.push(documents.len());
         let alike = Alike::new(&documents);
         let mut types = Self { alike, documents: places, members: Table::default() };
         for at in TypeAt::all(tools) {
@@ -104,10 +105,10 @@ impl AlikeTypes {
         types
     }
 
-    /// Returns the class of a shape of a schema that the plan has.
+    /// Returns the class of a shape; `None` if its tool has no schema of this role.
     pub(super) fn class(&self, at: TypeAt) -> Option<Class> {
         let place = *self.documents.get(at.tool)? + usize::from(at.role == Role::Output);
-        self.alike.class(place, at.shape)
+        if place < *self.documents.get(at.tool + 1)? { self.alike.class(place, at.shape) } else { None }
     }
 
     /// Returns the types of one class, in the order of the plan.

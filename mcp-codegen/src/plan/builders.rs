@@ -28,7 +28,9 @@ pub(super) fn name(tools: &mut [ToolPlan<'_>], own: &[&str]) {
     let mut renamed = renamed(tools, &built, &wanted, &taken);
     for (place, (at, name)) in built.iter().zip(names).enumerate() {
         let name = renamed.remove(place).unwrap_or(name);
-        at.schema_mut(tools).map(|schema| schema.builders.insert(at.shape, name));
+        if let Some(schema) = at.schema_mut(tools) {
+            schema.builders.insert(at.shape, name);
+        }
     }
 }
 

@@ -131,7 +131,7 @@ impl<'s> Entry<'s> {
             let named = tool.as_object().and_then(|map| Some((map, map.get("name")?.as_str()?)));
             let Some((map, wire)) = named else {
                 let fault = if tool.is_object() { "it has no name" } else { "it is not an object" };
-                report(Reporter::new(&format!("#{index}"), index, ""), (MALFORMED_TOOL, "", fault), diagnostics);
+                report(Reporter::new(&format!("#{index}"), index, ""), MALFORMED_TOOL, "", fault, diagnostics);
                 continue;
             };
             if !options.selects(wire) {
@@ -140,7 +140,7 @@ impl<'s> Entry<'s> {
             let twins = by_name.entry(wire).or_default();
             let same = twins.iter().find(|twin| entries.get(**twin).is_some_and(|entry| entry.tool == map)).copied();
             if !twins.is_empty() {
-                report(Reporter::new(wire, index, ""), (DUPLICATE_TOOL, "/name", ""), diagnostics);
+                report(Reporter::new(wire, index, ""), DUPLICATE_TOOL, "/name", "", diagnostics);
             }
             match same.and_then(|twin| entries.get_mut(twin)) {
                 Some(entry) => entry.repeats.push(index),
@@ -175,7 +175,7 @@ fn name_types(tools: &mut [ToolPlan<'_>], own: [&str; 2], sharing: &Sharing, dia
         let Some(name) = names.remove(place) else { continue };
         if let Some(tool) = tools.get(at.tool) {
             let fault = format!("the type `{}` is named `{name}`", at.name(tools));
-            report(Reporter::new(tool.wire, tool.index, ""), (RENAMED, "", &fault), diagnostics);
+            report(Reporter::new(tool.wire, tool.index, ""), RENAMED, "", &fault, diagnostics);
         }
         at.rename(tools, &name);
     }
@@ -195,7 +195,7 @@ fn renamed(tools: &[ToolPlan<'_>], types: &[TypeAt], wanted: &[Wanted<'_>], take
 }
 
 /// Reports one diagnostic: its code, its pointer, and what is wrong.
-fn report(mut reporter: Reporter, (code, pointer, fault): (Code, &str, &str), diagnostics: &mut Diagnostics) {
+fn report(mut reporter: Reporter, code: Code, pointer: &str, fault: &str, diagnostics: &mut Diagnostics) {
     reporter.say(code, pointer, fault);
     diagnostics.extend(reporter.finish());
 }

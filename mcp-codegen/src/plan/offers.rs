@@ -92,7 +92,7 @@ fn read<'s>(listed: Listed, list: &'s [Value], diagnostics: &mut Diagnostics) ->
         let named = value.as_object().and_then(|item| Some((item, item.get("name")?.as_str()?)));
         let Some((item, wire)) = named.filter(|(_, name)| !name.is_empty()) else {
             let fault = if value.is_object() { "it has no name" } else { "it is not an object" };
-            report(Reporter::of(listed, &format!("#{index}"), index), (malformed, "", fault), diagnostics);
+            report(Reporter::of(listed, &format!("#{index}"), index), malformed, "", fault, diagnostics);
             continue;
         };
         let mut reporter = Reporter::of(listed, wire, index);
@@ -278,7 +278,7 @@ fn name(
         offer.idents = OfferIdents { method, handler, params, builder };
         if *base != Style::Snake.apply(offer.wire) {
             let fault = format!("bound as `{}`", offer.idents.method);
-            report(Reporter::of(listed, offer.wire, offer.index), (RENAMED, "/name", &fault), diagnostics);
+            report(Reporter::of(listed, offer.wire, offer.index), RENAMED, "/name", &fault, diagnostics);
         }
     }
 }

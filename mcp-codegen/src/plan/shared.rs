@@ -85,9 +85,9 @@ impl Sharing {
             }
             groups.push(Group { kept: named.at, members: alike.members(named.class).to_vec(), is_named: true });
         }
-        for (_, at, class, nested) in nested {
+        for Nested { at, class, named, .. } in nested {
             if let Some(schema) = at.schema_mut(tools) {
-                schema.types.insert(at.shape, nested);
+                schema.types.insert(at.shape, named);
             }
             groups.push(Group { kept: at, members: alike.members(class).to_vec(), is_named: false });
         }
@@ -253,7 +253,7 @@ fn with_free_names<'w>(
         let has_name = |at: &&TypeAt| {
             at.name(tools) == candidate.name
                 && !at.is_checked(tools)
-                && alike.class(**at).is_some_and(|class| !held.get(class).is_some())
+                && alike.class(**at).is_some_and(|class| held.get(class).is_none())
         };
         let wires = types.iter().filter(has_name).filter_map(|at| tools.get(at.tool)).map(|tool| tool.wire);
         if let Some(wire) = wires.min() {
@@ -267,14 +267,18 @@ fn with_free_names<'w>(
     free
 }
 
+/// A type that a shared one holds.
+struct Nested {
+    depth: usize,
+    at: TypeAt,
+    class: Class,
+    named: NamedType,
+}
+
 /// Returns the types that shared ones hold, named after them; of several names for one type the least deep counts, then
 /// the least.
-fn nested_types(
-    tools: &[ToolPlan<'_>],
-    alike: &AlikeTypes,
-    named: &[Named<'_>],
-) -> Vec<(usize, TypeAt, Class, NamedType)> {
-    let mut best: Table<(usize, TypeAt, Class, NamedType)> = Table::default();
+fn nested_types(tools: &[ToolPlan<'_>], alike: &AlikeTypes, named: &[Named<'_>]) -> Vec<Nested> {
+    let mut best: Table<Nested> = Table::default();
     for outer in named {
         let Some(schema) = outer.at.schema(tools) else { continue };
         let at = |shape| TypeAt { shape, ..outer.at };
@@ -293,10 +297,11 @@ fn nested_types(
             paths.push((shape, wire_path(&types, shape)));
         }
         for (shape, (depth, path)) in paths {
-            let Some((class, mut nested)) = alike.class(at(shape)).zip(types.remove(shape)) else { continue };
-            nested.share_as(&outer.name, &path);
-            if best.get(class).is_none_or(|(least, .., known)| (depth, &nested.name) < (*least, &known.name)) {
-                best.insert(class, (depth, at(shape), class, nested));
+            let at = at(shape);
+            let Some((class, mut named)) = alike.class(at).zip(types.remove(shape)) else { continue };
+            named.share_as(&outer.name, &path);
+            if best.get(class).is_none_or(|known| (depth, &named.name) < (known.depth, &known.named.name)) {
+                best.insert(class, Nested { depth, at, class, named });
             }
         }
     }

@@ -65,7 +65,7 @@ impl<'s> ToolPlan<'s> {
         diagnostics.extend(reporter.finish());
         if idents.renamed {
             let fault = format!("bound as `{}`", idents.method);
-            report(Reporter::new(wire, entry.index, ""), (RENAMED, "/name", &fault), &mut diagnostics);
+            report(Reporter::new(wire, entry.index, ""), RENAMED, "/name", &fault, &mut diagnostics);
         }
         let says_more = |text: &&str| !is_in_name(text, wire);
         let annotations = tool.get("annotations").and_then(Value::as_object);
