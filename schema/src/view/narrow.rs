@@ -11,6 +11,9 @@ const ALL: &str = "allOf";
 const CHOICES: [&str; 2] = ["anyOf", "oneOf"];
 const COMBINATIONS: [&str; 3] = [ALL, "anyOf", "oneOf"];
 
+/// A change of a schema; an error says why no value is valid then.
+type SchemaChange<'c> = &'c dyn Fn(&mut Map<String, Value>) -> Result<(), String>;
+
 /// The whole `inputSchema`, for references.
 pub(super) struct Narrowing<'s> {
     pub(super) whole: &'s Map<String, Value>,
@@ -161,11 +164,7 @@ impl Narrowing<'_> {
     }
 
     /// Puts a definition that speaks of the argument in the place of its reference, changed.
-    fn reference(
-        &self,
-        schema: &mut Map<String, Value>,
-        change: &dyn Fn(&mut Map<String, Value>) -> Result<(), String>,
-    ) -> Result<(), String> {
+    fn reference(&self, schema: &mut Map<String, Value>, change: SchemaChange<'_>) -> Result<(), String> {
         let Some(target) = self.target(schema) else { return Ok(()) };
         let mut inner = target.clone();
         change(&mut inner)?;
