@@ -135,8 +135,9 @@ impl Eq for ByValue<'_> {}
 
 impl Hash for ByValue<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self.0).hash(state);
         match self.0 {
-            Value::Null => 0_u8.hash(state),
+            Value::Null => {}
             Value::Bool(value) => value.hash(state),
             Value::Number(number) => Decimal::of(number).hash(state),
             Value::String(text) => text.hash(state),
@@ -191,6 +192,14 @@ mod tests {
 
     fn number(text: &str) -> Number {
         serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn empty_values_of_two_types_have_two_hashes() {
+        for (left, right) in [(json!(null), json!(false)), (json!([]), json!({})), (json!(""), json!(0))] {
+            assert_ne!(hashed(&ByValue(&left)), hashed(&ByValue(&right)), "{left} {right}");
+        }
+        assert_eq!(hashed(&ByValue(&json!([1.0]))), hashed(&ByValue(&json!([1]))));
     }
 
     #[test]

@@ -24,11 +24,12 @@ const BLANKS: &str = "\t-\r \u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{20
 /// A pattern that can be matched in linear time.
 pub(crate) struct Pattern {
     pub(crate) whole: Part,
-    /// About half the number of its states in an automaton.
+    /// At least half the number of its states in an automaton.
     pub(crate) size: usize,
     /// `true` if every engine reads it alike.
     is_plain: bool,
     /// `true` if every provider's engine takes its parts.
+    #[cfg_attr(not(feature = "provider"), expect(dead_code, reason = "only providers ask"))]
     is_portable: bool,
 }
 
@@ -101,8 +102,8 @@ impl<'p> Reading<'p> {
         let (mut branches, mut parts, mut size) = (Vec::new(), Vec::new(), 0);
         while !self.rest.is_empty() && !self.rest.starts_with(')') {
             if self.takes("|") {
+                size += 1 + usize::from(parts.is_empty());
                 branches.push(Part::Sequence(std::mem::take(&mut parts)));
-                size += 1;
             } else {
                 let (part, more) = self.repeated()?;
                 parts.push(part);
@@ -112,11 +113,11 @@ impl<'p> Reading<'p> {
                 return None;
             }
         }
-        let last = Part::Sequence(parts);
         if branches.is_empty() {
-            return Some((last, size));
+            return Some((Part::Sequence(parts), size));
         }
-        branches.push(last);
+        size += 1 + usize::from(parts.is_empty());
+        branches.push(Part::Sequence(parts));
         Some((Part::Choice(branches), size))
     }
 

@@ -95,12 +95,8 @@ impl Partial {
                 self.choices.push(vec![held, Vec::from_iter(condition.otherwise)]);
             }
         }
-        added.sort_unstable();
-        for id in added {
-            if let Err(place) = said.binary_search(&id) {
-                said.insert(place, id);
-            }
-        }
+        said.append(&mut added);
+        said.sort_unstable();
     }
 
     /// Returns the possible cases of a choice, or this case if one of them adds nothing.
