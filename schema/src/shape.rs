@@ -245,39 +245,57 @@ impl Shapes {
         self.origins.get(id.0).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns shapes and all that `next` leads to from there, each once.
-    pub(crate) fn reached(&self, shapes: &[ShapeId], next: fn(&Shape) -> Vec<ShapeId>) -> Vec<ShapeId> {
-        let (mut reached, mut seen) = (Vec::new(), HashSet::new());
+    /// Returns `true` if `test` does for one of some shapes and all that `next` leads to from there, each visited once.
+    /// Visits no more after that one.
+    pub(crate) fn any_reached(
+        &self,
+        shapes: &[ShapeId],
+        next: fn(&Shape) -> Vec<ShapeId>,
+        test: &mut dyn FnMut(ShapeId) -> bool,
+    ) -> bool {
+        let mut seen = HashSet::new();
         let mut pending = shapes.to_vec();
         pending.reverse();
         while let Some(id) = pending.pop() {
             if seen.insert(id) {
-                reached.push(id);
+                if test(id) {
+                    return true;
+                }
                 let mut below = next(self.get(id));
                 below.reverse();
                 pending.append(&mut below);
             }
         }
-        reached
+        false
     }
 
     /// Returns the shapes of possible values: names are resolved, unions are split, and each shape occurs once.
     #[must_use]
     pub fn leaves(&self, shapes: &[ShapeId]) -> Vec<ShapeId> {
-        let mut leaves = self.reached(shapes, Shape::parts);
-        leaves.retain(|id| !matches!(self.get(*id), Shape::Union(_) | Shape::Named(_)));
+        self.leaves_at_most(shapes, usize::MAX)
+    }
+
+    /// Returns the first of these, and visits no others.
+    pub(crate) fn leaves_at_most(&self, shapes: &[ShapeId], most: usize) -> Vec<ShapeId> {
+        let mut leaves = Vec::new();
+        self.any_reached(shapes, Shape::parts, &mut |id| {
+            if !matches!(self.get(id), Shape::Union(_) | Shape::Named(_)) {
+                leaves.push(id);
+            }
+            leaves.len() >= most
+        });
         leaves
     }
 
     /// Returns `true` if a value in this place may be `null`.
     #[must_use]
     pub fn takes_null(&self, slot: Slot) -> bool {
-        let takes_null = |id: &ShapeId| match self.get(*id) {
+        let mut takes_null = |id| match self.get(id) {
             Shape::Named(inner) => inner.nullable,
             Shape::Union(_) => false,
             shape => shape.kinds().has(Kinds::NULL),
         };
-        slot.nullable || self.reached(&[slot.shape], Shape::parts).iter().any(takes_null)
+        slot.nullable || self.any_reached(&[slot.shape], Shape::parts, &mut takes_null)
     }
 
     /// Returns all shapes.
@@ -352,7 +370,7 @@ impl Shape {
     }
 
     /// Returns the shapes whose values are those of a name or a choice.
-    fn parts(&self) -> Vec<ShapeId> {
+    pub(crate) fn parts(&self) -> Vec<ShapeId> {
         if matches!(self, Self::Union(_) | Self::Named(_)) { self.inline() } else { Vec::new() }
     }
 

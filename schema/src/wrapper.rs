@@ -36,8 +36,8 @@ pub fn wrapped_field<'d>(output_schema: &Value, document: &'d Document) -> Optio
     let Shape::Struct(object) = document.shapes.get(document.root) else { return None };
     let [field] = object.fields.as_slice() else { return None };
     let is_wrapper = field.wire == WRAPPER_FIELD && field.presence == Presence::Required && says_so(output_schema);
-    let below = document.shapes.reached(&[field.slot.shape], Shape::inline);
-    (is_wrapper && !below.contains(&document.root)).then_some(field)
+    let is_root = &mut |id| id == document.root;
+    (is_wrapper && !document.shapes.any_reached(&[field.slot.shape], Shape::inline, is_root)).then_some(field)
 }
 
 /// Returns `true` if an outputSchema says that it is of a wrapper.

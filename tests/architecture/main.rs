@@ -168,7 +168,16 @@ fn default_features_include_no_tls() -> Fallible<()> {
 fn macro_and_program_dependencies_have_equal_features() -> Fallible<()> {
     let arguments = ["tree", "--offline", "--edges", "normal,build", "--prefix", "none", "--format", "{p} [{f}]"];
     let tree = cargo(&[&arguments[..], &["-p", "mcp-bindgen"]].concat())?;
-    for name in ["indexmap", "mcp-bindgen-model", "memchr", "serde_core", "serde_json", "toml"] {
+    for name in [
+        "indexmap",
+        "mcp-bindgen-model",
+        "mcp-bindgen-schema",
+        "memchr",
+        "regex-lite",
+        "serde_core",
+        "serde_json",
+        "toml",
+    ] {
         let lines = tree.lines().map(|line| line.trim_end_matches(" (*)"));
         let kinds: BTreeSet<&str> = lines.filter(|line| line.split(' ').next() == Some(name)).collect();
         assert_eq!(kinds.len(), 1, "{name} is compiled for each of {kinds:?}");

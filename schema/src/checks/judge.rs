@@ -1,7 +1,6 @@
 //! Values held against checks.
 
 use std::cmp::Ordering;
-use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Number, Value};
 
@@ -24,7 +23,7 @@ struct Checked {
     said: Scalars,
     min_items: Option<u64>,
     max_items: Option<u64>,
-    automaton: Option<Mutex<Automaton>>,
+    automaton: Option<Automaton>,
 }
 
 impl Checks {
@@ -53,7 +52,7 @@ impl Checks {
         for checked in &self.0 {
             within(length, checked.said.min_length, checked.said.max_length, "character")?;
             if let (Some(pattern), Some(automaton)) = (&checked.said.pattern, &checked.automaton)
-                && !automaton.lock().unwrap_or_else(PoisonError::into_inner).is_match(text)
+                && !automaton.is_match(text)
             {
                 let shown: String = pattern.escape_debug().to_string().chars().take(LONGEST_PATTERN).collect();
                 let found = counted(length, "character");
@@ -112,7 +111,7 @@ fn counted(count: u64, noun: &str) -> String {
 impl Checked {
     fn new(schema: &Map<String, Value>) -> Self {
         let said = Scalars::of(schema, Draft::Unsaid);
-        let automaton = said.pattern.as_deref().and_then(compile).map(Mutex::new);
+        let automaton = said.pattern.as_deref().and_then(compile);
         let count = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
         Self { said, min_items: count("minItems"), max_items: count("maxItems"), automaton }
     }

@@ -1,5 +1,5 @@
 //! Assertions on strings, numbers and lists beyond their type: patterns, lengths, bounds. The generator writes them
-//! into newtypes as schemas, and the runtime checks values against these.
+//! into newtypes as schemas. The runtime and views check values against these.
 
 mod judge;
 pub(crate) mod plain;

@@ -118,11 +118,7 @@ impl Known {
         if depth > DEEPEST {
             return;
         }
-        let leaves = || {
-            let mut leaves = self.shapes.leaves(candidates);
-            leaves.truncate(MOST_CANDIDATES);
-            leaves
-        };
+        let leaves = || self.shapes.leaves_at_most(candidates, MOST_CANDIDATES);
         match value {
             Value::Object(map) => self.object(map, &leaves(), depth),
             Value::Array(items) => {
@@ -219,7 +215,8 @@ impl Known {
 
     /// Returns `true` if a value could be of a shape, by its kind and by listed values.
     fn may_be(&self, id: ShapeId, value: &Value) -> bool {
-        self.shapes.leaves(&[id]).iter().any(|id| match self.shapes.get(*id) {
+        self.shapes.any_reached(&[id], Shape::parts, &mut |id| match self.shapes.get(id) {
+            Shape::Union(_) | Shape::Named(_) => false,
             Shape::TextEnum(values) => {
                 value.as_str().is_some_and(|text| values.iter().any(|known| known.eq_ignore_ascii_case(text)))
             }

@@ -69,6 +69,18 @@ fn values_in_a_view_must_match_the_schema() {
 }
 
 #[test]
+fn pattern_of_many_values_is_compiled_once() {
+    let items = json!({ "type": "string", "pattern": "^(?:a|b{4000})$" });
+    let listed = json!({ "type": "object", "properties": { "labels": { "type": "array", "items": items } } });
+    let view = |last: &str| format!("fixed.labels = [{}\"{last}\"]", "\"a\", ".repeat(30_000));
+    let started = std::time::Instant::now();
+    assert!(seen(&listed, &view("a")).is_ok());
+    let said = fault(&listed, &view("c"));
+    assert!(said.contains("in `30000`: expected a string that matches"), "{said}");
+    assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+}
+
+#[test]
 fn unknown_argument_is_an_error_with_the_nearest_name() {
     let said = fault(&issue(), "fixed = { onwer = \"a\" }\nhide = [\"labels\", \"lables\"]");
     assert!(said.contains("tool `t` has no argument `onwer`") && said.contains("did you mean `owner`?"), "{said}");

@@ -1,6 +1,7 @@
 //! The check of a value of an argument.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
@@ -45,7 +46,10 @@ const DEEPEST: usize = 100;
 pub(super) fn check(schema: &Value, argument: &str, value: &Value) -> Result<(), String> {
     let mut reporter = Reporter::new("", 0, "");
     let document = Document::read(schema, Role::Input, &mut reporter);
-    let values = Values { document: &document, checks: document.checks(&mut reporter) };
+    let mut values = Values { document: &document, checks: HashMap::new() };
+    for (id, schema) in document.checks(&mut reporter) {
+        values.checks.insert(id, (schema, OnceCell::new()));
+    }
     for id in document.shapes.leaves(&[document.root]) {
         if let Shape::Struct(object) = document.shapes.get(id)
             && let Some(field) = object.field(argument)
@@ -58,7 +62,8 @@ pub(super) fn check(schema: &Value, argument: &str, value: &Value) -> Result<(),
 
 struct Values<'d> {
     document: &'d Document<'d>,
-    checks: BTreeMap<ShapeId, Value>,
+    /// The schemas of checks, compiled when the first value needs them.
+    checks: HashMap<ShapeId, (Value, OnceCell<Checks>)>,
 }
 
 impl Values<'_> {
@@ -70,7 +75,10 @@ impl Values<'_> {
         if depth > DEEPEST {
             return Ok(());
         }
-        let checks = self.checks.get(&id).map(|schema| Checks::parse(&schema.to_string())).unwrap_or_default();
+        let checks = match self.checks.get(&id) {
+            Some((schema, compiled)) => compiled.get_or_init(|| Checks::parse(&schema.to_string())),
+            None => &Checks::default(),
+        };
         let shape = self.document.shapes.get(id);
         match (shape, value) {
             (Shape::Named(slot), _) => self.slot(*slot, value, depth + 1),

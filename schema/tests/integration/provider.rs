@@ -516,6 +516,22 @@ fn aliasing_time_is_linear_in_the_number_of_names() {
 }
 
 #[test]
+fn candidates_of_patterns_are_limited() {
+    let (count, branches, keys) = (63, 300, 10_000);
+    let branch = |number: usize| json!({"type": "object", "properties": {format!("b{number}"): {"type": "string"}}});
+    let patterns: Value = (0..count).map(|number| (format!("^k{number}"), json!({"$ref": "#/$defs/U"}))).collect();
+    let any_of: Vec<Value> = (0..branches).map(branch).collect();
+    let schema = json!({"type": "object", "patternProperties": patterns, "$defs": {"U": {"anyOf": any_of}}});
+    let sent: Value = (0..keys).map(|number| (format!("k{number}"), json!({}))).collect();
+    let nulls = Nulls::of(&schema);
+    let started = std::time::Instant::now();
+    let mut back = sent.clone();
+    nulls.take_out(&mut back);
+    assert_eq!(back, sent);
+    assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+}
+
+#[test]
 fn object_without_declared_properties_stays_open() {
     let declared = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     for free in [
