@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_model::{ServerConfig, Transport};
-use rmcp::model::ProtocolVersion;
-use serde_json::{Value, json};
+use rmcp::model::{ClientCapabilities, ProtocolVersion};
+use serde_json::json;
 
 use super::connection::{Connection, KeptLists, Link};
 use super::handshake::{Handshake, HandshakeError, known_version};
@@ -136,11 +136,9 @@ async fn attempt(
         };
         ConnectError::new(&config.name, kind, message).with_evidence(link.notes.evidence())
     };
-    let declared = options.declared_capabilities();
-    if !declared.as_object().is_some_and(|declared| declared.values().all(Value::is_object)) {
-        let message = "invalid client capabilities: expected an object of objects";
-        return Err(fail(Kind::Config, message).into());
-    }
+    let declared: ClientCapabilities = serde_json::from_value(options.declared_capabilities())
+        .map_err(|error| fail(Kind::Config, &format!("invalid client capabilities: {error}")))?;
+    let declared = serde_json::to_value(declared).unwrap_or_default();
     let (name, own_version) = options.client_info.clone().unwrap_or_else(|| (NAME.to_owned(), VERSION.to_owned()));
     let client_info = json!({ "name": name, "version": own_version });
     let handshake = Handshake::new(client_info, declared.clone(), version);

@@ -1,6 +1,7 @@
 //! Messages as they are on the wire.
 
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// The maximum length of a message.
@@ -60,13 +61,10 @@ pub(crate) fn too_large(limit: usize) -> String {
     format!("the server sent a message of more than {} MiB", limit / (1024 * 1024))
 }
 
-/// Reads an id.
+/// Reads an id: a text or an integer of 64 bits. A whole number that is written as a float, such as `1.0` or `1e2`, is
+/// that integer if it is nearer to zero than 2^53.
 pub(super) fn id_of(id: &Value) -> Option<RequestId> {
-    match id {
-        Value::Number(number) => Some(RequestId::Number(number.as_i64()?)),
-        Value::String(text) => Some(RequestId::String(text.as_str().into())),
-        _ => None,
-    }
+    RequestId::deserialize(id).ok()
 }
 
 /// Returns the number of an id, which some servers write as a string.
@@ -123,6 +121,18 @@ pub enum Incoming {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_numbers_are_ids_also_as_floats() {
+        let read = |text: &str| id_of(&serde_json::from_str(text).expect("it is JSON"));
+        for (text, number) in [("1", 1), ("1.0", 1), ("1e2", 100), ("-2.0", -2), ("9223372036854775807", i64::MAX)] {
+            assert_eq!(read(text), Some(RequestId::Number(number)), "{text}");
+        }
+        assert_eq!(read(r#""a""#), Some(RequestId::String("a".into())));
+        for text in ["1.5", "18446744073709551615", "9007199254740992.0", "1e300", "null", "true", "[1]", "{}"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn objects_of_logs_are_no_messages() {

@@ -15,9 +15,9 @@ use crate::rpc::failure::Failure;
 /// The state of a request.
 ///
 /// ```text
-/// Queued ─▶ Writing ─▶ Written ─▶ Answered
-///   │          │          │
-///   └──────────┴──────────┴─────▶ Failed, GivenUp
+/// Queued ─▶ Writing ─▶ Written ───────────────▶ Answered
+///   │          ├──────────┼─▶ Acknowledged ───▶ Answered
+///   └──────────┴──────────┴────────┴──────────▶ Failed, GivenUp
 /// ```
 ///
 /// A request that an HTTP server refused unseen returns to `Queued`.

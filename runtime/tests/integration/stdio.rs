@@ -212,9 +212,24 @@ async fn declared_capabilities_are_recorded() {
     let client = Client::with_options(good(&mark), ClientOptions::new().capabilities(capabilities.clone()));
     assert_eq!(client.snapshot().await.expect("a snapshot").client_capabilities, Some(capabilities));
     client.close().await;
-    let client = Client::with_options(good(&mark), ClientOptions::new().capabilities(json!([1])));
-    let error = client.connect().await.expect_err("no capabilities");
-    assert!(error.to_string().contains("invalid client capabilities"), "{error}");
+    // Unknown and null members are dropped, and the others are in the order of the protocol.
+    let given = json!({"elicitation": {}, "own": {}, "sampling": null, "roots": {}, "extensions": {"b": {}, "a": {}}});
+    let client = Client::with_options(good(&mark), ClientOptions::new().capabilities(given));
+    let recorded = client.snapshot().await.expect("a snapshot").client_capabilities;
+    let recorded = recorded.map(|recorded| recorded.to_string());
+    assert_eq!(recorded.as_deref(), Some(r#"{"extensions":{"a":{},"b":{}},"roots":{},"elicitation":{}}"#));
+    client.close().await;
+    for wrong in [
+        json!([1]),
+        json!({"sampling": "yes"}),
+        json!({"experimental": {"a": true}}),
+        json!({"extensions": {"com.example/locks": 1}}),
+    ] {
+        let client = Client::with_options(good(&mark), ClientOptions::new().capabilities(wrong.clone()));
+        let error = client.connect().await.expect_err("no capabilities");
+        assert_eq!(error.kind, ConnectErrorKind::Config, "{wrong}");
+        assert!(error.to_string().contains("invalid client capabilities: invalid "), "{error}");
+    }
     assert!(mark.processes().is_empty());
 }
 

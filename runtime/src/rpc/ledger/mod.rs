@@ -346,7 +346,7 @@ impl Outgoing {
     pub(crate) fn returned(&self) {
         let Some(ticket) = &self.request else { return };
         let mut book = lock(&self.ledger.book);
-        if matches!(ticket.state(), State::Writing { .. } | State::Written { .. }) {
+        if matches!(ticket.state(), State::Writing { .. } | State::Written { .. } | State::Acknowledged) {
             book.enqueue(ticket);
             ticket.becomes(State::Queued);
         }

@@ -149,6 +149,16 @@ fn response_before_the_request_is_sent_is_ignored() {
 }
 
 #[test]
+fn id_written_as_a_float_is_the_integer() {
+    let ledger = ledger();
+    let [first, second] = [(); 2].map(|()| written(&ledger));
+    assert!(takes(&ledger, json!({"id": 1.0, "result": {}}), Some(&second.id())), "in the answer to another");
+    assert!(matches!((first.state(), second.state()), (State::Answered, State::Written { .. })));
+    let asked = ledger.received(json!({"id": 1.0, "method": "ping"}), None);
+    assert!(matches!(asked, Some(Incoming::Question(Question { id: RequestId::Number(1), .. }))), "{asked:?}");
+}
+
+#[test]
 fn stop_fails_unsent_requests_and_leaves_sent_ones_pending() {
     let ledger = ledger();
     let sent = written(&ledger);
@@ -329,9 +339,9 @@ fn acknowledged_subscription_receives_notifications_until_cancelled() {
         let (ticket, outgoing) = admit(&ledger, 100, terms).expect("there is room");
         assert!(outgoing.begin_write(None));
         outgoing.written();
-        ticket
+        (ticket, outgoing)
     };
-    let [first, second] = [open(), open()];
+    let [(first, outgoing), (second, _)] = [open(), open()];
     let acknowledged = json!({
         "method": "notifications/subscriptions/acknowledged",
         "params": {
@@ -343,6 +353,9 @@ fn acknowledged_subscription_receives_notifications_until_cancelled() {
     assert!(matches!(first.state(), State::Acknowledged));
     assert_eq!(lock(&first.covered).take(), Some(json!({"toolsListChanged": true})));
     assert!(lock(&second.covered).is_none(), "it has another id");
+    outgoing.returned();
+    assert!(matches!(first.state(), State::Queued), "it is sent again");
+    assert!(outgoing.begin_write(None));
     let nameless = json!({"id": null, "error": {"code": -32700, "message": "parse"}});
     assert!(!takes(&ledger, nameless, None), "it answers no subscription");
     let cancelled = |id| json!({"method": "notifications/cancelled", "params": {"requestId": id}});

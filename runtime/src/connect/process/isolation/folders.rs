@@ -31,11 +31,11 @@ const PRIVATE: [&str; 4] = ["/run", "/tmp", "/var/run", "/var/tmp"];
 /// The folders that each isolated server has for itself, and that cannot be shared.
 const OWN: [&str; 2] = ["/dev", "/proc"];
 /// The other folders that no home may contain.
-const OTHERS: [&str; 5] = ["/dev", "/proc", "/etc", "/var/tmp", "/sys"];
+const OTHERS: [&str; 3] = ["/etc", "/var/tmp", "/sys"];
 const HOME_WITHOUT_ONE: &str = "/tmp/home";
 const HOME_VARIABLES: [&str; 6] =
     ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"];
-const LONGEST_FIRST_LINE: usize = 1024;
+const LONGEST_FIRST_LINE: u64 = 1024;
 /// An interpreter of an interpreter is rare enough.
 const MOST_PROGRAMS: usize = 16;
 /// The folders of programs, and of what belongs to them.
@@ -83,7 +83,8 @@ impl Plan {
         }
         for (given, way) in &self.homes {
             let is_inside = |path: &str| Path::new(path).starts_with(&way.real);
-            if !SYSTEM.split(',').any(is_inside) && !OTHERS.into_iter().any(is_inside) {
+            let contains_own = OWN.into_iter().any(is_inside);
+            if !contains_own && !SYSTEM.split(',').any(is_inside) && !OTHERS.into_iter().any(is_inside) {
                 self.view.put_at(way, Place::Empty);
                 self.temp_home.get_or_insert_with(|| given.clone());
             } else if !is_restricted && std::env::home_dir().as_ref() == Some(given) {
@@ -298,9 +299,9 @@ fn around(program: &Path) -> Vec<PathBuf> {
 
 /// Returns the programs that the first line of a script names.
 fn interpreters(script: &Path, search: Option<&OsStr>) -> Vec<PathBuf> {
-    let mut first = [0; LONGEST_FIRST_LINE];
-    let length = File::open(script).and_then(|mut file| file.read(&mut first)).unwrap_or_default();
-    let Some(line) = first.get(..length).and_then(|text| text.strip_prefix(b"#!")) else { return Vec::new() };
+    let mut first = Vec::new();
+    let read = File::open(script).and_then(|file| file.take(LONGEST_FIRST_LINE).read_to_end(&mut first));
+    let Some(line) = first.strip_prefix(b"#!").filter(|_| read.is_ok()) else { return Vec::new() };
     let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let (mut programs, mut follows_env) = (Vec::new(), false);
     for word in line.split(u8::is_ascii_whitespace) {

@@ -265,10 +265,10 @@ mod tests {
     fn response_to_another_request_is_recognized_by_its_number_also_as_text() {
         let own = Message::Request { id: RequestId::Number(7), call: MethodCall::new("ping", Map::new()) };
         let may = |id: Value| may_answer(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }), &own);
-        for id in [json!(7), json!("7"), json!("invented"), Value::Null] {
+        for id in [json!(7), json!(7.0), json!("7"), json!("invented"), Value::Null] {
             assert!(may(id.clone()), "{id}");
         }
-        assert!(!may(json!(8)) && !may(json!("8")));
+        assert!(!may(json!(8)) && !may(json!(8.0)) && !may(json!("8")));
     }
 
     #[test]
