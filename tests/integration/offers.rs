@@ -81,6 +81,15 @@ async fn prompt_is_requested_by_its_wire_name() {
 }
 
 #[test]
+fn futures_of_prompts_and_resources_are_send() {
+    fn is_send(_: &impl Send) {}
+    let server = Prompts::with(Recorder::default());
+    is_send(&server.prompt_review_prompt(PromptsReviewPrompt::new("a diff")));
+    is_send(&prompts::prompts_prompt_review_prompt(server.client(), PromptsReviewPrompt::new("a diff")));
+    is_send(&server.resource_dynamic_text_resource(PromptsDynamicTextResource::new("a")));
+}
+
+#[test]
 fn missing_or_non_string_prompt_arguments_are_refused() {
     let read = serde_json::from_value::<PromptsReviewPrompt>;
     assert_eq!(read(json!({ "change": "x", "style": "dry" })).unwrap().style.as_deref(), Some("dry"));

@@ -26,9 +26,9 @@ fn read(result: ToolResult, is_wrapped: bool, place: &mut dyn Fill) -> Result<To
     let result = result.success()?;
     let read = match structured(&result) {
         Some(value) => fill(place, value),
-        None => read_text(&result, &mut |value| fill(place, value)).or_else(|mismatch| {
+        None => read_blocks(&result, &mut |value| fill(place, value)).or_else(|mismatch| {
             let mut wrapped = |value: &Value| fill(place, &json!({ WRAPPER_FIELD: value }));
-            if is_wrapped && read_text(&result, &mut wrapped).is_ok() { Ok(()) } else { Err(mismatch) }
+            if is_wrapped && read_blocks(&result, &mut wrapped).is_ok() { Ok(()) } else { Err(mismatch) }
         }),
     };
     match read {
@@ -79,8 +79,8 @@ fn json_blocks(result: &ToolResult) -> Vec<Value> {
     result.content.iter().filter_map(Content::as_text).filter_map(|text| serde_json::from_str(text).ok()).collect()
 }
 
-/// Reads the text of a result with `read`, which reads one value.
-fn read_text(result: &ToolResult, read: &mut dyn FnMut(&Value) -> Result<(), Mismatch>) -> Result<(), Mismatch> {
+/// Reads the text blocks of a result with `read`, which reads one value.
+fn read_blocks(result: &ToolResult, read: &mut dyn FnMut(&Value) -> Result<(), Mismatch>) -> Result<(), Mismatch> {
     let found = match json_blocks(result).as_slice() {
         [] => match serde_json::from_str(&result.text()) {
             Ok(value) => read(&value),

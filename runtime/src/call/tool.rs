@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Fuse};
-use serde_json::{Error, Map, Value, json};
+use serde_json::{Error, Map, Value};
 
 use super::decode::WRAPPER_FIELD;
 use super::error::place;
@@ -302,7 +302,7 @@ fn encoded(server: &str, spec: &ToolSpec, output: &dyn Print, is_wrapped: bool) 
         tool: spec.name.to_owned(),
         message: format!("the result cannot be sent{}: {}", place(&mismatch.pointer()), mismatch.message()),
     })?;
-    let value = if is_wrapped { json!({ WRAPPER_FIELD: value }) } else { value };
+    let value = if is_wrapped { Value::from_iter([(WRAPPER_FIELD, value)]) } else { value };
     let content = vec![Content::text(value.to_string())];
     let structured = spec.declared_output_schema().is_some().then_some(value);
     Ok(ToolResult { content, structured, ..ToolResult::new(server, spec.name) })

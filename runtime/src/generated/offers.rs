@@ -14,7 +14,7 @@ pub async fn get_prompt(
     client: &(impl GetPrompt + ?Sized),
     server: &'static str,
     prompt: &'static str,
-    arguments: &dyn Print,
+    arguments: &(dyn Print + Sync),
 ) -> Result<PromptResult, CallError> {
     client.get_prompt(PromptRequest::new(server, prompt, members(server, prompt, arguments)?)).await
 }

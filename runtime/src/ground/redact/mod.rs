@@ -43,6 +43,8 @@ impl Shared {
         let mut values = self.configured.clone();
         self.learned.iter().for_each(|learned| values.secret(learned));
         self.lent.iter().for_each(|lent| values.found.append(&mut lent.values.found.clone()));
+        values.found.sort_unstable();
+        values.found.dedup();
         let matcher = |sure_only: bool| {
             let mut forms = Vec::new();
             let selected = values.found.iter().filter(|(_, is_sure)| *is_sure || !sure_only);

@@ -16,21 +16,27 @@ pub fn read_text<T: Clone>(
     other: Option<fn(String) -> T>,
 ) -> Result<T, Mismatch> {
     let found = match find_text(input, texts, other.is_some())? {
-        Ok(at) => variants.get(at).cloned(),
-        Err(text) => other.map(|other| other(text)),
+        Found::Listed(at) => variants.get(at).cloned(),
+        Found::Unlisted(text) => other.map(|other| other(text)),
     };
     found.ok_or_else(nothing_read)
 }
 
-/// Returns the index of the text in the list, or the text itself if the list is open.
-fn find_text(input: Input<'_>, texts: &[&str], is_open: bool) -> Result<Result<usize, String>, Mismatch> {
+enum Found {
+    /// The index of the text in the list.
+    Listed(usize),
+    /// The text itself, if the list is open.
+    Unlisted(String),
+}
+
+fn find_text(input: Input<'_>, texts: &[&str], is_open: bool) -> Result<Found, Mismatch> {
     let (mut found, reading) = (None, input.reading);
     input.give(Sink::Look(&mut |given| {
         found = match texts.iter().position(|text| *text == given) {
-            Some(at) => Some(Ok(at)),
+            Some(at) => Some(Found::Listed(at)),
             None if is_open => {
                 reading.note_undeclared(1);
-                Some(Err(given.to_owned()))
+                Some(Found::Unlisted(given.to_owned()))
             }
             None => return Err(one_of(texts)),
         };
