@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use mcp_bindgen_model::visible;
+
 use super::{CallError, ConnectError};
 
 macro_rules! kinds {
@@ -83,13 +85,21 @@ pub(super) use display_as_str;
 
 display_as_str!(CallErrorKind);
 
-/// Writes the message of an error and those of its causes, because a program whose `main` fails prints `Debug`.
+/// Writes the message of an error and those of its causes that it does not contain, because a program whose `main` fails
+/// prints `Debug`. Further lines of a message, as in the name of a tool, are indented.
 fn with_causes(error: &dyn Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "{error}")?;
-    let (mut heading, mut cause) = ("\n\nCaused by:", error.source());
+    let shown = |text: &str| visible(text).replace('\n', "\n    ");
+    let (mut above, mut heading, mut cause) = (error.to_string(), "\n\nCaused by:", error.source());
+    f.write_str(&shown(&above))?;
     while let Some(error) = cause {
-        write!(f, "{heading}\n    {error}")?;
-        (heading, cause) = ("", error.source());
+        let text = error.to_string();
+        let message = error.downcast_ref::<ConnectError>().map_or(&*text, |error| &*error.message);
+        if !above.contains(message) {
+            write!(f, "{heading}\n    {}", shown(&text))?;
+            heading = "";
+            above += &text;
+        }
+        cause = error.source();
     }
     Ok(())
 }
@@ -112,12 +122,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn debug_output_is_the_message_and_its_causes() {
-        let error = ConnectError::new("files", ConnectErrorKind::Spawn, "not found");
-        assert_eq!(format!("{error:?}"), "files: not found");
-        let (server, tool, message) = ("files".to_owned(), "read".to_owned(), "no program".to_owned());
+    fn debug_output_is_the_message_and_causes_that_it_does_not_contain() {
+        let message =
+            "failed to start `npx`: not found; is it installed, and on PATH?\n  its last line on stderr:\n    no";
+        let error = ConnectError::new("files", ConnectErrorKind::Spawn, message);
+        let shown = format!("files: {}", message.replace('\n', "\n    "));
+        assert_eq!(format!("{error:?}"), shown);
+        let (server, tool, message) = ("files".to_owned(), "read".to_owned(), error.message.clone());
         let error = CallError::NotConnected { server, tool, message, source: Some(Cause::new(error)) };
-        let text = "files: could not connect to call `read`: no program\n\nCaused by:\n    files: not found";
-        assert_eq!(format!("{:?}", Box::<dyn Error>::from(error)), text);
+        let shown = shown.replace("files: ", "files: could not connect to call `read`: ");
+        assert_eq!(format!("{error:?}"), shown);
+        assert_eq!(format!("{:?}", error.after_dispatch()).matches("not found").count(), 1);
+        let (server, tool, message) = ("files".to_owned(), "read".to_owned(), "the server stopped reading".to_owned());
+        let source = Some(Cause::new(std::io::Error::from(std::io::ErrorKind::BrokenPipe)));
+        let error = CallError::Transport { server, tool, message, retry_after: None, source };
+        let shown = "files: `read` did not run: the server stopped reading\n\nCaused by:\n    broken pipe";
+        assert_eq!(format!("{:?}", Box::<dyn Error>::from(error)), shown);
+    }
+
+    #[test]
+    fn debug_output_does_not_command_a_terminal() {
+        let error = CallError::tool_not_found("files", "a\u{1b}[2J\u{202e}\nerror: b");
+        assert_eq!(format!("{error:?}"), "files: the server has no tool `a[2J\n    error: b`");
     }
 }
