@@ -337,7 +337,7 @@ fn key(config: &ServerConfig, options: &ClientOptions) -> Option<Key> {
     for name in &resolved.inherit_env {
         rest.push(variable(name).into());
     }
-    Some((config.clone(), digest(&Value::Array(rest))))
+    Some(Key { config: config.clone(), rest: digest(&Value::Array(rest)) })
 }
 
 impl Client {
@@ -392,6 +392,6 @@ mod tests {
     fn key_of_a_shared_connection_contains_no_values() {
         let config = ServerConfig::http("s", "https://h").header("Authorization", "Bearer ${PATH}");
         let key = key(&config, &ClientOptions::new()).expect("the variable is set");
-        assert!(key.0 == config && key.1.len() == 64);
+        assert!(key.config == config && key.rest.len() == 64);
     }
 }

@@ -60,7 +60,7 @@ pub(super) struct Published {
     /// How many attempts failed.
     pub(super) failures: u64,
     /// The error of the last attempt that failed. The next attempt does not replace it, so nobody misses it.
-    pub(super) error: Option<ConnectError>,
+    pub(super) error: Option<Arc<ConnectError>>,
 }
 
 /// The progress of a client's connection.
@@ -219,7 +219,7 @@ impl Shared {
     /// Waits until another attempt fails after this number of them. A connection that closes because it is idle is none.
     pub(super) async fn failure(&self, failures: u64) -> ConnectError {
         let error = awaited(&mut self.progress.subscribe(), &mut |now| now.failures != failures).await.error;
-        if let Some(error) = error { error } else { pending().await }
+        if let Some(error) = error { ConnectError::clone(&error) } else { pending().await }
     }
 
     /// Publishes the progress of a connection, unless its keeper was cancelled (`close`) or the client is shut down.
@@ -235,7 +235,7 @@ impl Shared {
             let error = if let Progress::Failed(failed) = &last.progress { Some(&failed.error) } else { None };
             if error.is_some() {
                 last.failures += 1;
-                last.error = error.cloned();
+                last.error = error.cloned().map(Arc::new);
             }
             if state == before {
                 return false;

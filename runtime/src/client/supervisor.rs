@@ -50,9 +50,14 @@ pub(super) struct Supervisor {
     is_shut_down: AtomicBool,
 }
 
-/// The key of a shared connection: the configuration with its placeholders, and a digest of all else that must be equal. It
-/// lives as long as the supervisor, so it contains no values of placeholders.
-pub(super) type Key = (ServerConfig, String);
+/// The key of a shared connection. It lives as long as the supervisor, so it contains no values of placeholders.
+#[derive(PartialEq)]
+pub(super) struct Key {
+    /// The configuration with its placeholders.
+    pub(super) config: ServerConfig,
+    /// The digest of all else that must be equal.
+    pub(super) rest: String,
+}
 
 /// A keeper at work, or at the end of it.
 #[derive(Clone)]
@@ -89,7 +94,7 @@ impl Supervisor {
             if settled.failures != keeper.failures
                 && let Some(error) = settled.error
             {
-                return Err(error);
+                return Err(ConnectError::clone(&error));
             }
             let problem = match settled.progress {
                 Progress::Open(opened) => {

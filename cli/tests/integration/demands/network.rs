@@ -102,14 +102,13 @@ pub(crate) fn proxy() {
 pub(crate) fn limit() {
     let project = Project::new(&format!("{SERVER}limit = \"1/h\"\n"));
     with_client(&project, ClientOptions::new(), async |client| {
-        let sum = || {
+        let sum = |timeout| {
             let arguments: Map<_, _> = json!({ "a": 1, "b": 2 }).as_object().cloned().expect("an object");
-            let within = CallOptions::new().timeout(Duration::from_millis(200));
-            ToolCall::new("hub", "add", arguments).with(within)
+            ToolCall::new("hub", "add", arguments).with(CallOptions::new().timeout(timeout))
         };
         client.connect().await.expect("a connection");
-        client.call_tool(sum()).await.expect("the first call of the hour");
-        let error = client.call_tool(sum()).await.expect_err("the second one");
+        client.call_tool(sum(Duration::from_secs(10))).await.expect("the first call of the hour");
+        let error = client.call_tool(sum(Duration::from_millis(200))).await.expect_err("the second one");
         assert_eq!(error.dispatched(), Dispatched::No, "{error}");
     });
     assert!(refusal(&format!("{SERVER}limit = \"often\"\n")).contains("is not a rate"));

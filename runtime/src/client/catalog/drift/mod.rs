@@ -18,6 +18,7 @@ use super::changes::{Changes, reports_changes};
 use super::name_of;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::Patience;
+use crate::ground::redact::Redactor;
 use crate::ground::sync::{awaited, count, lock};
 use crate::{ConnectError, ConnectErrorKind as Kind, ServerSpec, ToolSpec};
 
@@ -165,6 +166,9 @@ pub(crate) struct LiveTools {
 
 /// The tools as they were listed once.
 struct Listed {
+    config: Arc<ServerConfig>,
+    reported: Arc<Reported>,
+    redactor: Redactor,
     /// The count of changes when the list was requested.
     list_changes: u64,
     /// The count when the list arrived: some servers report a change after every request.
@@ -202,7 +206,7 @@ impl LiveTools {
         loop {
             let listed = self.current(patience).await?;
             // Schemas of strangers are compared in bounded time, but not always in a call's.
-            let verdict = self.verdict(&listed, bound);
+            let verdict = listed.verdict(bound);
             let late = || self.error(Kind::Timeout, "its tools are still being compared");
             let refusal = patience.renewed().first.bound(verdict).await.ok_or_else(late)?.refusal();
             if self.is_current(&listed) || has_looked_again {
@@ -240,7 +244,10 @@ impl LiveTools {
             }
         }
         let budget = Budget::new(tokio::sync::Mutex::new(LONGEST_FOR_A_LIST));
-        let listed = Arc::new(Listed { list_changes, end: changes.count(), tools, verdicts: Mutex::default(), budget });
+        let (config, reported) = (self.config.clone(), self.reported.clone());
+        let (redactor, verdicts) = (self.connection.link.notes.redactor().clone(), Mutex::default());
+        let end = changes.count();
+        let listed = Arc::new(Listed { config, reported, redactor, list_changes, end, tools, verdicts, budget });
         *lock(&self.listed) = Some(listed.clone());
         if refuses(&self.config) {
             count(&self.news);
@@ -248,40 +255,54 @@ impl LiveTools {
         Ok(listed)
     }
 
-    /// Returns the differences of a tool. The first caller compares and reports them.
-    async fn verdict(&self, listed: &Listed, bound: &Bound) -> Arc<Verdict> {
-        let known = || {
-            let verdicts = lock(&listed.verdicts);
-            let (_, verdict) = verdicts.0.get(verdicts.place(bound).ok()?)?;
-            Some(verdict.clone())
+    fn error(&self, kind: Kind, message: impl Into<String>) -> ConnectError {
+        ConnectError::new(&self.config.name, kind, message)
+    }
+}
+
+impl Listed {
+    /// Returns the differences of a tool. The first caller compares them, and the first that receives them reports them.
+    async fn verdict(self: &Arc<Self>, bound: &Bound) -> Arc<Verdict> {
+        let verdict = match self.known(bound) {
+            Some(verdict) => verdict,
+            None => self.compared(bound).await,
         };
-        if let Some(verdict) = known() {
-            return verdict;
-        }
-        let (config, live) = (&self.config, listed.tools.get(bound.name()));
-        // The budget is held until the next caller finds the verdict.
-        let (verdict, _held) = match bound.declared() {
-            Err(error) => (Verdict::unknown(&error), None),
-            Ok(declared) if live.is_some_and(|live| is_same(&declared, live, config)) => (Verdict::default(), None),
-            Ok(declared) => {
-                // Other callers wait; if the comparing caller runs out of time, the next one compares.
-                let left = listed.budget.clone().lock_owned().await;
-                if let Some(verdict) = known() {
-                    return verdict;
-                }
-                let redactor = self.connection.link.notes.redactor();
-                Verdict::of(declared, live.cloned(), config, redactor, left).await
-            }
-        };
-        let verdict = Arc::new(verdict);
-        if lock(&listed.verdicts).insert(bound, verdict.clone()) {
-            self.reported.report(config, bound.name(), &verdict);
-        }
+        self.reported.report(&self.config, bound.name(), &verdict);
         verdict
     }
 
-    fn error(&self, kind: Kind, message: impl Into<String>) -> ConnectError {
-        ConnectError::new(&self.config.name, kind, message)
+    fn known(&self, bound: &Bound) -> Option<Arc<Verdict>> {
+        let verdicts = lock(&self.verdicts);
+        let (_, verdict) = verdicts.0.get(verdicts.place(bound).ok()?)?;
+        Some(verdict.clone())
+    }
+
+    fn keep(&self, bound: &Bound, verdict: Verdict) -> Arc<Verdict> {
+        let verdict = Arc::new(verdict);
+        lock(&self.verdicts).insert(bound, verdict.clone());
+        verdict
+    }
+
+    async fn compared(self: &Arc<Self>, bound: &Bound) -> Arc<Verdict> {
+        let live = self.tools.get(bound.name());
+        let is_live = |declared: Value| live.is_some_and(|live| is_same(&declared, live, &self.config));
+        if bound.declared().is_ok_and(is_live) {
+            return self.keep(bound, Verdict::default());
+        }
+        // Other callers wait.
+        let mut left = self.budget.clone().lock_owned().await;
+        if let Some(verdict) = self.known(bound) {
+            return verdict;
+        }
+        // The schema is untrusted, and may take long. The thread keeps the verdict and frees the budget itself, because its
+        // caller may be gone, or not be polled.
+        let (listed, tool) = (self.clone(), bound.clone());
+        let comparing = tokio::task::spawn_blocking(move || {
+            let live = listed.tools.get(tool.name());
+            listed.keep(&tool, Verdict::of(&tool, live, &listed.config, &listed.redactor, &mut left))
+        });
+        let failed = |_| self.keep(bound, Verdict::breaking("its declaration cannot be compared"));
+        comparing.await.unwrap_or_else(failed)
     }
 }
 
@@ -321,7 +342,7 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
         if let Ok(Some(list)) = list {
             let tools = lock(&live.bound).0.clone();
             for (tool, ()) in tools {
-                live.verdict(&list, &tool).await;
+                list.verdict(&tool).await;
                 // Bindings may be many, and calls have their turn.
                 tokio::task::yield_now().await;
             }
@@ -341,7 +362,47 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
+    use futures_util::FutureExt;
+    use serde_json::json;
+
     use super::*;
+    use crate::call::events::Observer;
+
+    /// Three bound tools, of which only the first is equal to the live one.
+    fn listed(left: Duration) -> (Arc<Listed>, [Bound; 3]) {
+        let tool = |name: &str, input: Value| json!({ "name": name, "inputSchema": input });
+        let bound = Arc::new(["a", "b", "c"].map(|name| tool(name, json!({ "type": "object" }))).to_vec());
+        let mut tools = Map::from_iter(["b", "c"].map(|name| (name.to_owned(), tool(name, json!({})))));
+        tools.insert("a".to_owned(), bound[0].clone());
+        let config = Arc::new(ServerConfig::stdio("s", "x"));
+        let reported = Arc::new(Reported::new(Arc::new(Observer::new(&config, false))));
+        let (redactor, verdicts, budget) = (Redactor::default(), Mutex::default(), Budget::new(left.into()));
+        let listed = Listed { config, reported, redactor, list_changes: 0, end: 0, tools, verdicts, budget };
+        (Arc::new(listed), [0, 1, 2].map(|index| Bound::Listed(bound.clone(), index)))
+    }
+
+    #[tokio::test]
+    async fn equal_tool_is_accepted_at_once_without_a_budget() {
+        let (exhausted, [equal, changed, _]) = listed(Duration::ZERO);
+        let refusal = exhausted.verdict(&changed).await.refusal();
+        assert!(refusal.is_some_and(|refusal| refusal.starts_with("not compared: ")));
+        assert_eq!(exhausted.verdict(&equal).now_or_never().map(|verdict| verdict.refusal()), Some(None));
+        let (held, [equal, changed, _]) = listed(LONGEST_FOR_A_LIST);
+        let _held = held.budget.lock().await;
+        assert!(held.verdict(&changed).now_or_never().is_none());
+        assert_eq!(held.verdict(&equal).now_or_never().map(|verdict| verdict.refusal()), Some(None));
+    }
+
+    #[tokio::test]
+    async fn caller_that_is_not_polled_again_does_not_hold_the_budget() {
+        let (listed, [_, first, second]) = listed(LONGEST_FOR_A_LIST);
+        let mut unpolled = pin!(listed.verdict(&first));
+        let _ = unpolled.as_mut().now_or_never();
+        let others = async { (listed.verdict(&first).await, listed.verdict(&second).await) };
+        tokio::time::timeout(Duration::from_secs(20), others).await.expect("the budget is free");
+    }
 
     #[test]
     fn bound_tool_with_several_addresses_is_compared_once() {

@@ -1,14 +1,15 @@
 //! The difference between a live tool and the bound one.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use mcp_bindgen_model::{Acceptance, ChangeKind, Date, Hint, Pin, ServerConfig, Snapshot};
 use mcp_bindgen_schema::drift::{self, Class};
 use serde_json::{Map, Value};
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::Mutex;
 
-use super::{name_of, refuses};
+use super::{Bound, name_of, refuses};
 use crate::call::events::Observer;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 use crate::ground::sync::lock;
@@ -46,50 +47,49 @@ impl Difference {
 }
 
 /// All differences of one tool; empty if it matches its binding.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Verdict(Vec<Difference>);
+#[derive(Debug, Default)]
+pub(super) struct Verdict {
+    differences: Vec<Difference>,
+    is_reported: AtomicBool,
+}
 
 impl Verdict {
-    /// Compares a bound tool with the live one; `None` means that it was removed. Returns the budget too, if there is any.
-    pub(super) async fn of(
-        bound: Value,
-        live: Option<Value>,
-        config: &Arc<ServerConfig>,
+    /// Compares a bound tool with the live one; `None` means that it was removed. Takes the time from what is left.
+    pub(super) fn of(
+        bound: &Bound,
+        live: Option<&Value>,
+        config: &ServerConfig,
         redactor: &Redactor,
-        mut left: OwnedMutexGuard<Duration>,
-    ) -> (Self, Option<OwnedMutexGuard<Duration>>) {
-        if left.is_zero() {
-            let description = "not compared: comparing the other tools of this list took too long; run `mcp-bindgen check`, \
-                               or limit `tools` to the ones you call";
-            return (Self(vec![Difference::breaking(description)]), Some(left));
-        }
-        let config = config.clone();
-        // The schema is untrusted, and may take long.
-        let compared = tokio::task::spawn_blocking(move || {
-            let start = Instant::now();
-            let found = differences(&bound, live.as_ref(), &config);
-            *left = left.saturating_sub(start.elapsed());
-            (found, left)
-        });
-        let Ok((mut found, left)) = compared.await else {
-            return (Self(vec![Difference::breaking("its declaration cannot be compared")]), None);
+        left: &mut Duration,
+    ) -> Self {
+        let bound = match bound.declared() {
+            Ok(bound) => bound,
+            Err(error) => return Self::breaking(format!("its bindings contain a schema that is not JSON: {error}")),
         };
-        for found in &mut found {
+        if left.is_zero() {
+            return Self::breaking(
+                "not compared: comparing the other tools of this list took too long; run `mcp-bindgen check`, or limit \
+                 `tools` to the ones you call",
+            );
+        }
+        let start = Instant::now();
+        let mut differences = differences(&bound, live, config);
+        *left = left.saturating_sub(start.elapsed());
+        for found in &mut differences {
             found.description = redactor.shown_line(&found.description, LONGEST_MESSAGE);
         }
-        (Self(found), Some(left))
+        Self { differences, ..Self::default() }
     }
 
-    /// Creates the difference of a tool whose binding is unreadable.
-    pub(super) fn unknown(error: &serde_json::Error) -> Self {
-        Self(vec![Difference::breaking(format!("its bindings contain a schema that is not JSON: {error}"))])
+    pub(super) fn breaking(description: impl Into<String>) -> Self {
+        Self { differences: vec![Difference::breaking(description)], ..Self::default() }
     }
 
     /// Returns the reason against calling the tool.
     pub(super) fn refusal(&self) -> Option<String> {
         let today = Date::today();
         let (mut named, mut more) = (Vec::new(), 0);
-        for found in &self.0 {
+        for found in &self.differences {
             match found.breaks(today) {
                 true if named.len() < MOST_NAMED => named.push(&*found.description),
                 is_breaking => more += usize::from(is_breaking),
@@ -112,15 +112,20 @@ impl Reported {
         Self { observer, descriptions: std::sync::Mutex::default() }
     }
 
+    /// Reports the differences of a tool, unless another caller that received the same verdict has.
     pub(super) fn report(&self, config: &ServerConfig, tool: &str, verdict: &Verdict) {
+        if verdict.is_reported.swap(true, Ordering::Relaxed) {
+            return;
+        }
         // Without differences now, a later change is reported again.
         let mut now = Map::new();
-        for found in &verdict.0 {
+        for found in &verdict.differences {
             now.insert(found.description.clone(), Value::Null);
         }
         let before = lock(&self.descriptions).insert(tool.to_owned(), now.into()).unwrap_or_default();
         let today = Date::today();
-        for found in verdict.0.iter().filter(|found| before.get(&found.description).is_none()).take(MOST_REPORTED) {
+        let is_new = |found: &&Difference| before.get(&found.description).is_none();
+        for found in verdict.differences.iter().filter(is_new).take(MOST_REPORTED) {
             let (change, is_breaking) = (&found.description, found.breaks(today));
             let is_refused = is_breaking && refuses(config);
             let effect = match (is_breaking, is_refused) {
@@ -202,27 +207,23 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn comparison_of_a_tool_list_stays_within_its_budget() {
-        let config = Arc::new(ServerConfig::stdio("s", "x"));
+    #[test]
+    fn comparison_of_a_tool_list_stays_within_its_budget() {
+        let config = ServerConfig::stdio("s", "x");
         let tool = |properties: Value| json!({ "name": "find", "inputSchema": { "type": "object", "properties": properties } });
-        let (bound, wider) = (tool(json!({})), tool(json!({ "q": {} })));
-        let redactor = Redactor::default();
-        let of = async |live: &Value, budget: &Budget| {
-            let left = budget.clone().lock_owned().await;
-            Verdict::of(bound.clone(), Some(live.clone()), &config, &redactor, left).await.0.refusal()
-        };
-        let budget = Budget::new(Mutex::new(LONGEST_FOR_A_LIST));
-        assert_eq!(of(&wider, &budget).await, None);
-        assert!(*budget.lock().await < LONGEST_FOR_A_LIST);
-        // Enough for the first of several calls at once.
-        let budget = Budget::new(Mutex::new(Duration::from_nanos(1)));
-        let (first, second, third) = tokio::join!(of(&wider, &budget), of(&wider, &budget), of(&wider, &budget));
-        assert_eq!(first, None);
-        for refused in [second, third] {
-            assert!(refused.is_some_and(|refusal| refusal.starts_with("not compared: ")));
+        let (equal, wider) = (tool(json!({})), tool(json!({ "q": {} })));
+        let bound = Bound::Listed(Arc::new(vec![equal.clone()]), 0);
+        let of = |left: &mut Duration| Verdict::of(&bound, Some(&wider), &config, &Redactor::default(), left).refusal();
+        let mut left = LONGEST_FOR_A_LIST;
+        assert_eq!(of(&mut left), None);
+        assert!(left < LONGEST_FOR_A_LIST);
+        // Enough for the first of several.
+        let mut left = Duration::from_nanos(1);
+        assert_eq!(of(&mut left), None);
+        for _ in 0..2 {
+            assert!(of(&mut left).is_some_and(|refusal| refusal.starts_with("not compared: ")));
         }
         // Equal tools need no comparison.
-        assert!(is_same(&bound, &bound, &config) && !is_same(&bound, &wider, &config));
+        assert!(is_same(&equal, &equal, &config) && !is_same(&equal, &wider, &config));
     }
 }
