@@ -329,7 +329,7 @@ impl Outgoing {
     /// have begun already.
     pub(crate) fn departure(&self) -> impl FnOnce() -> bool + Send + Sync + use<> {
         let (ledger, ticket) = (self.ledger.clone(), self.request.clone());
-        let has_begun = |ticket: &Ticket| matches!(ticket.state(), State::Writing { .. });
+        let has_begun = |ticket: &Ticket| matches!(ticket.state(), State::Writing { .. } | State::Acknowledged);
         move || ticket.is_none_or(|ticket| has_begun(&ticket) || ledger.begin_write(&ticket, None))
     }
 
