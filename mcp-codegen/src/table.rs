@@ -1,6 +1,7 @@
 //! Values by small numbers.
 
-/// Values by the number of a shape, a class or a place in a list. Unlike a map, it takes place for every number up to the largest.
+/// Values by the number of a shape, a class or a place in a list. Unlike a map, it uses memory for every number up to the
+/// largest.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<T>(Vec<Option<T>>);
 
