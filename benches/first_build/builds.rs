@@ -31,6 +31,8 @@ pub(crate) struct Build {
 
 impl Build {
     /// Builds the crate from nothing, with the versions of this workspace.
+    ///
+    /// Nothing is compiled incrementally: cargo never does so with crates of a registry, but with those of a path.
     pub(crate) fn clean(folder: &Path, side: Side, profile: &str, transport: &str) -> Fallible<Self> {
         let root = repository();
         let name = format!("{}-{transport}", if side == Side::Ours { "ours" } else { "by-hand" });
@@ -41,7 +43,7 @@ impl Build {
             "Cargo.toml",
             &format!(
                 "[package]\nname = {name:?}\nversion = \"0.1.0\"\nedition = \"2024\"\npublish = false\n\n\
-                 [workspace]\n\n[dependencies]\n{dependencies}\
+                 [workspace]\n\n[profile.dev]\nincremental = false\n\n[dependencies]\n{dependencies}\
                  tokio = {{ version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }}\n"
             ),
         )?;
