@@ -26,7 +26,7 @@ use crate::rpc::messages::MAX_MESSAGE;
 use crate::rpc::notes::Notes;
 use crate::rpc::transports::Sides;
 use crate::rpc::transports::lines::{self, FarEnd};
-use crate::rpc::transports::pipe::Sink;
+use crate::rpc::transports::writer::Sink;
 
 const MAX_STDERR_LINE: u64 = 64 * 1024;
 const PATIENCE_FOR_EXIT_STATUS: Duration = Duration::from_millis(500);

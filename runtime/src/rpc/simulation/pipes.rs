@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Chance;
 use crate::ground::sync::lock;
-use crate::rpc::transports::pipe::{Reading, Sink};
+use crate::rpc::transports::writer::{Reading, Sink};
 
 /// Both pipes, as the session and the server see them.
 #[derive(Clone)]
@@ -66,7 +66,10 @@ pub(crate) struct SimulatedSink(pub(super) Pipes);
 
 impl From<SimulatedSink> for Sink {
     fn from(sink: SimulatedSink) -> Self {
-        Self { reading: Some(Box::new(SimulatedSink(sink.0.clone()))), stream: Box::new(sink) }
+        let reading = SimulatedSink(sink.0.clone());
+        let mut sink = Self::stream(sink);
+        sink.reading = Some(Box::new(reading));
+        sink
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::lines::{Reader, Stranger, connect};
-use super::pipe::Sink;
+use super::writer::Sink;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
 use crate::ground::task::Boxed;
@@ -96,8 +96,10 @@ impl Streams {
     /// Creates the source of one pair, which serves one session.
     pub(crate) fn new(reader: Reader, writer: Writing) -> Self {
         let pair = Mutex::new(Some((reader, writer)));
-        let open = move || ready(lock(&pair).take().ok_or_else(|| io::Error::other(SPENT)));
-        Self { are_for_one_session: true, ..Self::by(open) }
+        let open = move || -> Boxed<io::Result<Pair>> {
+            Box::pin(ready(lock(&pair).take().ok_or_else(|| io::Error::other(SPENT))))
+        };
+        Self { open: Arc::new(open), are_for_one_session: true }
     }
 
     /// Creates a source whose connector opens a pair for each session.

@@ -109,10 +109,11 @@ impl Framer {
                     _ => self.state = State::Noise(Vec::new()),
                 },
                 State::Noise(kept) => {
-                    let line = left.split(|byte| *byte == b'\n').next().unwrap_or_default();
-                    kept.extend(line.iter().take(NOISE_KEPT.saturating_sub(kept.len())));
+                    let end = memchr::memchr(b'\n', left);
+                    let line = first(left, end.unwrap_or(left.len()));
+                    kept.extend_from_slice(first(line, NOISE_KEPT.saturating_sub(kept.len())));
                     at += line.len();
-                    if line.len() < left.len() {
+                    if end.is_some() {
                         let kept = std::mem::take(kept);
                         self.state = State::Between;
                         self.noise(&kept);
@@ -167,23 +168,28 @@ impl Framer {
 
     fn noise(&mut self, line: &[u8]) {
         if !line.trim_ascii().is_empty() {
-            self.found.push_back(Frame::Noise(line.get(..NOISE_KEPT).unwrap_or(line).to_vec()));
+            self.found.push_back(Frame::Noise(first(line, NOISE_KEPT).to_vec()));
         }
     }
+}
+
+/// Returns the first bytes, at most so many.
+fn first(bytes: &[u8], most: usize) -> &[u8] {
+    bytes.get(..most).unwrap_or(bytes)
 }
 
 impl Candidate {
     /// Scans bytes, and returns the number taken with the state. A byte that does not belong is not taken.
     fn take(&mut self, bytes: &[u8], limit: usize) -> (usize, Step) {
         let (taken, step) = self.scanner.take(bytes);
-        let part = bytes.get(..taken).unwrap_or_default();
+        let part = first(bytes, taken);
         self.is_too_large |= self.text.len() + part.len() > limit;
         if self.is_too_large {
             self.text.truncate(NOISE_KEPT);
             self.text.shrink_to(NOISE_KEPT);
-            self.text.extend(part.iter().take(NOISE_KEPT.saturating_sub(self.text.len())));
+            self.text.extend_from_slice(first(part, NOISE_KEPT.saturating_sub(self.text.len())));
         } else {
-            if let Some(newline) = part.iter().rposition(|byte| *byte == b'\n') {
+            if let Some(newline) = memchr::memrchr(b'\n', part) {
                 self.line = self.text.len() + newline;
             }
             self.text.extend_from_slice(part);

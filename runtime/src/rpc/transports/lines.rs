@@ -9,8 +9,7 @@ use futures_util::future::BoxFuture;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 use super::framing::{Frame, Framer};
-use super::pipe::Sink;
-use super::writer::Writer;
+use super::writer::{Sink, Writer};
 use crate::rpc::notes::Notes;
 use crate::rpc::{Failure, Incoming, Ledger, Sides, Transport, messages};
 

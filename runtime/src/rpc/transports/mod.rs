@@ -10,8 +10,6 @@ mod framing;
 pub(crate) mod http;
 #[cfg(feature = "stdio")]
 pub(crate) mod lines;
-#[cfg(feature = "stdio")]
-pub(crate) mod pipe;
 #[cfg(feature = "http")]
 pub(crate) mod sse;
 #[cfg(feature = "stdio")]
