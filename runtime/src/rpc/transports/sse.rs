@@ -13,7 +13,7 @@ use reqwest::Url;
 use tokio::sync::mpsc;
 
 use super::http::events::{Reader, Sse};
-use super::http::{EVENT_STREAM, HttpClient, HttpTransport, MESSAGES_UNDER_WAY, content_type, documents, on_runtime};
+use super::http::{EVENT_STREAM, HttpClient, HttpTransport, MESSAGES_UNDER_WAY, content_type, on_runtime};
 use crate::ground::task::task;
 use crate::rpc::messages::{self, MAX_MESSAGE};
 use crate::rpc::{Failure, Incoming, Message, Outgoing, Sender, Sending, Sides};
@@ -52,13 +52,7 @@ async fn listen(http: HttpClient, mut events: Reader, arriving: mpsc::Sender<Inc
         match events.next().await {
             Ok(Some(event)) if !matches!(event.event.as_deref(), None | Some("" | "message")) => {}
             Ok(Some(event)) => {
-                let messages = messages::parse_all(event.data.unwrap_or_default().as_bytes()).into_iter();
-                // All are recorded first: a response does not wait for room for the requests before it.
-                let received = messages.filter_map(|message| http.ledger.received(message, None));
-                for incoming in received.collect::<Vec<_>>() {
-                    // The receiver is only gone if the connection has ended.
-                    let _ = arriving.send(incoming).await;
-                }
+                drop(http.take(event.data.unwrap_or_default().as_bytes(), &arriving, |_| false).await);
             }
             Ok(None) => http.notes.problem(messages::too_large(MAX_MESSAGE)),
             Err(problem) => {
@@ -83,9 +77,7 @@ impl Sender for SseSender {
                     return Ok(());
                 }
                 let request = self.http.post(&self.endpoint, &message)?;
-                let response = self.http.send(request, HeaderMap::new(), Some(&outgoing)).await?;
-                // Read, so that its connection can serve again.
-                documents::beginning(self.http.accepted(response).await?).await;
+                self.http.accept(self.http.send(request, HeaderMap::new(), Some(&outgoing)).await?).await?;
                 outgoing.written();
                 Ok(())
             };

@@ -3,8 +3,6 @@
 //! Everything here ends with `exchange`: dropping it closes the response, and later messages of the server are lost.
 //! Dropped before the answer to `initialize`, the server may keep an unused session.
 
-use std::sync::Arc;
-
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
@@ -34,24 +32,20 @@ impl Requests {
         // The requests of a handshake may overlap.
         let slot = if begins { None } else { self.slots.acquire().await.ok() };
         // The conversation is read before the request may leave, so that it goes to the session of the answer.
-        let mut conversation = if begins { Arc::default() } else { self.conversation() };
-        if !outgoing.may_leave() {
-            return Ok(());
-        }
-        let mut response = self.post(request, &conversation, Some(outgoing)).await?;
-        if response.status() == StatusCode::NOT_FOUND
-            && conversation.has_session()
-            && let Some(initialize) = &conversation.initialize
-        {
-            // Nothing has run: it goes to the next session, once.
-            outgoing.returned();
-            self.renew(initialize, &conversation).await?;
-            conversation = self.conversation();
+        let mut conversation = if begins { Conversation::default() } else { self.conversation() };
+        let mut is_repeated = false;
+        let response = loop {
             if !outgoing.may_leave() {
                 return Ok(());
             }
-            response = self.post(request, &conversation, Some(outgoing)).await?;
-        }
+            let response = self.post(request, &conversation, Some(outgoing)).await?;
+            let is_lost = response.status() == StatusCode::NOT_FOUND && conversation.has_session() && !is_repeated;
+            let Some(initialize) = conversation.initialize.as_ref().filter(|_| is_lost) else { break response };
+            // Nothing has run: it goes to the next session, once.
+            outgoing.returned();
+            self.renew(initialize, &conversation).await?;
+            (conversation, is_repeated) = (self.conversation(), true);
+        };
         drop(slot);
         let status = response.status();
         if !status.is_success() {
@@ -68,7 +62,7 @@ impl Requests {
             // The answer comes by the stream of the server's own messages, or not at all.
             return Ok(());
         } else {
-            self.answer(request, response, Some(&conversation), &conversation).await?
+            self.answer(request, response, &conversation).await?
         };
         let _ = self.http.ledger.received(answer, Some(id));
         if outgoing.is_settled() { Ok(()) } else { Err(self.http.lost("the server responded to another request")) }
@@ -90,7 +84,7 @@ impl Requests {
             }
             next.headers.insert(SESSION, session);
         }
-        let answer = self.answer(request, response, None, &next).await?;
+        let answer = self.answer(request, response, &next).await?;
         let own_version = if let Message::Request { call, .. } = request { call.version() } else { None };
         let Some(version) = agreed_version(&answer, own_version) else { return Ok((answer, None)) };
         if let Ok(version) = HeaderValue::from_str(version) {
@@ -101,9 +95,9 @@ impl Requests {
     }
 
     /// Begins a session in the place of one that the server has forgotten, unless another request has.
-    async fn renew(&self, initialize: &Message, forgotten: &Arc<Conversation>) -> Result<(), Failure> {
+    async fn renew(&self, initialize: &Message, forgotten: &Conversation) -> Result<(), Failure> {
         let _renewing = self.renewing.lock().await;
-        if !Arc::ptr_eq(&self.conversation(), forgotten) {
+        if forgotten.replaced.is_cancelled() {
             return Ok(());
         }
         let renewal = async {
@@ -122,13 +116,12 @@ impl Requests {
     }
 
     /// Reads a response until the answer to the request, and takes the other messages. A broken event stream is
-    /// resumed in the session `own`. A stream ends when `conversation` is replaced, if there is one.
+    /// resumed. It ends when its session is replaced.
     async fn answer(
         &self,
         request: &Message,
         response: reqwest::Response,
-        conversation: Option<&Arc<Conversation>>,
-        own: &Conversation,
+        conversation: &Conversation,
     ) -> Result<Value, Failure> {
         let kind = content_type(&response).to_owned();
         if !kind.starts_with(EVENT_STREAM) {
@@ -151,7 +144,7 @@ impl Requests {
             let event = tokio::select! {
                 biased;
                 event = reader.next() => event,
-                () = self.replaced(conversation) => {
+                () = conversation.replaced.cancelled() => {
                     return Err(self.http.lost("the session ended before the response arrived"));
                 }
             };
@@ -175,7 +168,7 @@ impl Requests {
                     resumptions += 1;
                     sleep(reader.retry).await;
                     // After a failure, it may be there again.
-                    if let Ok(false) = self.open(&mut reader, own).await {
+                    if let Ok(false) = self.open(&mut reader, conversation).await {
                         return Err(self.http.lost(format!("{problem}, and the server refused to resume it")));
                     }
                 }
@@ -183,19 +176,11 @@ impl Requests {
         }
     }
 
-    /// Takes the messages of a text, and waits if the connection has no room for them. Returns the first one that may
-    /// answer the request instead. If the future is dropped, the messages that were not taken are lost.
+    /// Takes the messages of a text, like `HttpClient::take`.
     pub(super) async fn take(&self, text: &[u8], request: Option<&Message>) -> Option<Value> {
-        let mut answer = None;
-        for message in messages::parse_all(text) {
-            if request.is_some_and(|request| may_answer(&message, request)) {
-                answer.get_or_insert(message);
-            } else if let Some(incoming) = self.http.ledger.received(message, None) {
-                // The receiver is only gone if the connection has ended.
-                let _ = self.arriving.send(incoming).await;
-            }
-        }
-        answer
+        self.http
+            .take(text, &self.arriving, |message| request.is_some_and(|request| may_answer(message, request)))
+            .await
     }
 
     /// Reads a response with an error status: it answers the request, or fails it.

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, Fuse};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue};
+use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -28,7 +29,7 @@ use self::authorization::Authorizer;
 use crate::ground::task::Boxed;
 use crate::rpc::failure::CLOSED;
 use crate::rpc::notes::Notes;
-use crate::rpc::{Failure, Incoming, Ledger, Message, Outgoing, Sending, Transport};
+use crate::rpc::{Failure, Incoming, Ledger, Message, Outgoing, Sending, Transport, messages};
 
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 pub(crate) const JSON: &str = "application/json";
@@ -85,6 +86,31 @@ impl HttpClient {
         }
         let (refusal, _) = self.refusal(response).await;
         Err(self.fail(refusal))
+    }
+
+    /// Ends the exchange of a message that the server must accept, and that needs no answer here.
+    pub(super) async fn accept(&self, response: reqwest::Response) -> Result<(), Failure> {
+        // Read, so that its connection can serve again.
+        documents::beginning(self.accepted(response).await?).await;
+        Ok(())
+    }
+
+    /// Takes the messages of a text, and then waits if the connection has no room for them: a response does not wait for
+    /// room for the requests before it. Returns the first message that `is_answer` selects, which is not taken. If the
+    /// future is dropped, the messages that wait are lost.
+    pub(super) async fn take(
+        &self,
+        text: &[u8],
+        arriving: &mpsc::Sender<Incoming>,
+        is_answer: impl Fn(&Value) -> bool,
+    ) -> Option<Value> {
+        let (answers, others): (Vec<_>, Vec<_>) = messages::parse_all(text).into_iter().partition(is_answer);
+        let incoming: Vec<_> = others.into_iter().filter_map(|message| self.ledger.received(message, None)).collect();
+        for incoming in incoming {
+            // The receiver is only gone if the connection has ended.
+            let _ = arriving.send(incoming).await;
+        }
+        answers.into_iter().next()
     }
 
     /// Returns the error for a status that is not a success, and the beginning of the body. Dropping the future acts

@@ -71,18 +71,10 @@ impl Network {
         Ok(network)
     }
 
-    /// Applies this to the builder of a client; `is_secure` if it is for `https`.
+    /// Returns the TLS settings of a client; `is_secure` if it is for `https`.
     ///
     /// # Errors
     /// Fails with the invalid key, or if the system's certificates cannot be read.
-    fn apply(&self, builder: ClientBuilder, is_secure: bool) -> Result<ClientBuilder, String> {
-        let mut builder = builder.tls_backend_preconfigured(self.tls(is_secure)?);
-        if let Some(proxy) = &self.proxy {
-            builder = builder.proxy(reqwest::Proxy::all(proxy.clone()).map_err(|error| describe(&error))?);
-        }
-        Ok(if let Some(Customize(change)) = &self.customize { change(builder) } else { builder })
-    }
-
     fn tls(&self, is_secure: bool) -> Result<ClientConfig, String> {
         /// With the system's certificates, which take long to read.
         static OF_SYSTEM: OnceLock<ClientConfig> = OnceLock::new();
@@ -182,18 +174,25 @@ pub(crate) fn shared(url: &str, network: &Network) -> Result<Arc<Client>, String
 }
 
 fn build(network: &Network, is_secure: bool) -> Result<Client, String> {
-    let builder = Client::builder()
+    let mut builder = Client::builder()
         .user_agent(concat!("mcp-bindgen/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
         .pool_idle_timeout(IDLE_CONNECTIONS_KEPT)
-        .tcp_nodelay(true);
+        .tcp_nodelay(true)
+        .tls_backend_preconfigured(network.tls(is_secure)?);
+    if let Some(proxy) = &network.proxy {
+        builder = builder.proxy(reqwest::Proxy::all(proxy.clone()).map_err(|error| describe(&error))?);
+    }
+    if let Some(Customize(change)) = &network.customize {
+        builder = change(builder);
+    }
     let same_origin =
         Policy::custom(|attempt| match check_redirect(attempt.status(), attempt.url(), attempt.previous()) {
             Ok(()) => attempt.follow(),
             Err(problem) => attempt.error(problem),
         });
     // Last, whatever the program sets: both could send a call again.
-    let builder = network.apply(builder, is_secure)?.redirect(same_origin).retry(reqwest::retry::never());
+    let builder = builder.redirect(same_origin).retry(reqwest::retry::never());
     builder.build().map_err(|error| describe(&error))
 }
 

@@ -1,20 +1,21 @@
 //! Streamable HTTP: the requests of one connection, the sessions that they belong to, and the stream of the server's own
 //! messages.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use http::header::ACCEPT;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
-use tokio::sync::{Mutex, Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::events::Reader;
 use super::param_headers::{ParamHeaders, encode};
-use super::{EVENT_STREAM, HttpClient, HttpTransport, MESSAGES_UNDER_WAY, content_type, documents, on_runtime};
+use super::{EVENT_STREAM, HttpClient, HttpTransport, MESSAGES_UNDER_WAY, content_type, on_runtime};
+use crate::ground::sync::lock;
 use crate::ground::task::task;
 use crate::rpc::messages::{self, MAX_MESSAGE};
 use crate::rpc::{Failure, Incoming, Message, MethodCall, Outgoing, Sender, Sending, Sides};
@@ -38,6 +39,8 @@ pub(super) struct Conversation {
     pub(super) headers: HeaderMap,
     /// The request that it began with, if that was a handshake.
     pub(super) initialize: Option<Message>,
+    /// Cancelled when another session replaces it.
+    pub(super) replaced: CancellationToken,
 }
 
 impl Conversation {
@@ -52,9 +55,9 @@ pub(super) struct Requests {
     url: reqwest::Url,
     param_headers: Arc<ParamHeaders>,
     /// The latest session; without headers before the first one.
-    latest: watch::Sender<Arc<Conversation>>,
+    latest: Mutex<Conversation>,
     /// One session is renewed at a time.
-    pub(super) renewing: Mutex<()>,
+    pub(super) renewing: tokio::sync::Mutex<()>,
     /// One for each request that may wait for the head of its answer.
     pub(super) slots: Semaphore,
     pub(super) arriving: mpsc::Sender<Incoming>,
@@ -63,35 +66,27 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub(super) fn conversation(&self) -> Arc<Conversation> {
-        self.latest.borrow().clone()
+    pub(super) fn conversation(&self) -> Conversation {
+        lock(&self.latest).clone()
     }
 
     /// Returns `true` for the first request of a session. A later `server/discover` is a health check.
     pub(super) fn begins(&self, call: &MethodCall) -> bool {
         match &*call.method {
             "initialize" => true,
-            "server/discover" => self.latest.borrow().headers.is_empty(),
+            "server/discover" => lock(&self.latest).headers.is_empty(),
             _ => false,
         }
     }
 
     /// Sets the latest conversation.
     pub(super) fn converse(&self, next: Conversation) {
-        self.latest.send_modify(|latest| {
-            if !latest.headers.is_empty() {
-                // Before anybody can see the session, and send something to it.
-                self.http.ledger.list_changes.mark_changed();
-            }
-            *latest = Arc::new(next);
-        });
-    }
-
-    /// Waits until another session replaces this one; forever without one. Cancel safe.
-    pub(super) async fn replaced(&self, conversation: Option<&Arc<Conversation>>) {
-        // The sender lives as long as the requests.
-        let _ =
-            self.latest.subscribe().wait_for(|latest| conversation.is_some_and(|old| !Arc::ptr_eq(latest, old))).await;
+        let mut latest = lock(&self.latest);
+        if !latest.headers.is_empty() {
+            // Before anybody can see the session, and send something to it.
+            self.http.ledger.list_changes.mark_changed();
+        }
+        std::mem::replace(&mut *latest, next).replaced.cancel();
     }
 
     /// Sends a message, and returns the response with any status. Dropping the future acts like dropping
@@ -111,10 +106,7 @@ impl Requests {
     /// Sends a message that the server must accept, and that needs no answer. Dropping the future ends the request; the
     /// server may have read it.
     pub(super) async fn deliver(&self, message: &Message, conversation: &Conversation) -> Result<(), Failure> {
-        let response = self.post(message, conversation, None).await?;
-        // Read, so that its connection can serve again.
-        documents::beginning(self.http.accepted(response).await?).await;
-        Ok(())
+        self.http.accept(self.post(message, conversation, None).await?).await
     }
 
     /// Opens the stream of the server's own messages, or continues a broken response. Returns `false` if the server
@@ -146,7 +138,7 @@ impl Requests {
 
     /// Listens in one session until it is replaced. If the future is dropped, the stream is closed, and the id of its
     /// last event is forgotten.
-    async fn listen_to(&self, conversation: &Arc<Conversation>) {
+    async fn listen_to(&self, conversation: &Conversation) {
         let mut reader = Reader::new(None, self.http.until.clone());
         loop {
             match self.open(&mut reader, conversation).await {
@@ -160,7 +152,7 @@ impl Requests {
                     }
                 }
                 // The server does not offer this stream.
-                Ok(false) => return self.replaced(Some(conversation)).await,
+                Ok(false) => return conversation.replaced.cancelled().await,
                 Err(_) => {}
             }
             self.http.ledger.list_changes.mark_unwatched();
@@ -246,7 +238,7 @@ async fn listen(requests: Arc<Requests>) {
     loop {
         let conversation = requests.conversation();
         tokio::select! {
-            () = requests.replaced(Some(&conversation)) => {}
+            () = conversation.replaced.cancelled() => {}
             () = requests.listen_to(&conversation), if conversation.has_session() => {}
         }
     }
@@ -268,7 +260,6 @@ pub(crate) mod tests {
     use std::future::ready;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use futures_util::FutureExt;
     use futures_util::future::BoxFuture;
     use rmcp::model::RequestId;
     use serde_json::{Map, json};
@@ -377,10 +368,9 @@ pub(crate) mod tests {
     async fn conversation_lasts_until_another_one_replaces_it() {
         let requests = requests(NOWHERE);
         let first = requests.conversation();
-        let is_replaced = || requests.replaced(Some(&first)).now_or_never().is_some();
-        assert!(!first.has_session() && !is_replaced());
+        assert!(!first.has_session() && !first.replaced.is_cancelled());
         requests.converse(Conversation::default());
-        assert!(is_replaced() && requests.replaced(None).now_or_never().is_none());
+        assert!(first.replaced.is_cancelled() && !requests.conversation().replaced.is_cancelled());
     }
 
     #[tokio::test]
@@ -423,7 +413,7 @@ pub(crate) mod tests {
         let begins = |method: &'static str| requests.begins(&MethodCall::new(method, Map::new()));
         assert!(begins("initialize") && begins("server/discover") && !begins("tools/call"));
         let headers = HeaderMap::from_iter([(VERSION, HeaderValue::from_static("2026-07-28"))]);
-        requests.converse(Conversation { headers, initialize: None });
+        requests.converse(Conversation { headers, ..Conversation::default() });
         assert!(begins("initialize") && !begins("server/discover"));
     }
 }
