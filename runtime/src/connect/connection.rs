@@ -16,13 +16,13 @@ use crate::ConnectError;
 use crate::ground::deadline::Patience;
 use crate::ground::redact::Redactor;
 use crate::ground::sync::lock;
+use crate::rpc::handlers::Answers;
 use crate::rpc::ledger::Ledger;
 use crate::rpc::notes::Notes;
 use crate::rpc::notices::{Notices, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
 use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
 use crate::rpc::sent::MethodCall;
-use crate::rpc::server_requests::Answers;
 use crate::rpc::session::{Session, Subscription};
 #[cfg(feature = "http")]
 use crate::rpc::transports::http::{authorization::Authorizer, param_headers::ParamHeaders};

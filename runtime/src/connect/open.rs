@@ -19,10 +19,10 @@ use super::secrets::{redactor_of_known, resolve};
 use crate::ground::deadline::Deadline;
 use crate::ground::redact::Redactor;
 use crate::rpc::failure::Failure;
+use crate::rpc::handlers::Answers;
 use crate::rpc::notices::Notices;
 use crate::rpc::receiving;
 use crate::rpc::request::RequestError;
-use crate::rpc::server_requests::Answers;
 use crate::rpc::transports::Sides;
 #[cfg(feature = "cassette")]
 use crate::rpc::transports::cassette::{Cassette, replay};

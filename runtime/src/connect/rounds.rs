@@ -183,10 +183,10 @@ impl Connection {
             let session = self.session.clone();
             let cancel = MethodCall::with("tasks/cancel", json!({ "taskId": id }));
             let patience = Patience::strictly(PATIENCE_FOR_CANCELLING);
-            self.session.in_background(async move {
+            self.session.in_background(Box::pin(async move {
                 // A server that does not answer it keeps nothing alive here.
                 let _ = session.request(cancel, patience.into()).await;
-            });
+            }));
         });
         // A task shows a question until it has looked at the answer.
         let mut answered = Map::new();

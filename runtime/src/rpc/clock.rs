@@ -1,45 +1,49 @@
 //! The deadline of a request: progress extends it, and it is paused while the server waits for an answer.
 
-use std::future::pending;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::ticket::Ticket;
+use super::ticket::{Ticket, until};
 use crate::ground::deadline::{Deadline, Patience};
 use crate::ground::sync::lock;
 
 /// The unanswered questions of a server, each with its number.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct OpenRequests {
-    /// The number of questions so far.
-    count: u64,
-    /// Sorted.
-    numbers: Vec<u64>,
+    /// The number of questions so far, and the numbers of those that are open, sorted.
+    numbers: Mutex<(u64, Vec<u64>)>,
+    changed: Notify,
 }
 
 impl OpenRequests {
     /// Adds a question, and returns its number.
-    pub(crate) fn ask(&mut self) -> u64 {
-        self.count += 1;
-        self.numbers.push(self.count);
-        self.count
+    pub(crate) fn ask(&self) -> u64 {
+        let (count, open) = &mut *lock(&self.numbers);
+        *count += 1;
+        open.push(*count);
+        self.changed.notify_waiters();
+        *count
     }
 
-    pub(crate) fn close(&mut self, number: u64) {
-        self.numbers.retain(|open| *open != number);
+    pub(crate) fn close(&self, number: u64) {
+        let (_, open) = &mut *lock(&self.numbers);
+        open.retain(|open| *open != number);
+        self.changed.notify_waiters();
     }
 
     fn has_one_after(&self, number: u64) -> bool {
-        self.numbers.last().is_some_and(|last| *last > number)
+        let (_, open) = &*lock(&self.numbers);
+        open.last().is_some_and(|last| *last > number)
     }
 }
 
 /// The questions that may belong to a request, with a limit on their total delay: a server that asks again and again
 /// must not extend it forever.
 pub(crate) struct ServerRequests {
-    open: watch::Receiver<OpenRequests>,
+    open: Arc<OpenRequests>,
     /// The number of the last question before the request; the request ignores questions up to it.
     before: u64,
     allowance: Duration,
@@ -47,50 +51,37 @@ pub(crate) struct ServerRequests {
 
 impl ServerRequests {
     /// Creates the list of questions that are asked from now on.
-    pub(crate) fn new(open: watch::Receiver<OpenRequests>, allowance: Duration) -> Self {
-        let before = open.borrow().count;
+    pub(crate) fn new(open: Arc<OpenRequests>, allowance: Duration) -> Self {
+        let (before, _) = *lock(&open.numbers);
         Self { open, before, allowance }
     }
 
-    /// Waits until no question is open or the allowance is used up, and returns how long that took. If the future is
-    /// dropped, the time so far is not subtracted from the allowance.
-    async fn answered(&mut self) -> Duration {
-        let start = Instant::now();
-        let _ = Deadline::after(self.allowance).bound(self.until(false)).await;
-        let elapsed = start.elapsed();
-        self.allowance = self.allowance.saturating_sub(elapsed);
-        elapsed
-    }
-
     /// Waits until a question is open that may delay the request, or until none is. Cancel safe.
-    async fn until(&mut self, is_open: bool) {
-        let before = self.before;
-        if self.open.wait_for(|open| open.has_one_after(before) == is_open).await.is_err() && is_open {
-            pending().await
-        }
+    async fn until(&self, is_open: bool) {
+        until(&self.open.changed, &|| self.open.has_one_after(self.before) == is_open).await;
     }
 }
 
 /// Waits until the time of a request is over. Dropping the future changes nothing: it only watches.
 pub(super) async fn run_out(ticket: &Ticket, mut patience: Patience, mut questions: Option<ServerRequests>) {
-    let mut until = patience.first;
+    let mut end = patience.first;
     loop {
-        match questions.as_mut().filter(|questions| !questions.allowance.is_zero()) {
-            None => until.passed().await,
-            Some(questions) => {
-                if until.bound(questions.until(true)).await.is_some() {
-                    let elapsed = questions.answered().await;
-                    patience = patience.without(elapsed);
-                    until = until.later(elapsed);
-                    continue;
-                }
-            }
+        if let Some(questions) = questions.as_mut().filter(|questions| !questions.allowance.is_zero())
+            && end.bound(questions.until(true)).await.is_some()
+        {
+            let start = Instant::now();
+            let _ = Deadline::after(questions.allowance).bound(questions.until(false)).await;
+            let elapsed = start.elapsed();
+            questions.allowance = questions.allowance.saturating_sub(elapsed);
+            (patience, end) = (patience.without(elapsed), end.later(elapsed));
+            continue;
         }
+        end.passed().await;
         // Progress moves the end, but not beyond the cap.
         let last_progress = *lock(&ticket.progress);
         let renewed = last_progress.map(|last| Deadline::since(last, patience.timeout));
         match renewed.map(|renewed| renewed.earlier(patience.cap)) {
-            Some(renewed) if !renewed.has_passed() => until = renewed,
+            Some(renewed) if !renewed.has_passed() => end = renewed,
             _ => return,
         }
     }
@@ -98,6 +89,8 @@ pub(super) async fn run_out(ticket: &Ticket, mut patience: Patience, mut questio
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
     use super::*;
     use crate::rpc::ticket::TicketTerms;
 
@@ -109,37 +102,36 @@ mod tests {
         start.elapsed()
     }
 
-    fn questions(open: &watch::Sender<OpenRequests>) -> ServerRequests {
-        ServerRequests::new(open.subscribe(), Duration::from_millis(60))
+    fn questions(open: &Arc<OpenRequests>) -> ServerRequests {
+        ServerRequests::new(open.clone(), Duration::from_millis(60))
     }
 
     #[tokio::test]
     async fn open_question_pauses_the_timeout_for_a_bounded_time() {
-        let open = watch::Sender::<OpenRequests>::default();
+        let open = Arc::<OpenRequests>::default();
         let questions = questions(&open);
-        open.send_modify(|open| assert!(open.ask() > 0));
+        assert!(open.ask() > 0);
         let elapsed = runs_out(questions).await;
         assert!(elapsed >= Duration::from_millis(70), "{elapsed:?}");
     }
 
     #[tokio::test]
     async fn question_older_than_the_request_does_not_pause_its_timeout() {
-        let open = watch::Sender::<OpenRequests>::default();
-        open.send_modify(|open| assert!(open.ask() > 0));
-        let questions = ServerRequests::new(open.subscribe(), Duration::from_secs(60));
+        let open = Arc::<OpenRequests>::default();
+        assert!(open.ask() > 0);
+        let questions = ServerRequests::new(open.clone(), Duration::from_secs(60));
         assert!(runs_out(questions).await < Duration::from_secs(20), "it is about another");
     }
 
     #[tokio::test]
     async fn repeated_questions_pause_the_timeout_for_a_bounded_total() {
-        let open = watch::Sender::<OpenRequests>::default();
+        let open = Arc::<OpenRequests>::default();
         let questions = questions(&open);
         let asking = async {
             loop {
-                let mut number = 0;
-                open.send_modify(|open| number = open.ask());
+                let number = open.ask();
                 tokio::time::sleep(Duration::from_millis(5)).await;
-                open.send_modify(|open| open.close(number));
+                open.close(number);
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
@@ -173,7 +165,7 @@ mod tests {
 
     #[test]
     fn closed_question_is_no_longer_open() {
-        let mut open = OpenRequests::default();
+        let open = OpenRequests::default();
         let [first, second] = [(); 2].map(|()| open.ask());
         open.close(second);
         assert!(open.has_one_after(0) && !open.has_one_after(first));

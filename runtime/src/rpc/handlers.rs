@@ -7,10 +7,14 @@ use std::time::Duration;
 use rmcp::model::{ErrorCode, ErrorData};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::clock::{OpenRequests, ServerRequests};
 use super::messages::is_of_protocol;
+use super::receiving::{Answer, TOO_MANY};
+use super::{OpenLimits, Question, Respond, Session};
+use crate::ground::contained::contained_async;
+use crate::ground::on_drop::OnDrop;
 use crate::ground::recent::Moments;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
@@ -25,7 +29,10 @@ const SAMPLING: &str = "sampling/createMessage";
 const MINUTE: Duration = Duration::from_secs(60);
 /// The user rejected the request, in the words of the protocol.
 const REJECTED: ErrorCode = ErrorCode(-1);
-pub(super) const TOO_MANY: ErrorCode = ErrorCode(-32000);
+/// The maximum delay of one call by answers, as a multiple of the timeout of one answer.
+const ANSWERS_IN_ALL: u32 = 10;
+/// Requests that may wait for the program at once, and about how many bytes they may hold.
+const MOST_OPEN: OpenLimits = OpenLimits { requests: 64, bytes: 4 * 1024 * 1024, at_the_end: Duration::ZERO };
 
 /// A question of a server to the user during a call (`elicitation/create`).
 #[derive(Clone, Debug, PartialEq)]
@@ -105,9 +112,6 @@ impl Root {
         self
     }
 }
-
-/// The result of a request, or its error.
-pub(crate) type Answer = Result<Value, ErrorData>;
 
 /// Answers a request with this method and these parameters.
 pub(crate) type Answerer = Arc<dyn Fn(String, Value) -> Boxed<Answer> + Send + Sync>;
@@ -207,13 +211,10 @@ impl Handlers {
             self.admit(method)?;
         }
         let Some(handler) = handler else { return default };
-        let name = method.to_owned();
-        // The handler runs on a separate task, so that its panic does not end the call or the connection.
-        let answering: Boxed<Answer> = Box::pin(async move { handler(name, params).await });
-        let mut tasks = JoinSet::new();
-        tasks.spawn(answering);
-        match timeout(self.longest_answer(), tasks.join_next()).await {
-            Ok(Some(Ok(answer))) => answer,
+        // A panic of the handler does not end the call or the connection.
+        let answering = contained_async(|| handler(method.to_owned(), params));
+        match timeout(self.longest_answer(), answering).await {
+            Ok(Ok(answer)) => answer,
             _ if method == ELICITATION => ElicitationAnswer::Cancel.print(),
             _ => Err(declined()),
         }
@@ -222,9 +223,60 @@ impl Handlers {
 
 debug_as!(Handlers, "Handlers(..)");
 
+/// Answers the server's requests and tracks the open ones, which pause the timeouts of calls.
+pub(crate) struct Answers {
+    handlers: Handlers,
+    open: Arc<OpenRequests>,
+}
+
+impl Answers {
+    pub(crate) fn new(handlers: Handlers) -> Self {
+        Self { handlers, open: Arc::default() }
+    }
+
+    /// Returns the questions that pause the timeout of a call that begins now.
+    pub(crate) fn questions(&self) -> ServerRequests {
+        ServerRequests::new(self.open.clone(), self.longest_in_all())
+    }
+
+    /// Returns the maximum time that answers may delay one call.
+    pub(crate) fn longest_in_all(&self) -> Duration {
+        self.handlers.longest_answer().saturating_mul(ANSWERS_IN_ALL)
+    }
+
+    /// Answers a question. Dropping the future aborts the handler and closes the question.
+    pub(crate) async fn answer(&self, method: &str, params: Value) -> Answer {
+        let number = self.open.ask();
+        let _asked = OnDrop::new(|| self.open.close(number));
+        self.handlers.answer(method, params).await
+    }
+}
+
+impl Respond for Answers {
+    fn limits(&self) -> OpenLimits {
+        MOST_OPEN
+    }
+
+    fn at_once(&self, question: &Question) -> Option<Answer> {
+        (question.method == "ping").then(|| Ok(json!({})))
+    }
+
+    fn respond(self: Arc<Self>, _: Session, question: Question) -> Boxed<Answer> {
+        Box::pin(async move { self.answer(&question.method, question.params).await })
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
+    use rmcp::model::RequestId;
+    use tokio::time::Instant;
+
     use super::*;
+    use crate::ground::deadline::Patience;
+    use crate::rpc::clock::run_out;
+    use crate::rpc::ticket::{Ticket, TicketTerms};
 
     fn eliciting<A: Future<Output = ElicitationAnswer> + Send + 'static>(
         answer: impl Fn(ElicitationRequest) -> A + Send + Sync + 'static,
@@ -266,7 +318,7 @@ mod tests {
     async fn handler_that_hangs_or_panics_is_declined() {
         let handlers = Handlers {
             patience: Some(Duration::from_millis(20)),
-            elicitation: eliciting(|_| std::future::pending()),
+            elicitation: eliciting(|_| pending()),
             sampling: sampling(async |_| panic!("broken")),
             ..Handlers::default()
         };
@@ -356,5 +408,34 @@ mod tests {
         );
         let roots = handlers.answer("roots/list", json!({})).await.expect("an answer");
         assert_eq!(roots, json!({ "roots": [{ "uri": "file:///a", "name": "a" }, { "uri": "file:///b" }] }));
+    }
+
+    #[test]
+    fn only_ping_is_answered_at_once() {
+        let answers = Answers::new(Handlers::default());
+        let at_once = |method: &str| {
+            answers.at_once(&Question { id: RequestId::Number(1), method: method.to_owned(), params: Value::Null })
+        };
+        assert_eq!((at_once("ping"), at_once("roots/list")), (Some(Ok(json!({}))), None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn questions_pause_a_call_for_at_most_ten_times_the_time_of_an_answer() {
+        let answers = Answers::new(Handlers { elicitation: eliciting(|_| pending()), ..Handlers::default() });
+        for (questions, seconds) in [(0, 1), (1, 301), (2, 601), (12, 3001)] {
+            let ticket = Ticket::new(0, 1, 0, TicketTerms::default());
+            let (start, open) = (Instant::now(), answers.questions());
+            let asking = async {
+                for _ in 0..questions {
+                    let _ = answers.answer("elicitation/create", Value::Null).await;
+                }
+                pending().await
+            };
+            tokio::select! {
+                () = asking => {}
+                () = run_out(&ticket, Patience::strictly(Duration::from_secs(1)), Some(open)) => {}
+            }
+            assert_eq!(start.elapsed().as_secs(), seconds, "{questions} questions");
+        }
     }
 }

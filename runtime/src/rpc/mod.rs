@@ -7,11 +7,9 @@ pub(crate) mod ledger;
 pub(crate) mod messages;
 pub(crate) mod notes;
 pub(crate) mod notices;
-mod questions;
 pub(crate) mod receiving;
 pub(crate) mod request;
 pub(crate) mod sent;
-pub(crate) mod server_requests;
 pub(crate) mod session;
 #[cfg(feature = "stdio")]
 #[cfg(test)]
@@ -22,8 +20,7 @@ pub(crate) mod transports;
 pub use self::failure::Failure;
 pub use self::ledger::{Ledger, Outgoing};
 pub use self::messages::{Incoming, Question};
-pub use self::questions::{IN_USE, OpenLimits, Respond};
-pub use self::receiving::{Receiving, serve};
+pub use self::receiving::{IN_USE, OpenLimits, Receiving, Respond, serve};
 pub use self::request::RequestError;
 pub use self::sent::{Message, MethodCall};
 pub use self::session::Session;

@@ -143,8 +143,8 @@ impl ListChanges {
 #[derive(Default)]
 pub(crate) struct Subscriptions {
     watched: Mutex<HashMap<String, Watched>>,
-    /// Wakes its receivers when resources come and go.
-    pub(crate) changes: watch::Sender<()>,
+    /// Counts how often resources came and went.
+    pub(crate) changes: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -178,7 +178,7 @@ impl Subscriptions {
         *watchers += 1;
         if !matches!(state.borrow().answer, Some(Ok(()))) {
             state.send_modify(|state| state.answer = None);
-            self.changes.send_replace(());
+            count(&self.changes);
         }
         state.subscribe()
     }
@@ -189,7 +189,7 @@ impl Subscriptions {
         entry.watchers = entry.watchers.saturating_sub(1);
         if entry.watchers == 0 {
             watched.remove(uri);
-            self.changes.send_replace(());
+            count(&self.changes);
         }
     }
 

@@ -20,7 +20,7 @@ use crate::Dispatched;
 use crate::call::events::note_request;
 use crate::ground::deadline::Patience;
 use crate::ground::sync::lock;
-use crate::ground::task::{cancelled, task};
+use crate::ground::task::{Boxed, cancelled, task};
 
 /// The request that a session begins with, before anything is agreed on: it is not cancelled.
 const HANDSHAKE: &str = "initialize";
@@ -100,8 +100,8 @@ impl Session {
     }
 
     /// Runs a future in the background until the connection ends.
-    pub(crate) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let (ended, work) = (self.ended.clone(), task(work));
+    pub(crate) fn in_background(&self, work: Boxed<()>) {
+        let ended = self.ended.clone();
         self.runtime.spawn(task(async move {
             ended.run_until_cancelled(work).await;
         }));
@@ -162,7 +162,7 @@ struct Sent {
 impl Sent {
     /// Waits for a state of the request, and sends it meanwhile. Cancel safe.
     async fn reaches(&mut self, is_reached: fn(&State) -> bool) {
-        while !is_reached(&self.ticket.state()) {
+        while !self.ticket.is(is_reached) {
             tokio::select! {
                 biased;
                 _ = &mut self.sending => {}
@@ -174,7 +174,7 @@ impl Sent {
     /// Waits for the outcome of the request. Cancel safe.
     async fn answer(&mut self) -> Result<Value, RequestError> {
         self.reaches(State::is_final).await;
-        if let Some(answer) = lock(&self.ticket.answer).take() {
+        if let Some(answer) = self.ticket.take_answer() {
             return answer.map_err(RequestError::Rpc);
         }
         match self.ticket.state() {
@@ -199,14 +199,15 @@ impl Sent {
 
     /// Sends `notifications/cancelled` if the request has left.
     fn notify_of_cancellation(&self) {
-        if matches!(self.ticket.state(), State::GivenUp(Dispatched::Unknown)) && !self.is_handshake {
+        let has_left = self.ticket.is(|state| matches!(state, State::GivenUp(Dispatched::Unknown)));
+        if has_left && !self.is_handshake {
             let params = json!({ "requestId": self.ticket.id(), "reason": "the caller no longer waits" });
             let cancelled = MethodCall::with("notifications/cancelled", params).about(self.about.clone());
             let session = self.session.clone();
-            self.session.in_background(async move {
+            self.session.in_background(Box::pin(async move {
                 // Failing to cancel changes nothing for the caller.
                 let _ = session.notify(cancelled).await;
-            });
+            }));
         }
     }
 }
@@ -214,7 +215,7 @@ impl Sent {
 impl Drop for Sent {
     fn drop(&mut self) {
         // Before the sending ends, so that the server receives the cancellation.
-        if !self.ticket.is_settled() {
+        if !self.ticket.is(State::is_final) {
             self.give_up();
         }
     }

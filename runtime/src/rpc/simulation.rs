@@ -19,13 +19,12 @@ use tokio_util::sync::CancellationToken;
 
 use self::pipes::{Pipes, SimulatedReader, SimulatedSink};
 use self::server::Server;
-use super::handlers::Handlers;
+use super::handlers::{Answers, Handlers};
 use super::ledger::Ledger;
 use super::messages::MAX_MESSAGE;
 use super::notes::Notes;
 use super::request::{RequestError, Terms};
 use super::sent::MethodCall;
-use super::server_requests::Answers;
 use super::transports::lines::{Stranger, connect};
 use super::{receiving, session::Session};
 use crate::Dispatched;

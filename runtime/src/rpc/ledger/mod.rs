@@ -3,8 +3,6 @@
 //! A request is admitted, queued, written, and then answered, given up or failed; the transports report each step. The
 //! ledger thus distinguishes a call that never left from a call that may have run.
 
-mod book;
-
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -13,7 +11,6 @@ use rmcp::model::{ErrorData, RequestId};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use self::book::{Book, Silence, TIMEOUTS_WITHOUT_A_SIGN};
 use crate::Dispatched;
 use crate::call::Progress;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
@@ -22,7 +19,7 @@ use crate::rpc::failure::{CLOSED, Failure};
 use crate::rpc::messages::{self, Incoming, Question, UNREADABLE};
 use crate::rpc::notices::{ListChanges, Notices};
 use crate::rpc::sent::{Message, PROGRESS_TOKEN};
-use crate::rpc::ticket::{State, Ticket, TicketTerms};
+use crate::rpc::ticket::{Book, Silence, State, TIMEOUTS_WITHOUT_A_SIGN, Ticket, TicketTerms};
 
 /// The maximum number of queued requests, and about how many bytes they may have.
 const MOST_QUEUED: usize = 16 * 1024;
@@ -97,7 +94,8 @@ impl Ledger {
             book.messages += 1;
             let ticket = Arc::new(Ticket::new(id, book.messages, size, terms));
             book.enqueue(&ticket);
-            book.requests.insert(id, ticket.clone());
+            let (Ok(at) | Err(at)) = book.position(id);
+            book.requests.insert(at, ticket.clone());
             if !ticket.terms.is_subscription {
                 book.silence.since.get_or_insert_with(Instant::now);
             }
@@ -121,7 +119,7 @@ impl Ledger {
         if ticket.terms.list.is_some_and(|list| list != self.list_changes.count()) {
             book.settle(ticket, State::Failed(Failure::stale()));
         }
-        ticket.is_queued() && !ticket.is_late() && book.ended.is_none()
+        ticket.is(State::is_queued) && !ticket.is_late() && book.ended.is_none()
     }
 
     fn begin_write(&self, ticket: &Ticket, end: Option<u64>) -> bool {
@@ -137,15 +135,15 @@ impl Ledger {
     /// Gives up a request. Returns whether the server may have acted on it.
     pub(crate) fn give_up(&self, ticket: &Ticket) -> Dispatched {
         let mut book = lock(&self.book);
-        let dispatched = match ticket.state() {
+        let dispatched = match &*lock(&ticket.state) {
             State::Queued => Dispatched::No,
             State::Writing { .. } | State::Written { .. } | State::Acknowledged => {
                 // One that is cancelled is not answered.
                 book.owes_answers |= !ticket.terms.is_subscription;
                 Dispatched::Unknown
             }
-            State::Answered => Dispatched::Yes,
-            State::GivenUp(dispatched) => dispatched,
+            State::Answered(_) => Dispatched::Yes,
+            State::GivenUp(dispatched) => *dispatched,
             State::Failed(failure) => failure.dispatched,
         };
         book.settle(ticket, State::GivenUp(dispatched));
@@ -158,23 +156,23 @@ impl Ledger {
         let mut book = lock(&self.book);
         if book.silence.has_lasted(ticket.admitted, self.timeout) && book.ended.is_none() {
             let message = format!("no message from the server during {TIMEOUTS_WITHOUT_A_SIGN} timeouts");
-            book.end(&Failure::lost(message), |_| None);
+            book.end(&Failure::lost(message), &|_| None);
         }
         dispatched
     }
 
     /// Stops sending. Unsent and new requests fail; sent requests may still be answered.
     pub(crate) fn stop(&self, failure: &Failure) {
-        lock(&self.book).end(failure, |_| None);
+        lock(&self.book).end(failure, &|_| None);
     }
 
     /// Ends the connection: all pending requests fail. For a single stream, `read` is the maximum number of bytes that
     /// the server can have read.
     pub fn close(&self, failure: &Failure, read: Option<u64>) {
-        lock(&self.book).end(failure, |state| match (state, read) {
+        lock(&self.book).end(failure, &|state| match (state, read) {
             // The last byte is only a line's end: the server may read the message without it.
             (State::Writing { end: Some(end) } | State::Written { end: Some(end) }, Some(read))
-                if read.saturating_add(1) < end =>
+                if read.saturating_add(1) < *end =>
             {
                 Some(Dispatched::No)
             }
@@ -233,8 +231,7 @@ impl Ledger {
                 if let Some(witness) = self.witness.get() {
                     witness.answered(&ticket.id(), &answer);
                 }
-                *lock(&ticket.answer) = Some(answer);
-                book.settle(&ticket, State::Answered);
+                book.settle(&ticket, State::Answered(Some(answer)));
             }
             Err(why) => book.settle(&ticket, State::Failed(Failure::new(Dispatched::Yes, why))),
         }
@@ -245,7 +242,6 @@ impl Ledger {
         let method = fields.get("method").and_then(Value::as_str).unwrap_or_default();
         let params = fields.get("params").unwrap_or(&Value::Null);
         let cancelled = params.get("requestId").filter(|_| method == CANCELLED);
-        let cancelled = cancelled.and_then(messages::id_of);
         let mut listener = None;
         {
             let mut book = lock(&self.book);
@@ -257,12 +253,12 @@ impl Ledger {
             if let (ACKNOWLEDGED, Some(covered)) = (method, params.get("notifications"))
                 && let Some(ticket) = params.pointer(SUBSCRIPTION).and_then(|id| book.ticket(id))
                 && ticket.terms.is_subscription
-                && matches!(ticket.state(), State::Writing { .. } | State::Written { .. })
+                && ticket.is(|state| matches!(state, State::Writing { .. } | State::Written { .. }))
             {
                 *lock(&ticket.covered) = Some(covered.clone());
                 ticket.becomes(State::Acknowledged);
             }
-            let ended = cancelled.as_ref().and_then(|id| book.find(id)).filter(|ticket| ticket.terms.is_subscription);
+            let ended = cancelled.and_then(|id| book.ticket(id)).filter(|ticket| ticket.terms.is_subscription);
             if let Some(ticket) = ended.cloned() {
                 book.settle(&ticket, State::Failed(Failure::lost("the server ended the subscription")));
             }
@@ -280,6 +276,7 @@ impl Ledger {
         if let (Some(listener), Some(progress)) = (listener, Progress::from_params(params)) {
             progress.tell(&listener);
         }
+        let cancelled = cancelled.and_then(messages::id_of);
         match fields.remove("id") {
             Some(id) => question(&id, fields).map(Incoming::Question),
             None => cancelled.map(Incoming::Cancelled),
@@ -322,31 +319,30 @@ impl Outgoing {
 
     /// Returns `true` if no caller waits for the response.
     pub(crate) fn is_unwanted(&self) -> bool {
-        self.request.as_ref().is_some_and(|ticket| ticket.is_settled() || ticket.is_late())
+        self.request.as_ref().is_some_and(|ticket| ticket.is(State::is_final) || ticket.is_late())
     }
 
     /// Returns a function that begins the write, for a transport that does not write itself. After a redirect it may
     /// have begun already.
     pub(crate) fn departure(&self) -> impl FnOnce() -> bool + Send + Sync + use<> {
         let (ledger, ticket) = (self.ledger.clone(), self.request.clone());
-        let has_begun = |ticket: &Ticket| matches!(ticket.state(), State::Writing { .. } | State::Acknowledged);
-        move || ticket.is_none_or(|ticket| has_begun(&ticket) || ledger.begin_write(&ticket, None))
+        let has_begun = |state: &State| matches!(state, State::Writing { .. } | State::Acknowledged);
+        move || ticket.is_none_or(|ticket| ticket.is(has_begun) || ledger.begin_write(&ticket, None))
     }
 
     /// Records that the whole message was written.
     pub fn written(&self) {
         let Some(ticket) = &self.request else { return };
         let _book = lock(&self.ledger.book);
-        if let State::Writing { end } = ticket.state() {
-            ticket.becomes(State::Written { end });
-        }
+        let State::Writing { end } = *lock(&ticket.state) else { return };
+        ticket.becomes(State::Written { end });
     }
 
     /// Records that the server refused it unseen; it will be written again, or fail.
     pub(crate) fn returned(&self) {
         let Some(ticket) = &self.request else { return };
         let mut book = lock(&self.ledger.book);
-        if matches!(ticket.state(), State::Writing { .. } | State::Written { .. } | State::Acknowledged) {
+        if !ticket.is(State::is_queued) && !ticket.is(State::is_final) {
             book.enqueue(ticket);
             ticket.becomes(State::Queued);
         }
@@ -356,7 +352,7 @@ impl Outgoing {
     pub(crate) fn failed(&self, mut failure: Failure) {
         let Some(ticket) = &self.request else { return };
         let mut book = lock(&self.ledger.book);
-        if ticket.is_queued() {
+        if ticket.is(State::is_queued) {
             failure.dispatched = Dispatched::No;
         }
         book.settle(ticket, State::Failed(failure));
@@ -373,14 +369,14 @@ impl Outgoing {
 
     /// Returns `true` once the request can no longer complete.
     pub(crate) fn is_settled(&self) -> bool {
-        self.request.as_ref().is_some_and(|ticket| ticket.is_settled())
+        self.request.as_ref().is_some_and(|ticket| ticket.is(State::is_final))
     }
 }
 
 impl Drop for Outgoing {
     fn drop(&mut self) {
         let Some(ticket) = &self.request else { return };
-        if matches!(ticket.state(), State::Queued | State::Writing { .. }) {
+        if ticket.is(|state| matches!(state, State::Queued | State::Writing { .. })) {
             self.failed(Failure::lost(CLOSED));
         }
     }

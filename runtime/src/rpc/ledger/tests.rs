@@ -65,7 +65,7 @@ fn takes(ledger: &Ledger, message: Value, answers: Option<&RequestId>) -> bool {
 fn outcome_of(message: Value) -> Option<Result<Value, rmcp::model::ErrorData>> {
     let (ledger, ticket) = awaiting();
     assert!(ledger.received(message, None).is_none());
-    lock(&ticket.answer).take()
+    ticket.take_answer()
 }
 
 fn answer(id: i64) -> Value {
@@ -116,11 +116,11 @@ fn response_completes_a_request_once() {
     let ledger = ledger();
     let ticket = written(&ledger);
     assert!(takes(&ledger, answer(1), None));
-    assert!(matches!(ticket.state(), State::Answered));
+    assert!(matches!(ticket.state(), State::Answered(_)));
     assert_eq!(ledger.open_requests(), 0);
     assert!(!takes(&ledger, answer(1), None), "a second answer to it");
     ledger.close(&Failure::lost("gone"), None);
-    assert!(matches!(ticket.state(), State::Answered), "an answer stays");
+    assert!(matches!(ticket.state(), State::Answered(_)), "an answer stays");
     assert_eq!(ledger.give_up(&ticket), Dispatched::Yes);
 }
 
@@ -153,7 +153,7 @@ fn id_written_as_a_float_is_the_integer() {
     let ledger = ledger();
     let [first, second] = [(); 2].map(|()| written(&ledger));
     assert!(takes(&ledger, json!({"id": 1.0, "result": {}}), Some(&second.id())), "in the answer to another");
-    assert!(matches!((first.state(), second.state()), (State::Answered, State::Written { .. })));
+    assert!(matches!((first.state(), second.state()), (State::Answered(_), State::Written { .. })));
     let asked = ledger.received(json!({"id": 1.0, "method": "ping"}), None);
     assert!(matches!(asked, Some(Incoming::Question(Question { id: RequestId::Number(1), .. }))), "{asked:?}");
 }
@@ -170,7 +170,7 @@ fn stop_fails_unsent_requests_and_leaves_sent_ones_pending() {
     let refused = admit(&ledger, 100, TicketTerms::default()).map(drop).expect_err("it is closed");
     assert_eq!((refused.dispatched, refused.message.as_str()), (Dispatched::No, "no more"));
     assert!(takes(&ledger, answer(1), None));
-    assert!(matches!(sent.state(), State::Answered));
+    assert!(matches!(sent.state(), State::Answered(_)));
     assert_eq!(ledger.open_requests(), 0);
 }
 
@@ -417,7 +417,7 @@ fn error_without_an_id_fails_the_only_pending_request() {
     let error = json!({"id": null, "error": {"code": -32700, "message": "parse"}});
     let (ledger, ticket) = awaiting();
     assert!(takes(&ledger, error.clone(), None));
-    assert!(lock(&ticket.answer).take().is_some_and(|answer| answer.is_err()));
+    assert!(ticket.take_answer().is_some_and(|answer| answer.is_err()));
     assert!(!takes(&ledger, error.clone(), None));
     let (ledger, _) = awaiting();
     written(&ledger);

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 pub use self::error::{CassetteError, Difference};
 pub(crate) use self::replay::replay;
-use self::tape::{Exchange, Heard, Outcome, Request, Tape};
+use self::tape::{Call, Exchange, Tape, outcome_of};
 use crate::ToolResult;
 use crate::ground::redact::Redactor;
 use crate::ground::sync::lock;
@@ -108,18 +108,12 @@ impl Cassette {
     /// ```
     #[must_use]
     pub fn results(&self, tool: &str) -> Vec<ToolResult> {
-        if !self.replays() {
-            return Vec::new();
-        }
         let tape = lock(&self.0.tape);
         let server = tape.server.as_deref().unwrap_or_default();
-        let is_call =
-            |exchange: &&Exchange| exchange.request.method == "tools/call" && exchange.request.subject() == Some(tool);
-        let result = |exchange: &Exchange| match &exchange.response {
-            Some(Outcome::Result(result)) => Some(ToolResult::from_json(server, tool, result.clone())),
-            Some(Outcome::Error(_)) | None => None,
-        };
-        tape.exchanges.iter().filter(is_call).filter_map(result).collect()
+        let is_call = |call: &Call| call.method == "tools/call" && call.subject() == Some(tool);
+        let calls = tape.exchanges.iter().filter(|exchange| self.replays() && is_call(&exchange.request));
+        let results = calls.filter_map(|exchange| exchange.response.as_ref()?.get("result"));
+        results.map(|result| ToolResult::from_json(server, tool, result.clone())).collect()
     }
 
     /// Returns the name of the recorded server, if anything was recorded.
@@ -208,18 +202,16 @@ struct UnderWay {
     /// The pending requests, and the index of each on the tape.
     requests: Vec<(RequestId, usize)>,
     /// The messages while no request was open, which belong to the next one.
-    loose: Vec<Heard>,
+    loose: Vec<Call>,
     /// The requests of the server, with their ids.
-    questions: Vec<(Value, Heard)>,
+    questions: Vec<(Value, Call)>,
 }
 
 impl Recorder {
     /// Records a message with the request that it belongs to, or else the oldest.
-    fn hear(&self, under_way: &mut UnderWay, heard: Heard, token: Option<&Value>) {
+    fn hear(&self, under_way: &mut UnderWay, heard: Call, token: Option<&Value>) {
         let mut requests = under_way.requests.iter();
-        let request =
-            if let Some(token) = token { requests.find(|(id, _)| json!(id) == *token) } else { requests.next() };
-        match request {
+        match requests.find(|(id, _)| token.is_none_or(|token| json!(id) == *token)) {
             Some((_, at)) => {
                 if let Some(exchange) = self.cassette.tape_to_change().exchanges.get_mut(*at) {
                     exchange.heard.push(heard);
@@ -237,7 +229,7 @@ impl Witness for Recorder {
         let mut under_way = lock(&self.under_way);
         match message {
             Message::Request { id, call } if call.method != LISTEN => {
-                let (request, heard) = (Request::new(call, &self.redactor), mem::take(&mut under_way.loose));
+                let (request, heard) = (Call::new(call, &self.redactor), mem::take(&mut under_way.loose));
                 let mut tape = self.cassette.tape_to_change();
                 under_way.requests.push((id.clone(), tape.exchanges.len()));
                 tape.exchanges.push(Exchange { request, heard, response: None, is_played: false });
@@ -246,8 +238,8 @@ impl Witness for Recorder {
                 let id = json!(id);
                 if let Some(at) = under_way.questions.iter().position(|(question, _)| *question == id) {
                     let (_, question) = under_way.questions.remove(at);
-                    let answer = Some(Outcome::new(outcome, &self.redactor));
-                    self.hear(&mut under_way, Heard { answer, ..question }, None);
+                    let answer = Some(outcome_of(outcome, &self.redactor));
+                    self.hear(&mut under_way, Call { answer, ..question }, None);
                 }
             }
             Message::Request { .. } | Message::Notification(_) => {}
@@ -259,7 +251,7 @@ impl Witness for Recorder {
         let Some(pending) = under_way.requests.iter().position(|(pending, _)| pending == id) else { return };
         let (_, at) = under_way.requests.remove(pending);
         if let Some(exchange) = self.cassette.tape_to_change().exchanges.get_mut(at) {
-            exchange.response = Some(Outcome::new(answer, &self.redactor));
+            exchange.response = Some(outcome_of(answer, &self.redactor));
         }
     }
 
@@ -273,7 +265,7 @@ impl Witness for Recorder {
         let progress = params.as_object_mut().filter(|_| method == PROGRESS);
         let token = progress.and_then(|params| params.remove(PROGRESS_TOKEN));
         self.redactor.value(&mut params);
-        let heard = Heard { method: method.to_owned(), params, answer: None };
+        let heard = Call { method: method.to_owned(), params, answer: None };
         let mut under_way = lock(&self.under_way);
         match fields.get("id") {
             Some(id) => under_way.questions.push((id.clone(), heard)),

@@ -16,7 +16,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use super::error::differences;
-use super::tape::{Exchange, Heard, Outcome, Request};
+use super::tape::{Call, Exchange, Outcome, outcome_of};
 use super::{Cassette, CassetteError, LISTEN};
 use crate::ground::redact::Redactor;
 use crate::ground::sync::lock;
@@ -56,10 +56,10 @@ impl ReplaySender {
             }
             _ => {}
         }
-        let exchange = self.next(&Request::new(call, &self.redactor));
+        let exchange = self.next(&Call::new(call, &self.redactor));
         // No server exists that could have acted on it.
         let exchange = exchange.map_err(|error| Failure::not_sent(error.to_string()).with_source(error))?;
-        for (number, Heard { method, mut params, answer }) in exchange.heard.into_iter().enumerate() {
+        for (number, Call { method, mut params, answer }) in exchange.heard.into_iter().enumerate() {
             let Some(recorded) = answer else {
                 if let (PROGRESS, Value::Object(params)) = (&*method, &mut params) {
                     params.insert(PROGRESS_TOKEN.to_owned(), json!(id));
@@ -79,11 +79,9 @@ impl ReplaySender {
                 return Err(Failure::lost(error.to_string()).with_source(error));
             }
         }
-        self.arrive(match exchange.response {
-            Some(Outcome::Result(result)) => json!({ "id": id, "result": result }),
-            Some(Outcome::Error(error)) => json!({ "id": id, "error": error }),
-            None => Value::Null,
-        });
+        let mut response = exchange.response.unwrap_or_default();
+        response.insert("id".to_owned(), json!(id));
+        self.arrive(response.into());
         Ok(())
     }
 
@@ -92,7 +90,7 @@ impl ReplaySender {
     ///
     /// # Errors
     /// Fails with the nearest exchange if none matches.
-    fn next(&self, request: &Request) -> Result<Exchange, CassetteError> {
+    fn next(&self, request: &Call) -> Result<Exchange, CassetteError> {
         let (path, title) = (self.cassette.path().to_owned(), request.title());
         let mut tape = lock(&self.cassette.0.tape);
         let of_method = tape.exchanges.iter_mut().filter(|exchange| exchange.request.method == request.method);
@@ -147,7 +145,7 @@ impl Sender for ReplaySender {
                 Message::Response { id, outcome } => {
                     if let Some(question) = lock(&self.questions).remove(&id) {
                         // Nobody receives it if the exchange has ended.
-                        let _ = question.send(Outcome::new(&outcome, &self.redactor));
+                        let _ = question.send(outcome_of(&outcome, &self.redactor));
                     }
                     Ok(())
                 }
@@ -193,7 +191,7 @@ mod tests {
     fn last_handshake_is_used_again() {
         let handshake = |name| json!({ "request": { "method": "initialize" }, "response": { "result": name } });
         let sender = sender(&["first", "second"].map(handshake));
-        let request = Request { method: "initialize".to_owned(), params: Value::Null };
+        let request = Call { method: "initialize".to_owned(), params: Value::Null, answer: None };
         let names = [(); 3].map(|()| json!(sender.next(&request).expect("a handshake").response)["result"].clone());
         assert_eq!(names, ["first", "second", "second"]);
     }
@@ -208,7 +206,7 @@ mod tests {
             let admitted = sender.ledger.admit((number, &message), 100, TicketTerms::default());
             let (ticket, outgoing) = admitted.expect("there is room");
             sender.clone().send(message, outgoing).await.expect("it is replayed");
-            assert_eq!(ticket.is_settled(), is_answered, "{method}");
+            assert_eq!(ticket.state().is_final(), is_answered, "{method}");
         }
     }
 }

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use mcp_bindgen_model::printable;
-use rmcp::model::ErrorData;
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 use serde_json::{Map, Value, json};
 
 use super::CassetteError;
 use crate::ground::redact::Redactor;
+use crate::rpc::receiving::Answer;
 use crate::rpc::sent::{META, MethodCall, PROGRESS_TOKEN, RESERVED};
 
 const FORMAT: u64 = 1;
@@ -26,9 +26,9 @@ pub(super) struct Tape {
 /// A request, the server's messages before its response, and the response.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Exchange {
-    pub(super) request: Request,
+    pub(super) request: Call,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) heard: Vec<Heard>,
+    pub(super) heard: Vec<Call>,
     /// `None` as long as a recorded request is pending.
     pub(super) response: Option<Outcome>,
     /// `true` once a request was answered with it.
@@ -36,18 +36,10 @@ pub(super) struct Exchange {
     pub(super) is_played: bool,
 }
 
-/// A request without secrets and the parts that differ each time.
+/// A request of the client, or a message that the server sent on its own, without secrets and the parts that differ
+/// each time.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Request {
-    pub(super) method: String,
-    /// The parameters; `null` if there are none.
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub(super) params: Value,
-}
-
-/// A message that the server sent on its own.
-#[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Heard {
+pub(super) struct Call {
     pub(super) method: String,
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub(super) params: Value,
@@ -56,38 +48,8 @@ pub(super) struct Heard {
     pub(super) answer: Option<Outcome>,
 }
 
-/// The outcome of a request, without secrets.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", try_from = "Map<String, Value>")]
-pub(super) enum Outcome {
-    Result(Value),
-    Error(Value),
-}
-
-impl TryFrom<Map<String, Value>> for Outcome {
-    type Error = &'static str;
-
-    /// Takes the result if there is an error beside it, as from servers that send `"error": null`.
-    fn try_from(mut fields: Map<String, Value>) -> Result<Self, &'static str> {
-        let result = fields.remove("result").map(Self::Result);
-        result.or_else(|| fields.remove("error").map(Self::Error)).ok_or("it has neither `result` nor `error`")
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "it is not a request with its response")]
-enum Line {
-    Head {
-        cassette: u64,
-        /// The name of the server. A later format may have none.
-        #[serde(default)]
-        server: Value,
-    },
-    Exchange(Exchange),
-    End {
-        end: usize,
-    },
-}
+/// The `result` or the `error` of a request, without secrets.
+pub(super) type Outcome = Map<String, Value>;
 
 impl Tape {
     pub(super) fn print(&self) -> String {
@@ -103,43 +65,53 @@ impl Tape {
     /// # Errors
     /// Fails if the text is not a cassette, or is incomplete.
     pub(super) fn read(path: &Path, text: &str) -> Result<Self, CassetteError> {
-        let malformed = |line, message: String| CassetteError::Malformed { path: path.to_owned(), line, message };
+        let malformed = |line, message: &str| {
+            let message = message.to_owned();
+            CassetteError::Malformed { path: path.to_owned(), line, message }
+        };
         let truncated = |message| CassetteError::Truncated { path: path.to_owned(), message };
-        let mut tape = Self { is_saved: true, ..Self::default() };
+        let is_complete = |exchange: &Exchange| {
+            let outcome = exchange.response.as_ref();
+            outcome.is_some_and(|outcome| outcome.contains_key("result") || outcome.contains_key("error"))
+        };
+        let (mut tape, mut end) = (Self { is_saved: true, ..Self::default() }, None);
         let last = text.lines().count();
-        let mut end = None;
         for (line, text) in (1..).zip(text.lines()) {
-            let read = serde_json::from_str(text).map_err(|error| match error.classify() {
+            let read: Value = serde_json::from_str(text).map_err(|error| match error.classify() {
                 Category::Eof if line == last && end.is_none() => truncated(format!("line {line} is incomplete")),
-                Category::Data if line == 1 => malformed(1, "the first line has no `cassette`, its format".to_owned()),
-                _ => malformed(line, error.to_string()),
+                _ => malformed(line, &error.to_string()),
             })?;
-            match (read, tape.server.is_some(), end) {
-                (Line::Head { cassette: format, .. }, ..) if format > FORMAT => {
+            if line == 1 {
+                let format = read.get("cassette").and_then(Value::as_u64);
+                let format = format.ok_or_else(|| malformed(1, "the first line has no `cassette`, its format"))?;
+                // A later format may have no server.
+                if format > FORMAT {
                     return Err(CassetteError::NewerFormat { path: path.to_owned(), format, known: FORMAT });
                 }
-                (Line::Head { server: Value::String(server), .. }, false, None) => tape.server = Some(server),
-                (Line::Head { .. }, false, None) => {
-                    return Err(malformed(line, "the first line has no `server`".to_owned()));
-                }
-                (Line::Exchange(exchange), true, None) if exchange.response.is_some() => tape.exchanges.push(exchange),
-                (Line::End { end: count }, true, None) => end = Some(count),
-                _ => {
-                    return Err(malformed(line, "expected a header, exchanges, and the end, in this order".to_owned()));
-                }
+                let server = read.get("server").and_then(Value::as_str);
+                tape.server = Some(server.ok_or_else(|| malformed(1, "the first line has no `server`"))?.to_owned());
+            } else if end.is_none()
+                && let Some(count) = read.get("end")
+            {
+                end = Some(count.clone());
+            } else {
+                let exchange =
+                    Exchange::deserialize(read).ok().filter(|exchange| end.is_none() && is_complete(exchange));
+                let exchange = exchange.ok_or_else(|| malformed(line, "expected a request with its response"))?;
+                tape.exchanges.push(exchange);
             }
         }
         let count = tape.exchanges.len();
-        if end != Some(count) {
+        if end.is_none_or(|end| end != count) {
             return Err(truncated(format!("it has {count} exchanges, and no end with this count")));
         }
         Ok(tape)
     }
 }
 
-impl Request {
+impl Call {
     pub(super) fn new(call: &MethodCall, redactor: &Redactor) -> Self {
-        let mut request = Self { method: call.method.to_string(), params: Value::Null };
+        let mut request = Self { method: call.method.to_string(), params: Value::Null, answer: None };
         // The parameters of a handshake change with the version of this library.
         let mut params = if request.begins() { Map::new() } else { call.params.clone() };
         if let Some(Value::Object(meta)) = params.get_mut(META) {
@@ -173,10 +145,8 @@ impl Request {
     }
 }
 
-impl Outcome {
-    pub(super) fn new(answer: &Result<Value, ErrorData>, redactor: &Redactor) -> Self {
-        let (Ok(mut value) | Err(mut value)) = answer.clone().map_err(|error| json!(error));
-        redactor.value(&mut value);
-        if answer.is_ok() { Self::Result(value) } else { Self::Error(value) }
-    }
+pub(super) fn outcome_of(answer: &Answer, redactor: &Redactor) -> Outcome {
+    let (Ok(mut value) | Err(mut value)) = answer.clone().map_err(|error| json!(error));
+    redactor.value(&mut value);
+    Map::from_iter([(if answer.is_ok() { "result" } else { "error" }.to_owned(), value)])
 }
