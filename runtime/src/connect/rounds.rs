@@ -128,13 +128,13 @@ impl Connection {
         let capabilities = options.given().capabilities.as_deref().filter(|_| self.is_modern());
         let stamp = capabilities.map(|declared| Map::from_iter([(CLIENT_CAPABILITIES.to_owned(), declared.clone())]));
         Terms {
-            patience,
             listener: options.given().progress.clone(),
             cancellation: options.cancellation().cloned(),
             // Modern servers ask in results, so each of their questions belongs to a known call.
             questions: (!self.is_modern()).then(|| self.answers.questions()),
             list,
             stamp,
+            ..patience.into()
         }
     }
 

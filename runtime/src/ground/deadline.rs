@@ -54,7 +54,7 @@ impl Deadline {
 }
 
 /// How long a request may take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Patience {
     /// The deadline without an answer or a progress report.
     pub(crate) first: Deadline,

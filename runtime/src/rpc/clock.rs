@@ -1,13 +1,11 @@
-//! The deadline of a request: progress extends it, and it is paused while the server waits for an answer.
+//! The questions of a server, which pause the deadlines of requests until they are answered.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::Instant;
 
-use super::ticket::{Ticket, until};
-use crate::ground::deadline::{Deadline, Patience};
 use crate::ground::sync::lock;
 
 /// The unanswered questions of a server, each with its number.
@@ -46,7 +44,7 @@ pub(crate) struct ServerRequests {
     open: Arc<OpenRequests>,
     /// The number of the last question before the request; the request ignores questions up to it.
     before: u64,
-    allowance: Duration,
+    pub(super) allowance: Duration,
 }
 
 impl ServerRequests {
@@ -57,33 +55,21 @@ impl ServerRequests {
     }
 
     /// Waits until a question is open that may delay the request, or until none is. Cancel safe.
-    async fn until(&self, is_open: bool) {
+    pub(super) async fn until(&self, is_open: bool) {
         until(&self.open.changed, &|| self.open.has_one_after(self.before) == is_open).await;
     }
 }
 
-/// Waits until the time of a request is over. Dropping the future changes nothing: it only watches.
-pub(super) async fn run_out(ticket: &Ticket, mut patience: Patience, mut questions: Option<ServerRequests>) {
-    let mut end = patience.first;
+/// Waits until a condition holds, which is checked again after each notification. Cancel safe.
+pub(super) async fn until(changed: &Notify, holds: &(dyn Fn() -> bool + Sync)) {
     loop {
-        if let Some(questions) = questions.as_mut().filter(|questions| !questions.allowance.is_zero())
-            && end.bound(questions.until(true)).await.is_some()
-        {
-            let start = Instant::now();
-            let _ = Deadline::after(questions.allowance).bound(questions.until(false)).await;
-            let elapsed = start.elapsed();
-            questions.allowance = questions.allowance.saturating_sub(elapsed);
-            (patience, end) = (patience.without(elapsed), end.later(elapsed));
-            continue;
+        let mut notified = pin!(changed.notified());
+        // From here on, no change is missed.
+        notified.as_mut().enable();
+        if holds() {
+            return;
         }
-        end.passed().await;
-        // Progress moves the end, but not beyond the cap.
-        let last_progress = *lock(&ticket.progress);
-        let renewed = last_progress.map(|last| Deadline::since(last, patience.timeout));
-        match renewed.map(|renewed| renewed.earlier(patience.cap)) {
-            Some(renewed) if !renewed.has_passed() => end = renewed,
-            _ => return,
-        }
+        notified.await;
     }
 }
 
@@ -91,14 +77,20 @@ pub(super) async fn run_out(ticket: &Ticket, mut patience: Patience, mut questio
 mod tests {
     use std::future::pending;
 
+    use tokio::time::Instant;
+
     use super::*;
-    use crate::rpc::ticket::TicketTerms;
+    use crate::ground::deadline::Patience;
+    use crate::rpc::request::Terms;
+    use crate::rpc::ticket::Ticket;
 
     async fn runs_out(questions: ServerRequests) -> Duration {
-        let ticket = Ticket::new(0, 1, 0, TicketTerms::default());
+        let patience = Patience::strictly(Duration::from_millis(10));
+        let ticket = Ticket::new(0, 1, 0, Terms { questions: Some(questions), ..patience.into() });
         let start = Instant::now();
-        let time = run_out(&ticket, Patience::strictly(Duration::from_millis(10)), Some(questions));
-        tokio::time::timeout(Duration::from_secs(20), time).await.expect("time does not stand still for ever");
+        tokio::time::timeout(Duration::from_secs(20), ticket.runs_out())
+            .await
+            .expect("time does not stand still for ever");
         start.elapsed()
     }
 
@@ -146,7 +138,7 @@ mod tests {
     async fn progress_extends_the_timeout_up_to_the_cap() {
         const SECOND: Duration = Duration::from_secs(1);
         for (reports, seconds) in [(0, 2), (1, 3), (9, 5)] {
-            let ticket = Ticket::new(0, 1, 0, TicketTerms::default());
+            let ticket = Ticket::new(0, 1, 0, Patience::renewed_by_progress(2 * SECOND, 5 * SECOND).into());
             let start = Instant::now();
             let reporting = async {
                 for _ in 0..reports {
@@ -157,7 +149,7 @@ mod tests {
             };
             tokio::select! {
                 () = reporting => {}
-                () = run_out(&ticket, Patience::renewed_by_progress(2 * SECOND, 5 * SECOND), None) => {}
+                () = ticket.runs_out() => {}
             }
             assert_eq!(start.elapsed().as_secs(), seconds, "{reports} reports");
         }

@@ -275,8 +275,8 @@ mod tests {
 
     use super::*;
     use crate::ground::deadline::Patience;
-    use crate::rpc::clock::run_out;
-    use crate::rpc::ticket::{Ticket, TicketTerms};
+    use crate::rpc::request::Terms;
+    use crate::rpc::ticket::Ticket;
 
     fn eliciting<A: Future<Output = ElicitationAnswer> + Send + 'static>(
         answer: impl Fn(ElicitationRequest) -> A + Send + Sync + 'static,
@@ -423,8 +423,9 @@ mod tests {
     async fn questions_pause_a_call_for_at_most_ten_times_the_time_of_an_answer() {
         let answers = Answers::new(Handlers { elicitation: eliciting(|_| pending()), ..Handlers::default() });
         for (questions, seconds) in [(0, 1), (1, 301), (2, 601), (12, 3001)] {
-            let ticket = Ticket::new(0, 1, 0, TicketTerms::default());
-            let (start, open) = (Instant::now(), answers.questions());
+            let (start, patience) = (Instant::now(), Patience::strictly(Duration::from_secs(1)));
+            let terms = Terms { questions: Some(answers.questions()), ..patience.into() };
+            let ticket = Ticket::new(0, 1, 0, terms);
             let asking = async {
                 for _ in 0..questions {
                     let _ = answers.answer("elicitation/create", Value::Null).await;
@@ -433,7 +434,7 @@ mod tests {
             };
             tokio::select! {
                 () = asking => {}
-                () = run_out(&ticket, Patience::strictly(Duration::from_secs(1)), Some(open)) => {}
+                () = ticket.runs_out() => {}
             }
             assert_eq!(start.elapsed().as_secs(), seconds, "{questions} questions");
         }

@@ -39,34 +39,36 @@ impl RequestError {
     }
 
     /// Converts the error of a later request of one call: the first one may have had effects.
-    pub(crate) fn after_a_round(self) -> Self {
-        match self {
-            Self::Timeout(Dispatched::No) => Self::Timeout(Dispatched::Unknown),
-            Self::Cancelled(Dispatched::No) => Self::Cancelled(Dispatched::Unknown),
-            Self::Failed(failure) if failure.dispatched == Dispatched::No => {
-                Self::Failed(Failure { dispatched: Dispatched::Unknown, ..failure })
-            }
-            other => other,
+    pub(crate) fn after_a_round(mut self) -> Self {
+        if let Self::Timeout(dispatched) | Self::Cancelled(dispatched) | Self::Failed(Failure { dispatched, .. }) =
+            &mut self
+            && *dispatched == Dispatched::No
+        {
+            *dispatched = Dispatched::Unknown;
         }
+        self
     }
 }
 
 /// The terms of a request: its time, and its listener.
+#[derive(Default)]
 pub(crate) struct Terms {
     pub(crate) patience: Patience,
     pub(crate) listener: Option<Listener>,
     pub(crate) cancellation: Option<CancellationToken>,
     /// The server's open questions, which stop the clock.
     pub(crate) questions: Option<ServerRequests>,
-    /// The count of changes to the list of tools for which it was let through.
+    /// The count of changes to the list of tools for which the call was allowed.
     pub(crate) list: Option<u64>,
     /// Its `_meta`, if it is made for another client.
     pub(crate) stamp: Option<Map<String, Value>>,
+    /// `true` if its response ends a subscription instead of answering a call.
+    pub(crate) is_subscription: bool,
 }
 
 impl From<Patience> for Terms {
     fn from(patience: Patience) -> Self {
-        Self { patience, listener: None, cancellation: None, questions: None, list: None, stamp: None }
+        Self { patience, ..Self::default() }
     }
 }
 

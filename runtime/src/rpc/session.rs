@@ -10,11 +10,10 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use super::clock::run_out;
 use super::failure::CLOSED;
 use super::request::Terms;
 use super::sent::PROGRESS_TOKEN;
-use super::ticket::{State, Ticket, TicketTerms};
+use super::ticket::{State, Ticket};
 use super::{Failure, Ledger, Message, MethodCall, RequestError, Sender, Sending};
 use crate::Dispatched;
 use crate::call::events::note_request;
@@ -42,19 +41,17 @@ impl Session {
     /// Sends a request and waits for its raw result. Dropping the future cancels the request. An unsent request is
     /// never sent; for a sent one, the server receives a cancellation.
     pub(crate) async fn request(&self, request: MethodCall, terms: Terms) -> Result<Value, RequestError> {
-        let Terms { patience, listener, cancellation, questions, list, stamp } = terms;
-        let terms = TicketTerms { deadline: patience.first, listener, list, is_subscription: false };
         let is_call = request.method == "tools/call";
-        let mut sent = self.send(request, stamp, terms)?;
+        let mut sent = self.send(request, terms)?;
         if is_call {
             note_request(&sent.ticket.id());
         }
         let ticket = sent.ticket.clone();
         tokio::select! {
             biased;
-            () = cancelled(cancellation.as_ref()) => Err(RequestError::Cancelled(sent.give_up())),
+            () = cancelled(ticket.terms.cancellation.as_ref()) => Err(RequestError::Cancelled(sent.give_up())),
             answer = sent.answer() => answer,
-            () = run_out(&ticket, patience, questions) => Err(sent.late()),
+            () = ticket.runs_out() => Err(sent.late()),
         }
     }
 
@@ -70,9 +67,9 @@ impl Session {
     /// Opens a subscription, which lasts until it is dropped or the server ends it. `filter` has the form of the
     /// protocol. Cancel safe.
     pub(crate) async fn listen(&self, filter: Value) -> Result<Subscription, RequestError> {
-        let terms = TicketTerms { is_subscription: true, ..TicketTerms::default() };
+        let terms = Terms { is_subscription: true, ..Terms::default() };
         let request = MethodCall::with("subscriptions/listen", json!({ "notifications": filter }));
-        let mut sent = self.send(request, None, terms)?;
+        let mut sent = self.send(request, terms)?;
         sent.reaches(State::is_acknowledged).await;
         let covered = lock(&sent.ticket.covered).take();
         match covered {
@@ -107,18 +104,13 @@ impl Session {
         }));
     }
 
-    fn send(
-        &self,
-        mut request: MethodCall,
-        stamp: Option<Map<String, Value>>,
-        terms: TicketTerms,
-    ) -> Result<Sent, RequestError> {
+    fn send(&self, mut request: MethodCall, mut terms: Terms) -> Result<Sent, RequestError> {
         let (id, size) = (self.ledger.next_id(), request.size());
         let about = request.about.clone();
         let is_handshake = request.method == HANDSHAKE;
         if let Some(common) = self.stamp.as_ref().filter(|_| !is_handshake) {
             let mut meta = (**common).clone();
-            meta.extend(stamp.unwrap_or_default());
+            meta.extend(terms.stamp.take().unwrap_or_default());
             meta.insert(PROGRESS_TOKEN.to_owned(), id.into());
             request.stamp(meta);
         }
@@ -186,19 +178,15 @@ impl Sent {
     }
 
     fn late(&self) -> RequestError {
-        let dispatched = self.session.ledger.time_out(&self.ticket);
-        self.notify_of_cancellation();
-        RequestError::Timeout(dispatched)
+        RequestError::Timeout(self.cancel(self.session.ledger.time_out(&self.ticket)))
     }
 
     fn give_up(&self) -> Dispatched {
-        let dispatched = self.session.ledger.give_up(&self.ticket);
-        self.notify_of_cancellation();
-        dispatched
+        self.cancel(self.session.ledger.give_up(&self.ticket))
     }
 
-    /// Sends `notifications/cancelled` if the request has left.
-    fn notify_of_cancellation(&self) {
+    /// Sends `notifications/cancelled` if the request has left. Returns whether the server may have acted on it.
+    fn cancel(&self, dispatched: Dispatched) -> Dispatched {
         let has_left = self.ticket.is(|state| matches!(state, State::GivenUp(Dispatched::Unknown)));
         if has_left && !self.is_handshake {
             let params = json!({ "requestId": self.ticket.id(), "reason": "the caller no longer waits" });
@@ -209,6 +197,7 @@ impl Sent {
                 let _ = session.notify(cancelled).await;
             }));
         }
+        dispatched
     }
 }
 

@@ -25,7 +25,7 @@ use super::messages::MAX_MESSAGE;
 use super::notes::Notes;
 use super::request::{RequestError, Terms};
 use super::sent::MethodCall;
-use super::transports::lines::{Stranger, connect};
+use super::transports::lines::connect;
 use super::{receiving, session::Session};
 use crate::Dispatched;
 use crate::ground::deadline::Patience;
@@ -168,7 +168,7 @@ fn simulate(runtime: &Runtime, seed: u64, sums: &mut Sums) {
         let notes = Notes::new("simulated", Redactor::default());
         let sink = SimulatedSink(pipes.clone()).into();
         let reader = Box::new(SimulatedReader(pipes.clone()));
-        let sides = connect(Box::new(Stranger), (reader, sink), ledger.clone(), Some(notes), MAX_MESSAGE).unwrap();
+        let sides = connect(Box::new(()), (reader, sink), ledger.clone(), Some(notes), MAX_MESSAGE).unwrap();
         let answers = Arc::new(Answers::new(Handlers::default()));
         let (session, receiving) = receiving::open(sides, ledger.clone(), answers, Some(Default::default()));
         let hang_up = CancellationToken::new();

@@ -1,6 +1,5 @@
 //! The requests of a connection, each from admission until its outcome is final.
 
-use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,11 +9,12 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::Dispatched;
-use crate::call::Listener;
 use crate::ground::deadline::Deadline;
 use crate::ground::sync::lock;
+use crate::rpc::clock::until;
 use crate::rpc::failure::Failure;
 use crate::rpc::messages::{id_of, number_of};
+use crate::rpc::request::Terms;
 
 /// JSON-RPC's parse error and invalid request: the errors of a message whose id could not be read.
 const NAMELESS_ERRORS: [i32; 2] = [-32700, -32600];
@@ -65,26 +65,13 @@ impl State {
     }
 }
 
-/// The terms that a request is admitted with.
-#[derive(Default)]
-pub(crate) struct TicketTerms {
-    /// The deadline for sending.
-    pub(crate) deadline: Deadline,
-    /// The listener to its progress.
-    pub(crate) listener: Option<Listener>,
-    /// The count of changes to the list of tools for which the call was allowed.
-    pub(crate) list: Option<u64>,
-    /// `true` if its response ends a subscription instead of answering a call.
-    pub(crate) is_subscription: bool,
-}
-
 /// A request, for its caller, its transport and the ledger.
 pub(crate) struct Ticket {
     pub(super) serial: i64,
     /// The number of messages that were handed to the transport, including this one.
     pub(super) place: u64,
     pub(super) size: usize,
-    pub(super) terms: TicketTerms,
+    pub(super) terms: Terms,
     pub(super) admitted: Instant,
     pub(super) state: Mutex<State>,
     changed: Notify,
@@ -95,7 +82,7 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    pub(super) fn new(serial: i64, place: u64, size: usize, terms: TicketTerms) -> Self {
+    pub(super) fn new(serial: i64, place: u64, size: usize, terms: Terms) -> Self {
         let (admitted, state) = (Instant::now(), Mutex::new(State::Queued));
         let (changed, covered, progress) = Default::default();
         Self { serial, place, size, terms, admitted, state, changed, covered, progress }
@@ -106,7 +93,7 @@ impl Ticket {
     }
 
     pub(super) fn is_late(&self) -> bool {
-        self.terms.deadline.has_passed()
+        self.terms.patience.first.has_passed()
     }
 
     pub(crate) fn state(&self) -> State {
@@ -127,6 +114,34 @@ impl Ticket {
         until(&self.changed, &|| self.is(is_reached)).await;
     }
 
+    /// Waits until the time of the request is over. Progress extends it, and it is paused while the server waits for an
+    /// answer. Dropping the future changes nothing: it only watches.
+    pub(super) async fn runs_out(&self) {
+        let Terms { patience, questions, .. } = &self.terms;
+        let (mut patience, mut end) = (*patience, patience.first);
+        let mut allowance = questions.as_ref().map_or(Duration::ZERO, |questions| questions.allowance);
+        loop {
+            if let Some(questions) = questions.as_ref().filter(|_| !allowance.is_zero())
+                && end.bound(questions.until(true)).await.is_some()
+            {
+                let start = Instant::now();
+                let _ = Deadline::after(allowance).bound(questions.until(false)).await;
+                let elapsed = start.elapsed();
+                allowance = allowance.saturating_sub(elapsed);
+                (patience, end) = (patience.without(elapsed), end.later(elapsed));
+                continue;
+            }
+            end.passed().await;
+            // Progress moves the end, but not beyond the cap.
+            let last_progress = *lock(&self.progress);
+            let renewed = last_progress.map(|last| Deadline::since(last, patience.timeout));
+            match renewed.map(|renewed| renewed.earlier(patience.cap)) {
+                Some(renewed) if !renewed.has_passed() => end = renewed,
+                _ => return,
+            }
+        }
+    }
+
     pub(super) fn becomes(&self, state: State) {
         // Callers wait only for these states, and a wake-up costs as much as writing the request.
         let is_awaited = state.is_acknowledged();
@@ -134,19 +149,6 @@ impl Ticket {
         if is_awaited {
             self.changed.notify_waiters();
         }
-    }
-}
-
-/// Waits until a condition holds, which is checked again after each notification. Cancel safe.
-pub(super) async fn until(changed: &Notify, holds: &(dyn Fn() -> bool + Sync)) {
-    loop {
-        let mut notified = pin!(changed.notified());
-        // From here on, no change is missed.
-        notified.as_mut().enable();
-        if holds() {
-            return;
-        }
-        notified.await;
     }
 }
 

@@ -18,8 +18,9 @@ use crate::ground::sync::lock;
 use crate::rpc::failure::{CLOSED, Failure};
 use crate::rpc::messages::{self, Incoming, Question, UNREADABLE};
 use crate::rpc::notices::{ListChanges, Notices};
+use crate::rpc::request::Terms;
 use crate::rpc::sent::{Message, PROGRESS_TOKEN};
-use crate::rpc::ticket::{Book, Silence, State, TIMEOUTS_WITHOUT_A_SIGN, Ticket, TicketTerms};
+use crate::rpc::ticket::{Book, Silence, State, TIMEOUTS_WITHOUT_A_SIGN, Ticket};
 
 /// The maximum number of queued requests, and about how many bytes they may have.
 const MOST_QUEUED: usize = 16 * 1024;
@@ -78,7 +79,7 @@ impl Ledger {
         self: &Arc<Self>,
         (id, message): (i64, &Message),
         size: usize,
-        terms: TicketTerms,
+        terms: Terms,
     ) -> Result<(Arc<Ticket>, Outgoing), Failure> {
         let ticket = {
             let mut book = lock(&self.book);

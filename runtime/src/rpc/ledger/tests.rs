@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::ground::deadline::Deadline;
+use crate::ground::deadline::Patience;
 use crate::ground::sync::lock;
 use crate::rpc::sent::MethodCall;
 
@@ -23,7 +23,7 @@ impl Ledger {
     }
 }
 
-fn admit(ledger: &Arc<Ledger>, size: usize, terms: TicketTerms) -> Result<(Arc<Ticket>, Outgoing), Failure> {
+fn admit(ledger: &Arc<Ledger>, size: usize, terms: Terms) -> Result<(Arc<Ticket>, Outgoing), Failure> {
     let id = ledger.next_id();
     let params = Map::from_iter([("name".to_owned(), json!("t"))]);
     let message = Message::Request { id: RequestId::Number(id), call: MethodCall::new("tools/call", params) };
@@ -36,7 +36,7 @@ fn notification() -> Message {
 
 /// Returns the next request, of which nothing has left.
 fn queued(ledger: &Arc<Ledger>) -> (Arc<Ticket>, Outgoing) {
-    admit(ledger, 100, TicketTerms::default()).expect("there is room")
+    admit(ledger, 100, Terms::default()).expect("there is room")
 }
 
 /// Returns the next request, which has left; it ends at a hundred times its id in the stream.
@@ -91,7 +91,7 @@ fn request_abandoned_before_its_first_byte_is_not_written() {
 #[test]
 fn request_past_its_deadline_is_not_written() {
     let ledger = ledger();
-    let terms = TicketTerms { deadline: Deadline::after(Duration::ZERO), ..TicketTerms::default() };
+    let terms = Terms::from(Patience::strictly(Duration::ZERO));
     let (ticket, outgoing) = admit(&ledger, 100, terms).expect("there is room");
     assert!(!outgoing.begin_write(None));
     drop(outgoing);
@@ -167,7 +167,7 @@ fn stop_fails_unsent_requests_and_leaves_sent_ones_pending() {
     assert!(!ledger.is_open());
     assert_eq!(failure_of(&waiting).dispatched, Dispatched::No);
     assert!(!outgoing.begin_write(None));
-    let refused = admit(&ledger, 100, TicketTerms::default()).map(drop).expect_err("it is closed");
+    let refused = admit(&ledger, 100, Terms::default()).map(drop).expect_err("it is closed");
     assert_eq!((refused.dispatched, refused.message.as_str()), (Dispatched::No, "no more"));
     assert!(takes(&ledger, answer(1), None));
     assert!(matches!(sent.state(), State::Answered(_)));
@@ -192,17 +192,17 @@ fn bytes_read_by_the_server_decide_the_outcome_on_close() {
 #[test]
 fn pending_requests_are_bounded() {
     let ledger = ledger();
-    let (large, _outgoing) = admit(&ledger, 5 * MOST_QUEUED_BYTES, TicketTerms::default()).expect("nothing else waits");
-    let refused = admit(&ledger, 1, TicketTerms::default()).map(drop).expect_err("too many bytes");
+    let (large, _outgoing) = admit(&ledger, 5 * MOST_QUEUED_BYTES, Terms::default()).expect("nothing else waits");
+    let refused = admit(&ledger, 1, Terms::default()).map(drop).expect_err("too many bytes");
     assert_eq!(refused.dispatched, Dispatched::No);
     ledger.give_up(&large);
-    let half = || admit(&ledger, MOST_QUEUED_BYTES / 2, TicketTerms::default()).expect("both fit exactly");
+    let half = || admit(&ledger, MOST_QUEUED_BYTES / 2, Terms::default()).expect("both fit exactly");
     for (ticket, _outgoing) in [half(), half()] {
         ledger.give_up(&ticket);
     }
     let first = written(&ledger);
     let _queued: Vec<_> = (0..MOST_QUEUED).map(|_| queued(&ledger)).collect();
-    let refused = admit(&ledger, 1, TicketTerms::default()).map(drop).expect_err("too many requests");
+    let refused = admit(&ledger, 1, Terms::default()).map(drop).expect_err("too many requests");
     assert!(refused.message.contains("16384 requests are already waiting"), "{}", refused.message);
     assert!(matches!(first.state(), State::Written { .. }));
 }
@@ -228,12 +228,12 @@ fn transport_is_told_whether_a_message_is_still_to_be_sent_and_answered() {
     assert_eq!(state(&outgoing), (true, false, false));
     ledger.give_up(&ticket);
     assert_eq!(state(&outgoing), (false, true, true));
-    let late = TicketTerms { deadline: Deadline::after(Duration::ZERO), ..TicketTerms::default() };
+    let late = Terms::from(Patience::strictly(Duration::ZERO));
     let (_, outgoing) = admit(&ledger, 100, late).expect("there is room");
     assert_eq!(state(&outgoing), (false, true, false));
     ledger.list_changes.mark_changed();
     for (list, expected) in [(0, (false, true, true)), (1, (true, false, false))] {
-        let terms = TicketTerms { list: Some(list), ..TicketTerms::default() };
+        let terms = Terms { list: Some(list), ..Terms::default() };
         let (_, outgoing) = admit(&ledger, 100, terms).expect("there is room");
         assert_eq!(state(&outgoing), expected, "allowed for list {list}");
     }
@@ -299,7 +299,7 @@ fn ledger_closes_after_several_timeouts_without_any_message() {
         }
     }
     assert!(!ledger.is_open());
-    assert!(admit(&ledger, 1, TicketTerms::default()).is_err());
+    assert!(admit(&ledger, 1, Terms::default()).is_err());
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn progress_belongs_to_its_request() {
 fn acknowledged_subscription_receives_notifications_until_cancelled() {
     let ledger = ledger();
     let open = || {
-        let terms = TicketTerms { is_subscription: true, ..TicketTerms::default() };
+        let terms = Terms { is_subscription: true, ..Terms::default() };
         let (ticket, outgoing) = admit(&ledger, 100, terms).expect("there is room");
         assert!(outgoing.begin_write(None));
         outgoing.written();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::lines::{Reader, Stranger, connect};
+use super::lines::{Reader, connect};
 use super::writer::Sink;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
@@ -31,7 +31,7 @@ pub fn with_client(
     longest: usize,
     ledger: Arc<Ledger>,
 ) -> io::Result<Sides> {
-    connect(Box::new(Stranger), (Box::new(reader), Sink::stream(writer)), ledger, None, longest)
+    connect(Box::new(()), (Box::new(reader), Sink::stream(writer)), ledger, None, longest)
 }
 
 /// A function that opens a pair of streams to a server. Examples are a socket, the input and output of a program in a
@@ -119,6 +119,6 @@ impl Streams {
     /// streams are closed.
     pub(crate) async fn connect(&self, ledger: Arc<Ledger>, notes: Notes) -> io::Result<Sides> {
         let (reader, writer) = (self.open)().await?;
-        connect(Box::new(Stranger), (reader, Sink::stream(writer)), ledger, Some(notes), MAX_MESSAGE)
+        connect(Box::new(()), (reader, Sink::stream(writer)), ledger, Some(notes), MAX_MESSAGE)
     }
 }

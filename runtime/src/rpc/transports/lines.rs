@@ -39,9 +39,7 @@ pub(crate) trait FarEnd: Send {
 pub(crate) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 
 /// The far end of a pair of streams, about which nothing else is known.
-pub(crate) struct Stranger;
-
-impl FarEnd for Stranger {}
+impl FarEnd for () {}
 
 /// The receiving side; dropping it closes the streams.
 struct LineTransport {
@@ -177,7 +175,8 @@ mod tests {
 
     use super::*;
     use crate::ground::redact::Redactor;
-    use crate::rpc::ticket::{State, TicketTerms};
+    use crate::rpc::request::Terms;
+    use crate::rpc::ticket::State;
     use crate::rpc::{Message, MethodCall};
 
     const LONGEST: usize = 60;
@@ -187,8 +186,8 @@ mod tests {
         let ledger = Ledger::new(Duration::MAX, Redactor::default());
         let (sink, far_end) = duplex(4096);
         let reader: Reader = Box::new(io::Cursor::new(text.into_bytes()));
-        let sides = connect(Box::new(Stranger), (reader, Sink::stream(sink)), ledger.clone(), notes, LONGEST)
-            .expect("a runtime");
+        let sides =
+            connect(Box::new(()), (reader, Sink::stream(sink)), ledger.clone(), notes, LONGEST).expect("a runtime");
         (ledger, sides, far_end)
     }
 
@@ -211,7 +210,7 @@ mod tests {
                 let (ledger, (_, mut transport), _) = opened(text, notes);
                 let (id, call) = (ledger.next_id(), MethodCall::new("tools/list", Map::new()));
                 let message = Message::Request { id: RequestId::Number(id), call };
-                let (ticket, outgoing) = ledger.admit((id, &message), 100, TicketTerms::default()).expect("room");
+                let (ticket, outgoing) = ledger.admit((id, &message), 100, Terms::default()).expect("room");
                 assert!(outgoing.begin_write(None) && transport.receive().await.is_none());
                 let State::Failed(failure) = ticket.state() else { panic!("{:?}", ticket.state()) };
                 assert_eq!(failure.message, expected, "{result}");

@@ -104,14 +104,14 @@ mod tests {
     use super::super::http::streamable::tests::http;
     use super::*;
     use crate::rpc::MethodCall;
-    use crate::rpc::ticket::TicketTerms;
+    use crate::rpc::request::Terms;
 
     #[tokio::test]
     async fn response_is_read_although_requests_before_it_wait_for_room() {
         let http = http(None);
         let call = MethodCall::new("tools/call", Map::new());
         let request = Message::Request { id: RequestId::Number(0), call };
-        let (_, outgoing) = http.ledger.admit((0, &request), 100, TicketTerms::default()).expect("there is room");
+        let (_, outgoing) = http.ledger.admit((0, &request), 100, Terms::default()).expect("there is room");
         assert!(outgoing.begin_write(None));
         outgoing.written();
         let mut batch = vec![json!({ "id": "a", "method": "ping" }); MESSAGES_UNDER_WAY + 1];

@@ -284,7 +284,7 @@ mod tests {
     use crate::Dispatched;
     use crate::ground::redact::Redactor;
     use crate::rpc::MethodCall;
-    use crate::rpc::ticket::TicketTerms;
+    use crate::rpc::request::Terms;
 
     #[tokio::test]
     async fn cut_request_may_have_run_if_only_its_line_break_is_missing() {
@@ -296,7 +296,7 @@ mod tests {
             // Nothing can be written beyond its end.
             let sink = io::Cursor::new(vec![0; line - missing].into_boxed_slice());
             let writer = Arc::new(Writer::new(Sink::stream(sink), ledger.clone()).expect("a runtime"));
-            let (_, outgoing) = ledger.admit((id, &message), line, TicketTerms::default()).expect("there is room");
+            let (_, outgoing) = ledger.admit((id, &message), line, Terms::default()).expect("there is room");
             let failure = writer.send(message, outgoing).await.expect_err("it is cut");
             assert_eq!(failure.dispatched, expected, "{missing}");
         }

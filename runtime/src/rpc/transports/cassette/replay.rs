@@ -171,7 +171,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::rpc::ticket::TicketTerms;
+    use crate::rpc::request::Terms;
 
     /// Returns the sending side for a cassette with these exchanges.
     fn sender(exchanges: &[Value]) -> ReplaySender {
@@ -203,7 +203,7 @@ mod tests {
             let number = sender.ledger.next_id();
             let message =
                 Message::Request { id: RequestId::Number(number), call: MethodCall::with(method, Value::Null) };
-            let admitted = sender.ledger.admit((number, &message), 100, TicketTerms::default());
+            let admitted = sender.ledger.admit((number, &message), 100, Terms::default());
             let (ticket, outgoing) = admitted.expect("there is room");
             sender.clone().send(message, outgoing).await.expect("it is replayed");
             assert_eq!(ticket.state().is_final(), is_answered, "{method}");

@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::refusals::describe;
+use crate::ground::backoff::Backoff;
 use crate::rpc::messages::MAX_MESSAGE;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -37,16 +38,16 @@ pub(crate) struct Reader {
     pub(super) last_event: Option<String>,
     /// The pause before the stream is opened again.
     pub(super) retry: Duration,
-    /// The number of pauses since the stream last worked.
-    failures: u32,
+    /// The next pauses, since the stream last worked.
+    pauses: Backoff,
     /// The time when the response arrived, if no pause came since.
     opened: Option<Instant>,
 }
 
 impl Reader {
     pub(crate) fn new(response: Option<reqwest::Response>, until: CancellationToken) -> Self {
-        let (parser, last_event, retry, opened) = (Parser::new(MAX_MESSAGE), None, DEFAULT_RETRY, None);
-        Self { response, until, parser, last_event, retry, failures: 0, opened }
+        let (parser, pauses) = (Parser::new(MAX_MESSAGE), Backoff::new(DEFAULT_RETRY, LONGEST_PAUSE));
+        Self { response, until, parser, last_event: None, retry: DEFAULT_RETRY, pauses, opened: None }
     }
 
     /// Returns the next event; `None` stands for one beyond the limit. Cancel safe.
@@ -62,7 +63,7 @@ impl Reader {
                     self.retry = retry.clamp(SHORTEST_RETRY, LONGEST_PAUSE);
                     self.last_event = event.id.clone().or(self.last_event.take());
                 }
-                self.failures = 0;
+                self.pauses = Backoff::new(self.retry, LONGEST_PAUSE);
                 return Ok(event);
             }
             let response = self.response.as_mut().ok_or(ENDED)?;
@@ -90,11 +91,9 @@ impl Reader {
     pub(super) async fn pause(&mut self) {
         // Such a stream worked, even without messages.
         if self.opened.take().is_some_and(|opened| opened.elapsed() > LONGEST_PAUSE) {
-            self.failures = 0;
+            self.pauses = Backoff::new(self.retry, LONGEST_PAUSE);
         }
-        let pause = self.retry.saturating_mul(2_u32.saturating_pow(self.failures));
-        self.failures += 1;
-        sleep(pause.min(LONGEST_PAUSE)).await;
+        sleep(self.pauses.pause()).await;
     }
 
     /// Reads the rest of a response in the background, so that its connection can be reused. The caller does not wait.
