@@ -86,6 +86,10 @@ impl SamplingAnswer {
         let fields = [("role", Value::from("assistant")), ("content", content), ("model", Value::from(model.into()))];
         Self::Message(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
     }
+
+    pub(crate) fn print(self) -> Answer {
+        if let Self::Message(message) = self { Ok(Value::Object(message)) } else { Err(declined()) }
+    }
 }
 
 /// A folder that a server may use (`roots/list`).
@@ -143,12 +147,6 @@ impl ElicitationAnswer {
             Self::Cancel => json!({ "action": "cancel" }),
             Self::Result(result) => Value::Object(result),
         })
-    }
-}
-
-impl SamplingAnswer {
-    pub(crate) fn print(self) -> Answer {
-        if let Self::Message(message) = self { Ok(Value::Object(message)) } else { Err(declined()) }
     }
 }
 

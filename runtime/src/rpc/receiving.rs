@@ -4,7 +4,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::sync::{Arc, Mutex};
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
@@ -192,33 +192,29 @@ impl Questions {
 
     /// Sends answers, and waits until another one is ready or was sent. Cancel safe.
     async fn advance(&mut self) {
-        let leaving = poll_fn(|context| {
-            for at in 0..self.leaving.len().min(MOST_ON_THEIR_WAY) {
-                if let Some(answer) = self.leaving.get_mut(at)
-                    && let Poll::Ready(left) = answer.as_mut().poll(context)
-                {
-                    drop(self.leaving.remove(at));
-                    return Poll::Ready(left);
-                }
-            }
-            Poll::Pending
-        });
-        tokio::select! {
-            biased;
-            (size, has_left) = leaving => self.sent(size, has_left),
-            Some(ended) = self.tasks.join_next_with_id() => {
-                let task = ended.map_or_else(|error| error.id(), |(task, ())| task);
-                if let Some(at) = self.open.iter().position(|open| open.task.id() == task) {
-                    let Open { id, answer, .. } = self.open.swap_remove(at);
-                    let answer = lock(&answer).take();
-                    let answer = answer.unwrap_or_else(|| {
-                        Err(ErrorData::internal_error("failed to handle the request", None))
-                    });
-                    let size = answer.as_ref().map_or(0, size_of_value);
-                    self.answered(id, answer, size);
-                }
+        poll_fn(|context| self.poll_advance(context)).await;
+    }
+
+    fn poll_advance(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        for at in 0..self.leaving.len().min(MOST_ON_THEIR_WAY) {
+            if let Some(answer) = self.leaving.get_mut(at)
+                && let Poll::Ready((size, has_left)) = answer.as_mut().poll(context)
+            {
+                drop(self.leaving.remove(at));
+                self.sent(size, has_left);
+                return Poll::Ready(());
             }
         }
+        let Poll::Ready(Some(ended)) = self.tasks.poll_join_next_with_id(context) else { return Poll::Pending };
+        let task = ended.map_or_else(|error| error.id(), |(task, ())| task);
+        if let Some(at) = self.open.iter().position(|open| open.task.id() == task) {
+            let Open { id, answer, .. } = self.open.swap_remove(at);
+            let answer = lock(&answer).take();
+            let answer = answer.unwrap_or_else(|| Err(ErrorData::internal_error("failed to handle the request", None)));
+            let size = answer.as_ref().map_or(0, size_of_value);
+            self.answered(id, answer, size);
+        }
+        Poll::Ready(())
     }
 
     /// Sends the remaining answers after the last request, while they are useful. If the future is dropped, the rest is

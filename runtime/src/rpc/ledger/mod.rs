@@ -287,17 +287,13 @@ impl Ledger {
 
 /// Returns a request of the server, if its id can be answered.
 fn question(id: &Value, mut fields: Map<String, Value>) -> Option<Question> {
-    match (messages::id_of(id), fields.remove("method")) {
-        (Some(id), Some(Value::String(method)))
-            if id.to_string().len() <= LONGEST_NAME && method.len() <= LONGEST_NAME =>
-        {
-            Some(Question { id, method, params: fields.remove("params").unwrap_or_default() })
-        }
-        _ => {
-            tracing::debug!("ignoring a request without an id and a method of at most {LONGEST_NAME} bytes");
-            None
-        }
-    }
+    let id = messages::id_of(id).filter(|id| id.to_string().len() <= LONGEST_NAME);
+    let method = fields.get("method").and_then(Value::as_str).filter(|method| method.len() <= LONGEST_NAME);
+    let (Some(id), Some(method)) = (id, method.map(str::to_owned)) else {
+        tracing::debug!("ignoring a request without an id and a method of at most {LONGEST_NAME} bytes");
+        return None;
+    };
+    Some(Question { id, method, params: fields.remove("params").unwrap_or_default() })
 }
 
 /// A message in the hands of the transport, which reports its progress. If it is dropped unsent, it has failed.

@@ -66,24 +66,19 @@ pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, text: &str, crede
         _ if text.is_empty() => format!("HTTP {status}"),
         _ => format!("HTTP {status}: {text}"),
     };
-    let (dispatched, can_help) = meaning(status);
+    // A status that is not listed may come from a gateway that has passed the request on: the outcome is unknown.
+    let (dispatched, can_help) = match status.as_u16() {
+        401 | 403 | 405 | 413 | 415 => (Dispatched::No, false),
+        404 | 429 => (Dispatched::No, true),
+        408 | 409 | 425 => (Dispatched::Unknown, true),
+        _ => (Dispatched::Unknown, status.is_server_error()),
+    };
     Failure {
         wants_authorization: matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN),
         is_final: !can_help,
         http_status: Some(status.as_u16()),
         retry_after: retry_after(headers),
         ..Failure::new(dispatched, message)
-    }
-}
-
-/// Returns the outcome of a request that was refused with this status, and whether another attempt can help. A status
-/// that is not listed may come from a gateway that has passed the request on: the outcome is unknown.
-fn meaning(status: StatusCode) -> (Dispatched, bool) {
-    match status.as_u16() {
-        401 | 403 | 405 | 413 | 415 => (Dispatched::No, false),
-        404 | 429 => (Dispatched::No, true),
-        408 | 409 | 425 => (Dispatched::Unknown, true),
-        _ => (Dispatched::Unknown, status.is_server_error()),
     }
 }
 
