@@ -3,6 +3,8 @@
 //! Everything here ends with `exchange`: dropping it closes the response, and later messages of the server are lost.
 //! Dropped before the answer to `initialize`, the server may keep an unused session.
 
+use std::sync::Arc;
+
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
@@ -90,7 +92,7 @@ impl Requests {
         if let Ok(version) = HeaderValue::from_str(version) {
             next.headers.insert(VERSION, version);
         }
-        next.initialize = own_version.is_none().then(|| request.clone());
+        next.initialize = own_version.is_none().then(|| Arc::new(request.clone()));
         Ok((answer, Some(next)))
     }
 

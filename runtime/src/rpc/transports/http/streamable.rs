@@ -38,7 +38,7 @@ pub(super) struct Conversation {
     /// The headers of its requests: the session and the version.
     pub(super) headers: HeaderMap,
     /// The request that it began with, if that was a handshake.
-    pub(super) initialize: Option<Message>,
+    pub(super) initialize: Option<Arc<Message>>,
     /// Cancelled when another session replaces it.
     pub(super) replaced: CancellationToken,
 }
@@ -378,7 +378,7 @@ pub(crate) mod tests {
         let requests = requests(NOWHERE);
         notify(&requests, "notifications/cancelled").await.expect("it is not sent");
         let call = MethodCall::new("initialize", Map::new());
-        let initialize = Some(Message::Request { id: RequestId::Number(0), call });
+        let initialize = Some(Arc::new(Message::Request { id: RequestId::Number(0), call }));
         requests.converse(Conversation { initialize, ..Conversation::default() });
         notify(&requests, "notifications/cancelled").await.expect_err("it is sent");
     }
