@@ -9,9 +9,9 @@ use std::path::{Component, Path};
 use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::future::join;
 use mcp_bindgen_model::{Isolation, ServerConfig, Transport};
 use serde_json::Value;
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::environment::Manager;
@@ -19,7 +19,6 @@ use super::isolation::Refusal;
 use super::tree::{ProcessTree, note_stderr};
 use super::{Program, is_path, read, which};
 use crate::ConnectErrorKind as Kind;
-use crate::ground::task::task;
 use crate::rpc::notes::Notes;
 
 const PATIENCE_FOR_OUTPUT: Duration = Duration::from_millis(200);
@@ -61,15 +60,11 @@ impl<'c> Download<'c> {
         let program = Program { args: &args, inherit_env: &inherit_env, ..self.program };
         let (mut process, (stdin, mut stdout, stderr)) = ProcessTree::start(&program)?;
         drop(stdin);
-        let (mut printed, mut noting) = (Vec::new(), JoinSet::new());
-        noting.spawn(task(note_stderr(stderr, notes.clone())));
+        let mut printed = Vec::new();
         let status = {
-            let mut reading = pin!(async {
-                read(&mut stdout, &mut printed).await;
-                noting.join_next().await;
-            });
+            let mut reading = pin!(join(read(&mut stdout, &mut printed), note_stderr(stderr, notes.clone())));
             tokio::select! {
-                () = &mut reading => process.child.wait().await,
+                _ = &mut reading => process.child.wait().await,
                 // A grandchild may hold the pipes open forever.
                 status = process.child.wait() => {
                     let _ = timeout(PATIENCE_FOR_OUTPUT, &mut reading).await;
@@ -121,12 +116,8 @@ impl<'c> Download<'c> {
         if let Some(found) = self.find_program(path) {
             *command = found;
             *args = self.args.to_vec();
-            for (name, value) in std::mem::take(&mut config.env) {
-                if !is_path(&name) {
-                    config.env.insert(name, value);
-                }
-            }
-            config.env.insert("PATH".to_owned(), path.to_owned());
+            let name = config.env.keys().find(|name| is_path(name)).map_or("PATH", String::as_str).to_owned();
+            config.env.insert(name, path.to_owned());
             return Ok(config);
         }
         let indexes = self.variables.iter().filter(|name| names_an_index(name));

@@ -140,10 +140,8 @@ pub(crate) fn missed(config: &ServerConfig, stderr: &str) -> Option<String> {
     let found = found.concat();
     let first = found.first()?;
     let names: Vec<String> = found.iter().take(MOST_NAMED).map(|name| format!("`{name}`")).collect();
-    let more = match found.len() - names.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = found.len() - names.len();
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     Some(format!(
         "set here and not passed to the server: {}{more}\n    to pass one, write `inherit_env = [\"{first}\"]` or `env = \
          {{ NAME = \"${{{first}}}\" }}` in its configuration",

@@ -42,6 +42,8 @@ const LOOKS_AFTER_KILL: u32 = 50;
 
 #[cfg(not(unix))]
 type Child = Box<dyn process_wrap::tokio::ChildWrapper>;
+/// The stdin, the stdout and the stderr of a process.
+type Pipes = (ChildStdin, ChildStdout, ChildStderr);
 
 /// Kills every server that this process started, with all that those started.
 ///
@@ -88,55 +90,48 @@ pub(super) struct ProcessTree {
 
 impl ProcessTree {
     /// Starts a program, inside a sandbox if it is isolated.
-    pub(super) fn start(program: &Program<'_>) -> Result<(Self, (ChildStdin, ChildStdout, ChildStderr)), Refusal> {
+    pub(super) fn start(program: &Program<'_>) -> Result<(Self, Pipes), Refusal> {
         let sandbox = program.isolation.map(|isolation| Sandbox::new(isolation, program)).transpose()?.map(Arc::new);
-        let start = || {
-            let mut command = match &sandbox {
-                Some(sandbox) => sandbox.command(),
-                None => {
-                    let mut command = Command::new(program.find()?);
-                    command.env_clear().envs(environment::of(program));
-                    command
-                }
-            };
-            command.args(program.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-            if let Some(cwd) = program.cwd {
-                command.current_dir(cwd);
+        Self::spawn(program, sandbox).map_err(|error| program.not_started(&error))
+    }
+
+    fn spawn(program: &Program<'_>, sandbox: Option<Arc<Sandbox>>) -> io::Result<(Self, Pipes)> {
+        let mut command = match &sandbox {
+            Some(sandbox) => sandbox.command(),
+            None => {
+                let mut command = Command::new(program.find()?);
+                command.env_clear().envs(environment::of(program));
+                command
             }
-            let mut tree = Self::spawn(command, sandbox)?;
-            #[cfg(unix)]
-            let pipes = (tree.child.stdin.take(), tree.child.stdout.take(), tree.child.stderr.take());
-            #[cfg(not(unix))]
-            let pipes = (tree.child.stdin().take(), tree.child.stdout().take(), tree.child.stderr().take());
-            let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-                return Err(io::Error::other("the child process has no stdin or stdout"));
-            };
-            Ok((tree, (stdin, stdout, stderr)))
         };
-        start().map_err(|error| program.not_started(&error))
-    }
-
-    /// Starts a command in a process group, with a guard.
-    #[cfg(unix)]
-    fn spawn(command: Command, sandbox: Option<Arc<Sandbox>>) -> io::Result<Self> {
-        let mark = Mark::new();
-        let guard = Guard::start(&mark);
-        let (child, group) = Group::start(command, mark)?;
-        let mut tree = Self { child, group, sandbox, is_killed: false, stderr: None, guard };
-        if let Some(guard) = &mut tree.guard {
-            guard.watch(tree.group.id)?;
+        command.args(program.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(cwd) = program.cwd {
+            command.current_dir(cwd);
         }
-        Ok(tree)
-    }
-
-    /// Starts a command in a job.
-    #[cfg(not(unix))]
-    fn spawn(command: Command, sandbox: Option<Arc<Sandbox>>) -> io::Result<Self> {
-        let mut command = process_wrap::tokio::CommandWrap::from(command);
-        command.wrap(process_wrap::tokio::KillOnDrop);
-        #[cfg(windows)]
-        command.wrap(process_wrap::tokio::JobObject);
-        Ok(Self { child: command.spawn()?, sandbox, is_killed: false, stderr: None })
+        #[cfg(unix)]
+        let (tree, pipes) = {
+            let mark = Mark::new();
+            let guard = Guard::start(&mark);
+            let (mut child, group) = Group::start(command, mark)?;
+            let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+            let mut tree = Self { child, group, sandbox, is_killed: false, stderr: None, guard };
+            tree.guard.as_mut().map_or(Ok(()), |guard| guard.watch(tree.group.id))?;
+            (tree, pipes)
+        };
+        #[cfg(not(unix))]
+        let (tree, pipes) = {
+            let mut command = process_wrap::tokio::CommandWrap::from(command);
+            command.wrap(process_wrap::tokio::KillOnDrop);
+            #[cfg(windows)]
+            command.wrap(process_wrap::tokio::JobObject);
+            let mut child = command.spawn()?;
+            let pipes = (child.stdin().take(), child.stdout().take(), child.stderr().take());
+            (Self { child, sandbox, is_killed: false, stderr: None }, pipes)
+        };
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(io::Error::other("the child process has no stdin or stdout"));
+        };
+        Ok((tree, (stdin, stdout, stderr)))
     }
 
     /// Returns the exit status of the process, if it ends in time. Cancel safe.

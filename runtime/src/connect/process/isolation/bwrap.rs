@@ -6,10 +6,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::Refusal;
-use super::view::{Way, follow, path_text};
+use super::view::{follow, path_text};
 use crate::ConnectErrorKind as Kind;
 
-const FOLDERS: [&str; 4] = ["/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin"];
+const FOLDERS: &str = "/usr/bin,/bin,/usr/local/bin,/run/current-system/sw/bin";
 pub(super) const BUBBLEWRAP: Tool = Tool { key: "its `isolation`", package: "bubblewrap", program: "bwrap" };
 const OTHERS_MAY_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
@@ -29,45 +29,40 @@ impl Tool {
     /// # Errors
     /// Fails with the reason why the first existing program is refused, or that none exists.
     pub(super) fn find(&self, writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
-        self.find_in(&FOLDERS.map(Path::new), writable)
+        self.find_in(FOLDERS, writable)
     }
 
-    fn find_in(&self, folders: &[&Path], writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
+    fn find_in(&self, folders: &str, writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
         let Self { key, package, program } = self;
         let mut refusal = None;
-        for folder in folders {
-            let path = folder.join(program);
-            let (kind, fault) = match follow(&path) {
-                Ok(way) => match self.fault(&way, writable) {
-                    Some(fault) => fault,
-                    None => return Ok(way.real),
-                },
+        for folder in folders.split(',') {
+            let path = Path::new(folder).join(program);
+            let (kind, fault) = match self.check(&path, writable) {
+                Ok(Ok(real)) => return Ok(real),
+                Ok(Err(refusal)) => refusal,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => (Kind::Unsupported, error.to_string()),
             };
             refusal.get_or_insert((kind, format!("{key} cannot use `{}`: {fault}", path_text(&path))));
         }
         Err(refusal.unwrap_or_else(|| {
-            let folders = folders.iter().map(|folder| path_text(folder)).collect::<Vec<_>>().join(", ");
-            let install = self.how_to_install();
+            let (folders, install) = (folders.replace(',', ", "), self.how_to_install());
             let message =
                 format!("{key} requires {package}, and `{program}` was not found in {folders}; install it, {install}");
             (Kind::Unsupported, message)
         }))
     }
 
-    /// Returns the reason why users other than root could replace a program, if they could.
-    fn fault(&self, way: &Way, writable: &[PathBuf]) -> Option<(Kind, String)> {
+    /// Returns a program's path without links, or the reason why users other than root could replace it.
+    fn check(&self, path: &Path, writable: &[PathBuf]) -> io::Result<Result<PathBuf, Refusal>> {
+        let way = follow(path)?;
         if let Some(folder) = way.passes(writable) {
             let folder = path_text(folder);
             let message = format!("`write` lets the server replace it in `{folder}`; use a smaller folder");
-            return Some((Kind::Config, message));
+            return Ok(Err((Kind::Config, message)));
         }
         for place in way.places().into_iter().flat_map(Path::ancestors) {
-            let found = match place.symlink_metadata() {
-                Ok(found) => found,
-                Err(error) => return Some((Kind::Unsupported, error.to_string())),
-            };
+            let found = place.symlink_metadata()?;
             // In a folder with the sticky bit, such as /nix/store, other users cannot remove root's files. The mode of a
             // link has no meaning.
             let is_shared = found.is_dir() && found.mode() & STICKY != 0;
@@ -79,9 +74,9 @@ impl Tool {
                 _ => "root does not own",
             };
             let (place, package, install) = (path_text(place), self.package, self.how_to_install());
-            return Some((Kind::Unsupported, format!("{fault} `{place}`; install {package} as root, {install}")));
+            return Ok(Err((Kind::Unsupported, format!("{fault} `{place}`; install {package} as root, {install}"))));
         }
-        None
+        Ok(Ok(way.real))
     }
 
     fn how_to_install(&self) -> String {
@@ -102,23 +97,22 @@ mod tests {
 
     /// Returns the refusal of the `bwrap` in this folder.
     fn refused(folder: &Path, writable: &[PathBuf]) -> (Kind, String) {
-        BUBBLEWRAP.find_in(&[folder], writable).unwrap_err()
+        BUBBLEWRAP.find_in(folder.to_str().unwrap(), writable).unwrap_err()
     }
 
     #[test]
     fn missing_bubblewrap_error_names_the_folders_and_a_remedy() {
         let folder = tempfile::tempdir().unwrap();
-        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
-        let (kind, message) = BUBBLEWRAP.find_in(&[&one, &two], &[]).unwrap_err();
-        assert_eq!(kind, Kind::Unsupported);
         let folder = folder.path().display();
+        let (kind, message) = BUBBLEWRAP.find_in(&format!("{folder}/one,{folder}/two"), &[]).unwrap_err();
+        assert_eq!(kind, Kind::Unsupported);
         assert_eq!(
             message,
             format!(
                 "its `isolation` requires bubblewrap, and `bwrap` was not found in {folder}/one, {folder}/two; install it, for example with `apt-get install bubblewrap` or `dnf install bubblewrap`"
             )
         );
-        assert!(FOLDERS.iter().all(|path| path.starts_with('/')), "none depends on the environment or the folder");
+        assert!(FOLDERS.split(',').all(|path| path.starts_with('/')), "none depends on the environment or the folder");
     }
 
     #[test]
@@ -133,14 +127,14 @@ mod tests {
     #[test]
     fn system_program_is_found_after_a_missing_one() {
         let real = Path::new(SHELL).canonicalize().unwrap();
-        assert_eq!(TOOL.find_in(&[Path::new("/gone"), Path::new("/bin")], &[]), Ok(real));
+        assert_eq!(TOOL.find_in("/gone,/bin", &[]), Ok(real));
     }
 
     #[test]
     fn program_in_a_write_folder_is_refused() {
         let real = Path::new(SHELL).canonicalize().unwrap();
         for folder in [Path::new("/"), real.parent().unwrap()] {
-            let (kind, message) = TOOL.find_in(&[Path::new("/bin")], &[folder.to_owned()]).unwrap_err();
+            let (kind, message) = TOOL.find_in("/bin", &[folder.to_owned()]).unwrap_err();
             assert_eq!(kind, Kind::Config);
             let expected = format!(
                 "its `isolation` cannot use `/bin/sh`: `write` lets the server replace it in `{}`; use a smaller folder",
@@ -178,7 +172,7 @@ mod tests {
             set(path, 0o755);
         }
         if rustix::process::getuid().is_root() {
-            assert_eq!(BUBBLEWRAP.find_in(&[&bin], &[]), Ok(bwrap.clone()));
+            assert_eq!(BUBBLEWRAP.find_in(bin.to_str().unwrap(), &[]), Ok(bwrap.clone()));
             for path in [&bin, &bwrap] {
                 chown(path, Some(65534), None).unwrap();
                 let named = format!("root does not own `{}`", path.display());

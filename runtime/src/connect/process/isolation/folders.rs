@@ -12,7 +12,7 @@ use super::Refusal;
 use super::view::{Place, View, Way, follow, path_text};
 use crate::ConnectErrorKind as Kind;
 use crate::connect::process::environment::CERTIFICATES;
-use crate::connect::process::{Program, which};
+use crate::connect::process::{Program, from_home, which};
 
 /// The system's programs and libraries.
 const SYSTEM: &str = "\
@@ -27,11 +27,11 @@ const SETTINGS: &str = "\
 /// The beginnings of the names of folders in `/etc` with the settings of languages.
 const LANGUAGES: [&str; 2] = ["java", "python3"];
 /// The folders in which other programs keep sockets and temporary files.
-const PRIVATE: [&str; 4] = ["/run", "/tmp", "/var/run", "/var/tmp"];
+const PRIVATE: &str = "/run,/tmp,/var/run,/var/tmp";
 /// The folders that each isolated server has for itself, and that cannot be shared.
-const OWN: [&str; 2] = ["/dev", "/proc"];
+const OWN: &str = "/dev,/proc";
 /// The other folders that no home may contain.
-const OTHERS: [&str; 3] = ["/etc", "/var/tmp", "/sys"];
+const OTHERS: &str = "/etc,/var/tmp,/sys";
 const HOME_WITHOUT_ONE: &str = "/tmp/home";
 const HOME_VARIABLES: [&str; 6] =
     ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"];
@@ -82,9 +82,8 @@ impl Plan {
             return wrong(format!("its `inherit_env` contains `{name}`, which reveals the real home"));
         }
         for (given, way) in &self.homes {
-            let is_inside = |path: &str| Path::new(path).starts_with(&way.real);
-            let contains_own = OWN.into_iter().any(is_inside);
-            if !contains_own && !SYSTEM.split(',').any(is_inside) && !OTHERS.into_iter().any(is_inside) {
+            let contains = |paths: &str| paths.split(',').any(|path| Path::new(path).starts_with(&way.real));
+            if !contains(OWN) && !contains(SYSTEM) && !contains(OTHERS) {
                 self.view.put_at(way, Place::Empty);
                 self.temp_home.get_or_insert_with(|| given.clone());
             } else if !is_restricted && std::env::home_dir().as_ref() == Some(given) {
@@ -136,12 +135,8 @@ impl Plan {
         let wrong = |what: &str| {
             Err((Kind::Config, format!("`{key}` of its `isolation` contains `{}`, {what}", path_text(folder))))
         };
-        let path = match folder.strip_prefix("~") {
-            Ok(rest) => match std::env::home_dir().filter(|home| home.is_absolute()) {
-                Some(home) => home.join(rest),
-                None => return wrong("but the home folder is unknown: `HOME` is not set"),
-            },
-            Err(_) => folder.to_owned(),
+        let Some(path) = from_home(folder) else {
+            return wrong("but the home folder is unknown: `HOME` is not set");
         };
         let way = match std::path::absolute(path).and_then(|path| follow(&path)) {
             Ok(way) => way,
@@ -149,7 +144,7 @@ impl Plan {
             Err(_) if folder.as_os_str().is_empty() => return wrong("which is not a directory"),
             Err(error) => return wrong(&format!("which cannot be mounted: {error}")),
         };
-        if OWN.iter().any(|own| way.real.starts_with(own)) {
+        if is_own(&way.real) {
             return wrong("but every isolated server has its own `/dev` and `/proc`");
         }
         if self.temp_home.is_some() && self.homes.iter().any(|(_, home)| home.real == way.real) {
@@ -167,8 +162,7 @@ impl Plan {
                 if name == "SSL_CERT_DIR" { std::env::split_paths(&value).collect() } else { vec![value.into()] };
             for path in paths.into_iter().filter(|path| path.is_absolute()) {
                 let Ok(way) = follow(&path) else { continue };
-                let is_own = OWN.iter().any(|own| way.real.starts_with(own));
-                if !is_own && !self.contains_home(&way.real) && way.passes(&self.writable).is_none() {
+                if !is_own(&way.real) && !self.contains_home(&way.real) && way.passes(&self.writable).is_none() {
                     let _ = self.view.show(&path);
                 }
             }
@@ -224,6 +218,11 @@ impl Plan {
     }
 }
 
+/// Returns `true` for a path in the folders that each isolated server has for itself.
+fn is_own(path: &Path) -> bool {
+    OWN.split(',').any(|own| path.starts_with(own))
+}
+
 /// Returns the homes of a user that exist: the one of this process, and the one in the lines of `/etc/passwd`.
 fn homes(own: Option<PathBuf>, user: u32, users: &str) -> Vec<(PathBuf, Way)> {
     let user = user.to_string();
@@ -256,7 +255,7 @@ fn without_folders(is_restricted: bool) -> View {
         view.put(knobs, Place::Read);
     }
     let is_folder = |path: &&str| Path::new(path).symlink_metadata().is_ok_and(|found| found.is_dir());
-    for private in PRIVATE.into_iter().filter(is_folder) {
+    for private in PRIVATE.split(',').filter(is_folder) {
         view.put(private, Place::Empty);
     }
     if !is_restricted {

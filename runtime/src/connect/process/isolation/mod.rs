@@ -7,8 +7,6 @@
 
 #[cfg(target_os = "linux")]
 mod bwrap;
-#[cfg(not(target_os = "linux"))]
-mod elsewhere;
 #[cfg(target_os = "linux")]
 mod folders;
 #[cfg(target_os = "linux")]
@@ -22,8 +20,6 @@ use std::path::PathBuf;
 
 use mcp_bindgen_model::ServerConfig;
 
-#[cfg(not(target_os = "linux"))]
-pub(crate) use self::elsewhere::Sandbox;
 #[cfg(target_os = "linux")]
 pub(crate) use self::sandbox::Sandbox;
 use super::Program;
@@ -43,6 +39,31 @@ pub fn bubblewrap(config: &ServerConfig) -> Result<Option<PathBuf>, String> {
 
 /// The kind of error with which a server is not started, and the message.
 pub(crate) type Refusal = (ConnectErrorKind, String);
+
+/// A sandbox, which cannot exist on this system.
+#[cfg(not(target_os = "linux"))]
+pub(crate) enum Sandbox {}
+
+#[cfg(not(target_os = "linux"))]
+impl Sandbox {
+    pub(crate) fn new(_: &mcp_bindgen_model::Isolation, _: &Program<'_>) -> Result<Self, Refusal> {
+        let message = "its `isolation` requires Linux; run the server there, or remove `isolation`";
+        Err((ConnectErrorKind::Unsupported, message.to_owned()))
+    }
+
+    fn enforced_by(isolation: &mcp_bindgen_model::Isolation, program: &Program<'_>) -> Result<PathBuf, Refusal> {
+        Self::new(isolation, program).map(|sandbox| match sandbox {})
+    }
+
+    pub(crate) fn command(&self) -> tokio::process::Command {
+        match *self {}
+    }
+
+    /// Matches on a sandbox that cannot exist, so it is never called.
+    pub(crate) async fn refusal(&self) -> Option<Refusal> {
+        match *self {}
+    }
+}
 
 #[cfg(test)]
 #[cfg(target_os = "linux")]

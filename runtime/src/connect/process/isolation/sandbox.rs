@@ -45,10 +45,10 @@ impl Sandbox {
         program: &Program<'_>,
         find_bwrap: impl Fn(&[PathBuf]) -> Result<PathBuf, Refusal>,
     ) -> Result<Self, Refusal> {
-        let found = program.find().map_err(|error| program.not_started(&error))?;
-        let found = std::path::absolute(&found).unwrap_or(found);
+        let not_started = |error| program.not_started(&error);
+        let found = program.find().map_err(not_started)?;
         let mut plan = folders::plan(isolation, program)?;
-        plan.show_program(&found, program.path().as_deref()).map_err(|error| program.not_started(&error))?;
+        plan.show_program(&found, program.path().as_deref()).map_err(not_started)?;
         let cwd = plan.folder_to_start_in(program.cwd)?;
         let bwrap = find_bwrap(&plan.writable)?;
         let gate = match isolation.domains.as_slice() {
@@ -63,13 +63,9 @@ impl Sandbox {
         options.append(&mut gate.as_ref().map(Gate::options).unwrap_or_default());
         let mut env = environment::of(program);
         env.extend(plan.env.into_iter().map(|(name, value)| (name.to_owned(), value)));
-        env.retain(|(name, value)| {
-            let is_of_loader = name.starts_with(OF_LOADER);
-            if is_of_loader {
-                options.append(&mut list(&[&"--setenv", name, value]));
-            }
-            !is_of_loader
-        });
+        for (name, value) in env.extract_if(.., |(name, _)| name.starts_with(OF_LOADER)) {
+            options.append(&mut list(&[&"--setenv", &name, &value]));
+        }
         options.append(&mut list(&[&"--chdir", &cwd, &"--"]));
         Ok(Self { bwrap, options, program: found, env, gate })
     }

@@ -50,7 +50,9 @@ until grep -q ':0C38 00000000:0000 0A' /proc/net/tcp; do
 done
 exec "$@"
 "#;
-const VARIABLES: [&str; 6] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+const VARIABLES: &str = "HTTP_PROXY,HTTPS_PROXY,ALL_PROXY,http_proxy,https_proxy,all_proxy";
+/// The headers that the proxy sets or drops.
+const OURS: &str = "host,connection,keep-alive,proxy-connection,proxy-authorization,upgrade";
 const LARGEST_HEAD: u64 = 32 * 1024;
 const TIME_FOR_HEAD: Duration = Duration::from_secs(30);
 const TIME_TO_CONNECT: Duration = Duration::from_secs(20);
@@ -77,7 +79,7 @@ impl Gate {
             allowed.push(Domain::parse(domain).map_err(wrong)?);
         }
         let socat = SOCAT.find(&plan.writable)?;
-        plan.env.extend(VARIABLES.map(|name| (name, ADDRESS.into())));
+        plan.env.extend(VARIABLES.split(',').map(|name| (name, ADDRESS.into())));
         // Node's own `fetch` reads the variables only with the first one.
         plan.env.extend([("NODE_USE_ENV_PROXY", "1".into()), ("NO_PROXY", "".into()), ("no_proxy", "".into())]);
         let shown = plan.show_program(&socat, None);
@@ -250,10 +252,8 @@ impl Request {
     fn parse(head: &[u8]) -> Result<Self, &'static str> {
         let text = std::str::from_utf8(head).map_err(|_| "the head is not UTF-8")?;
         let mut lines = text.trim_end_matches("\r\n").split("\r\n");
-        let mut first = lines.next().unwrap_or_default().split(' ');
-        let (Some(method), Some(target), Some(version), None) =
-            (first.next(), first.next(), first.next(), first.next())
-        else {
+        let first: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
+        let [method, target, version] = *first else {
             return Err("the first line is not `METHOD TARGET VERSION`");
         };
         if !matches!(version, "HTTP/1.0" | "HTTP/1.1") || target.contains(|c: char| c.is_control()) {
@@ -272,16 +272,11 @@ impl Request {
         let mut passed = format!("{method} {slash}{path} HTTP/1.1\r\nHost: {given}\r\nConnection: close\r\n");
         for line in lines {
             let name = line.split(':').next().unwrap_or_default();
-            if line.starts_with([' ', '\t'])
-                || name.is_empty()
-                || name.contains(|c: char| c.is_whitespace() || c.is_control())
-            {
+            // A folded line begins with a space.
+            if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
                 return Err("a header is malformed");
             }
-            let is_ours = ["host", "connection", "keep-alive", "proxy-connection", "proxy-authorization", "upgrade"]
-                .iter()
-                .any(|ours| name.eq_ignore_ascii_case(ours));
-            if !is_ours {
+            if !OURS.split(',').any(|ours| name.eq_ignore_ascii_case(ours)) {
                 passed.push_str(line);
                 passed.push_str("\r\n");
             }
