@@ -19,7 +19,7 @@ use crate::ground::sync::lock;
 use crate::rpc::handlers::Answers;
 use crate::rpc::ledger::Ledger;
 use crate::rpc::notes::Notes;
-use crate::rpc::notices::{Notices, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
+use crate::rpc::notices::{Notices, TOOLS_CHANGED};
 use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
 use crate::rpc::sent::MethodCall;
@@ -90,25 +90,20 @@ pub struct ListTerms {
 /// The terms of the pages of a list: the strictest of all.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms {
-    begun: Instant,
-    ttl: Duration,
+    end: Instant,
     is_public: bool,
 }
 
 impl Terms {
     pub(crate) fn new() -> Self {
-        Self { begun: Instant::now(), ttl: LONGEST, is_public: true }
+        Self { end: Instant::now() + LONGEST, is_public: true }
     }
 
-    /// Takes those of a page.
+    /// Takes those of a page, which has just arrived.
     pub(crate) fn add(&mut self, page: &Value) {
         let ttl = page.get("ttlMs").and_then(Value::as_u64).map_or(Duration::ZERO, Duration::from_millis);
-        self.ttl = self.ttl.min(ttl);
+        self.end = self.end.min(Instant::now() + ttl.min(LONGEST));
         self.is_public &= page.get("cacheScope").and_then(Value::as_str) == Some("public");
-    }
-
-    fn left(&self) -> Duration {
-        self.ttl.saturating_sub(self.begun.elapsed())
     }
 }
 
@@ -118,37 +113,28 @@ pub(crate) struct KeptLists(Mutex<Vec<Kept>>);
 
 struct Kept {
     method: &'static str,
-    items: Vec<Value>,
+    items: Arc<[Value]>,
     terms: Terms,
     /// How often the list had changed.
     changes: u64,
 }
 
 impl KeptLists {
-    /// Returns a list that is still good; `changes` is how often it has changed.
-    pub(crate) fn get(&self, method: &str, changes: u64) -> Option<Vec<Value>> {
-        Some(lock(&self.0).iter().find(|kept| kept.is_good(method, changes))?.items.clone())
-    }
-
-    /// Returns how long a list may still be kept.
-    pub(crate) fn terms(&self, method: &str, changes: u64) -> Option<ListTerms> {
-        let terms = lock(&self.0).iter().find(|kept| kept.is_good(method, changes))?.terms;
-        Some(ListTerms { ttl: terms.left(), is_public: terms.is_public })
+    /// Returns a list that is still good, and how long it may still be kept; `changes` is how often it has changed.
+    pub(crate) fn get(&self, method: &str, changes: u64) -> Option<(Arc<[Value]>, ListTerms)> {
+        let lists = lock(&self.0);
+        let Kept { items, terms, .. } = lists.iter().find(|kept| kept.method == method && kept.changes == changes)?;
+        let ttl = terms.end.saturating_duration_since(Instant::now());
+        (!ttl.is_zero()).then(|| (items.clone(), ListTerms { ttl, is_public: terms.is_public }))
     }
 
     /// Keeps a list, where its terms allow it.
     pub(crate) fn put(&self, method: &'static str, items: &[Value], terms: &Terms, changes: u64) {
         let mut lists = lock(&self.0);
         lists.retain(|kept| kept.method != method);
-        if !terms.left().is_zero() {
-            lists.push(Kept { method, items: items.to_vec(), terms: *terms, changes });
+        if terms.end > Instant::now() {
+            lists.push(Kept { method, items: items.into(), terms: *terms, changes });
         }
-    }
-}
-
-impl Kept {
-    fn is_good(&self, method: &str, changes: u64) -> bool {
-        self.method == method && self.changes == changes && !self.terms.left().is_zero()
     }
 }
 
@@ -190,9 +176,9 @@ impl Link {
             #[cfg(feature = "http")]
             param_headers: matches!(config.transport, mcp_bindgen_model::Transport::Http { .. }).then(Arc::default),
             #[cfg(feature = "http")]
-            authorizer: options.authorizer(config).map_err(|message| {
-                ConnectError::new(&config.name, crate::ConnectErrorKind::Config, notes.explain(&message))
-            })?,
+            authorizer: options
+                .authorizer(config)
+                .map_err(|message| notes.error(crate::ConnectErrorKind::Config, &message))?,
             #[cfg(feature = "stdio")]
             sandbox: std::sync::OnceLock::new(),
             notes,
@@ -277,14 +263,10 @@ impl Connection {
     /// Subscribes to changes of these lists (protocol 2026-07-28); returns when the subscription ends.
     pub(crate) async fn listen_to_lists(&self, changes: &[&str]) -> Result<(), RequestError> {
         let mut filter = Map::new();
-        for (key, change) in [
-            ("toolsListChanged", TOOLS_CHANGED),
-            ("promptsListChanged", PROMPTS_CHANGED),
-            ("resourcesListChanged", RESOURCES_CHANGED),
-        ] {
-            if changes.contains(&change) {
-                filter.insert(key.to_owned(), true.into());
-            }
+        for change in changes {
+            // `notifications/tools/list_changed` is `toolsListChanged` here.
+            let list = change.split('/').nth(1).unwrap_or_default();
+            filter.insert(format!("{list}ListChanged"), true.into());
         }
         let mut subscription = self.session.listen(filter.into()).await?;
         let ended = subscription.ended().await;
@@ -316,13 +298,13 @@ mod tests {
             let mut terms = Terms::new();
             pages.iter().for_each(|page| terms.add(page));
             kept.put("tools/list", &[json!(1)], &terms, 7);
-            kept.terms("tools/list", 7)
+            kept.get("tools/list", 7).map(|(_, terms)| terms)
         };
         let public = json!({ "ttlMs": 60_000, "cacheScope": "public" });
         let terms = put(&[public.clone(), json!({ "ttlMs": 30_000, "cacheScope": "private" })]).expect("it is kept");
         assert!(!terms.is_public && terms.ttl <= Duration::from_secs(30) && terms.ttl > Duration::from_secs(20));
         assert!(put(std::slice::from_ref(&public)).is_some_and(|terms| terms.is_public));
-        assert_eq!(kept.get("tools/list", 7), Some(vec![json!(1)]));
+        assert_eq!(kept.get("tools/list", 7).map(|(items, _)| items.to_vec()), Some(vec![json!(1)]));
         assert_eq!((kept.get("tools/list", 8), kept.get("prompts/list", 7)), (None, None));
         for page in [json!({}), json!({ "ttlMs": 0 }), json!({ "ttlMs": -1 }), json!({ "ttlMs": "60" })] {
             assert_eq!(put(&[public.clone(), page]), None);

@@ -9,11 +9,12 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use rmcp::model::{ErrorCode, ProtocolVersion, TASKS_EXTENSION_ID};
+use rmcp::model::{ClientCapabilities, ErrorCode, ProtocolVersion, TASKS_EXTENSION_ID};
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::options::ClientOptions;
 use crate::ground::sync::lock;
 use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
@@ -24,27 +25,28 @@ use crate::rpc::session::Session;
 const PATIENCE_WITH_LAST_WORDS: Duration = Duration::from_secs(1);
 const INITIALIZE: &str = "initialize";
 const DISCOVER: &str = "server/discover";
+/// The `clientInfo` of programs that set none.
+const NAME: &str = "mcp-bindgen";
+const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A handshake of this client, readable after the future of [`begin`](Self::begin) was dropped.
+/// The handshake of a client, for all attempts of one connection. It is readable after the future of
+/// [`begin`](Self::begin) was dropped.
 pub(crate) struct Handshake {
     /// The name and the version of the program, as servers see them.
     client_info: Value,
-    capabilities: Value,
+    pub(super) capabilities: Value,
     /// The requested version of `initialize`.
     version: ProtocolVersion,
+    /// `true` if the program asks for a version without `initialize`.
+    pub(super) discovers_first: bool,
     /// The request that was sent last.
-    last: Mutex<&'static str>,
+    pub(super) last: Mutex<&'static str>,
     /// The server's refusal of `initialize`.
     pub(super) refusal: OnceLock<HandshakeError>,
 }
 
-/// The result of a handshake.
-#[derive(Debug)]
-pub(crate) struct Agreed {
-    pub(crate) version: ProtocolVersion,
-    /// The server's answer, as sent.
-    pub(crate) answer: Value,
-}
+/// The protocol version that was agreed, and the server's answer, as sent.
+type Agreed = (ProtocolVersion, Value);
 
 /// An error of a handshake.
 #[derive(Clone, Debug)]
@@ -64,13 +66,20 @@ impl HandshakeError {
 }
 
 impl Handshake {
-    pub(super) fn new(client_info: Value, capabilities: Value, version: ProtocolVersion) -> Self {
-        Self { client_info, capabilities, version, last: Mutex::new(INITIALIZE), refusal: OnceLock::new() }
-    }
-
-    /// Returns the method of the request that was sent last.
-    pub(super) fn last(&self) -> &'static str {
-        *lock(&self.last)
+    /// Prepares the handshake of a client.
+    ///
+    /// # Errors
+    /// Fails if the client capabilities are invalid.
+    pub(super) fn new(options: &ClientOptions) -> serde_json::Result<Self> {
+        let capabilities: ClientCapabilities = serde_json::from_value(options.declared_capabilities())?;
+        let capabilities = serde_json::to_value(capabilities)?;
+        let client_info =
+            options.client_info.clone().unwrap_or_else(|| json!({ "name": NAME, "version": OWN_VERSION }));
+        let hint = options.protocol_version.as_deref().and_then(known_version);
+        let discovers_first = hint.as_ref().is_some_and(|version| !version.has_initialize());
+        let version = hint.filter(ProtocolVersion::has_initialize).unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
+        let (last, refusal) = (Mutex::new(INITIALIZE), OnceLock::new());
+        Ok(Self { client_info, capabilities, version, discovers_first, last, refusal })
     }
 
     /// Returns the `_meta` of requests without a handshake.
@@ -106,7 +115,7 @@ impl Handshake {
                 () = receiving.until_end() => {
                     // All requests have ended now.
                     let ended = timeout(PATIENCE_WITH_LAST_WORDS, making).await;
-                    ended.unwrap_or_else(|_| Err(closed(self.last())))
+                    ended.unwrap_or_else(|_| Err(closed(*lock(&self.last))))
                 }
             }
         };
@@ -117,10 +126,10 @@ impl Handshake {
             let _ = timeout(PATIENCE_WITH_LAST_WORDS, receiving.until_end()).await;
             return Err(closed(refusal.method));
         }
-        let agreed = outcome?;
-        let stamp = if agreed.version.has_initialize() { Map::new() } else { self.stamp(&agreed.version) };
+        let (version, answer) = outcome?;
+        let stamp = if version.has_initialize() { Map::new() } else { self.stamp(&version) };
         session.stamp = Some(Arc::new(stamp));
-        Ok(agreed)
+        Ok((version, answer))
     }
 
     async fn make(&self, session: &Session, head_start: Option<Duration>) -> Result<Agreed, HandshakeError> {
@@ -175,7 +184,7 @@ impl Handshake {
             })?;
             let begun = MethodCall::new("notifications/initialized", Map::new());
             session.notify(begun).await.map_err(|failure| (false, RequestError::Failed(failure)))?;
-            Ok(Agreed { version, answer })
+            Ok((version, answer))
         };
         exchange.await.map_err(|(is_about_the_method, error)| {
             let refusal = HandshakeError { method: INITIALIZE, error: Some(Box::new(error)), is_about_the_method };
@@ -203,7 +212,7 @@ impl Handshake {
             answer = ask().await;
         }
         let checked = answer.and_then(|answer| match is_in(answer.get("supportedVersions")) {
-            true => Ok(Agreed { version: version.clone(), answer }),
+            true => Ok((version.clone(), answer)),
             false => Err(RequestError::invalid(format!("the server does not support version {version}"))),
         });
         checked.map_err(|error| {

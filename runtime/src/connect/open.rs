@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_model::{ServerConfig, Transport};
-use rmcp::model::{ClientCapabilities, ProtocolVersion};
-use serde_json::json;
+use rmcp::model::ProtocolVersion;
 
 use super::connection::{Connection, KeptLists, Link};
-use super::handshake::{Handshake, HandshakeError, known_version};
+use super::handshake::{Handshake, HandshakeError};
 use super::limits::StartLimit;
 use super::options::ClientOptions;
 #[cfg(feature = "stdio")]
 use super::process::{Program, download::Download, environment::missed, tree};
-use super::secrets::{redactor_of_known, resolve};
+use super::secrets::resolve;
 use crate::ground::deadline::Deadline;
-use crate::ground::redact::Redactor;
+use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
+use crate::ground::sync::lock;
 use crate::rpc::failure::Failure;
 use crate::rpc::handlers::Answers;
 use crate::rpc::notices::Notices;
@@ -32,23 +32,11 @@ use crate::rpc::transports::http::{
 };
 #[cfg(feature = "http")]
 use crate::rpc::transports::sse;
-use crate::{ConnectError, ConnectErrorKind as Kind, Dispatched, Evidence};
+use crate::{ConnectError, ConnectErrorKind as Kind, Evidence};
 
-/// The `clientInfo` of programs that set none.
-const NAME: &str = "mcp-bindgen";
-const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-struct FailedAttempt {
-    error: ConnectError,
-    /// `true` if the server ended at a request that it does not know, so that another start may accept the other one.
-    may_restart: bool,
-}
-
-impl From<ConnectError> for FailedAttempt {
-    fn from(error: ConnectError) -> Self {
-        Self { error, may_restart: false }
-    }
-}
+/// The error of an attempt, and `true` if the server ended at a request that it does not know: another start may accept
+/// the other one.
+type Failed = (ConnectError, bool);
 
 /// Connects to a server, within `patience` in total. If the future is dropped, its process is killed and its requests
 /// are given up. A user can still finish a pending authorization.
@@ -63,38 +51,31 @@ pub(crate) async fn establish(
     if let Some(cassette) = &options.cassette {
         cassette.insert_for(&config.name).map_err(|error| failed(Kind::Config, error.to_string()))?;
     }
-    let resolving = async {
-        match options.replays() {
-            true => Ok((config.clone(), redactor_of_known(config, &options.secrets).await)),
-            false => resolve(config, &options.secrets).await,
-        }
-    };
-    let resolved = deadline.bound(resolving).await.unwrap_or_else(|| {
-        let message = format!("the secrets of its configuration were not resolved within {patience:?}");
-        Err(failed(Kind::Timeout, message))
-    });
-    let (config, redactor) = resolved?;
+    let (ready, redactor) = deadline.bound(resolve(config, &options.secrets)).await.ok_or_else(|| {
+        failed(Kind::Timeout, format!("the secrets of its configuration were not resolved within {patience:?}"))
+    })?;
+    let config = if options.replays() { config.clone() } else { ready? };
     let time = (deadline, patience);
     #[cfg(feature = "stdio")]
     let config = if options.starts_child(&config) { downloaded(config, &redactor, time).await? } else { config };
-    let hint = options.protocol_version.as_deref().and_then(known_version);
-    let version = hint.clone().filter(ProtocolVersion::has_initialize);
-    let version = version.unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
+    let handshake = Handshake::new(options).map_err(|error| {
+        let message = format!("invalid client capabilities: {error}");
+        failed(Kind::Config, redactor.shown(&message, LONGEST_MESSAGE))
+    })?;
     let attempt = async |discovers_first| {
         if options.starts_child(&config) {
-            starts.begin()?;
+            starts.begin().map_err(|error| (error, false))?;
         }
-        let order = (version.clone(), discovers_first);
-        let outcome = Box::pin(attempt((&config, options), notices, &redactor, order, time)).await;
-        outcome.inspect_err(|failure| starts.failed(&failure.error))
+        let attempt = attempt((&config, options), (notices, &redactor), (&handshake, discovers_first), time);
+        Box::pin(attempt).await.inspect_err(|(error, _)| starts.failed(error))
     };
-    let discovers_first = hint.is_some_and(|version| !version.has_initialize());
-    let failure = match attempt(discovers_first).await {
-        Err(failure) if failure.may_restart && !options.opens_one_transport() => failure,
-        outcome => return outcome.map_err(|failure| failure.error),
+    let discovers_first = handshake.discovers_first;
+    let error = match attempt(discovers_first).await {
+        Err((error, true)) if !options.opens_one_transport() => error,
+        outcome => return outcome.map_err(|(error, _)| error),
     };
     // The error of `initialize` is clearer than that of an unknown `server/discover`.
-    attempt(!discovers_first).await.map_err(|again| if discovers_first { again.error } else { failure.error })
+    attempt(!discovers_first).await.map_err(|(again, _)| if discovers_first { again } else { error })
 }
 
 /// Downloads the server's package if that is a separate step, and returns the configuration to start. Dropping the
@@ -111,41 +92,31 @@ async fn downloaded(
         let message = download.failed(&format!("was not complete within {patience:?}"));
         Err((Kind::Timeout, message))
     });
-    outcome.map_err(|(kind, message)| {
-        ConnectError::new(&config.name, kind, notes.explain(&message)).with_evidence(notes.evidence())
-    })
+    outcome.map_err(|(kind, message)| notes.error(kind, &message))
 }
 
 /// Makes one attempt to connect; dropping it acts like dropping `establish`.
 async fn attempt(
     (config, options): (&ServerConfig, &ClientOptions),
-    notices: &Arc<Notices>,
-    redactor: &Redactor,
-    (version, discovers_first): (ProtocolVersion, bool),
+    (notices, redactor): (&Arc<Notices>, &Redactor),
+    (handshake, discovers_first): (&Handshake, bool),
     (until, patience): (Deadline, Duration),
-) -> Result<Connection, FailedAttempt> {
-    let link = Link::new(config, options, notices, redactor)?;
+) -> Result<Connection, Failed> {
+    let link = Link::new(config, options, notices, redactor).map_err(|error| (error, false))?;
     let fail = |kind, message: &str| {
-        let message = link.notes.explain(message);
+        #[cfg_attr(not(feature = "stdio"), allow(unused_mut, reason = "only child processes miss variables"))]
+        let mut error = link.notes.error(kind, message);
         #[cfg(feature = "stdio")]
-        let message = match missed(config, &link.notes.stderr()) {
-            Some(missed) if matches!(kind, Kind::Transport | Kind::Timeout) && options.starts_child(config) => {
-                format!("{message}\n  {missed}")
-            }
-            _ => message,
-        };
-        ConnectError::new(&config.name, kind, message).with_evidence(link.notes.evidence())
+        if matches!(kind, Kind::Transport | Kind::Timeout) && options.starts_child(config) {
+            let missed = missed(config, &link.notes.stderr()).map(|missed| format!("\n  {missed}"));
+            error.message += &missed.unwrap_or_default();
+        }
+        error
     };
-    let declared: ClientCapabilities = serde_json::from_value(options.declared_capabilities())
-        .map_err(|error| fail(Kind::Config, &format!("invalid client capabilities: {error}")))?;
-    let declared = serde_json::to_value(declared).unwrap_or_default();
-    let (name, own_version) = options.client_info.clone().unwrap_or_else(|| (NAME.to_owned(), VERSION.to_owned()));
-    let client_info = json!({ "name": name, "version": own_version });
-    let handshake = Handshake::new(client_info, declared.clone(), version);
     let answers = Arc::new(Answers::new(options.handlers.clone()));
     let mut beginning = Box::pin(async {
         let opened = open(config, options, &link).await;
-        let sides = opened.map_err(|(kind, failure)| failed_below(&fail, kind, "", &failure))?;
+        let sides = opened.map_err(|(kind, failure)| (failed_below(&fail, kind, "", &failure), false))?;
         let stamp = handshake.stamp(&ProtocolVersion::LATEST);
         let (mut session, mut receiving) = receiving::open(sides, link.ledger.clone(), answers.clone(), Some(stamp));
         let head_start = discovers_first.then_some(patience / 2);
@@ -154,10 +125,10 @@ async fn attempt(
         if let (Err(_), Some(sandbox)) = (&begun, link.sandbox.get().and_then(std::sync::Weak::upgrade))
             && let Some((kind, message)) = sandbox.refusal().await
         {
-            return Err(fail(kind, &message).into());
+            return Err((fail(kind, &message), false));
         }
         let refusal = match begun {
-            Ok(agreed) => return Ok((session, receiving, agreed)),
+            Ok((version, answer)) => return Ok((session, receiving, version, answer)),
             Err(refusal) => refusal,
         };
         // Before the receiving side is dropped, which closes the connection.
@@ -165,7 +136,7 @@ async fn attempt(
             true => refusal.error.is_none(),
             false => handshake.refusal.get().is_some() && !link.ledger.is_open(),
         };
-        Err(FailedAttempt { error: refused(&fail, &refusal), may_restart })
+        Err((refused(&fail, &refusal), may_restart))
     });
     let begun = until.bound(beginning.as_mut()).await;
     #[cfg(feature = "http")]
@@ -178,21 +149,21 @@ async fn attempt(
         #[cfg(feature = "http")]
         if let Some(waits) = link.authorizer.as_ref().and_then(|authorizer| authorizer.waits_for()) {
             let message = format!("{waits}; the authorization continues, and the next connection uses its outcome");
-            return Err(fail(Kind::Auth, &message).into());
+            return Err((fail(Kind::Auth, &message), false));
         }
         let error = match handshake.refusal.get() {
             Some(refusal) => refused(&fail, refusal),
-            None => fail(Kind::Timeout, &format!("no answer to `{}` within {patience:?}", handshake.last())),
+            None => fail(Kind::Timeout, &format!("no answer to `{}` within {patience:?}", lock(&handshake.last))),
         };
-        return Err(error.into());
+        return Err((error, false));
     };
-    let (session, receiving, agreed) = begun?;
+    let (session, receiving, version, answer) = begun?;
     Ok(Connection {
         session,
         receiving: Mutex::new(Some(receiving)),
-        protocol_version: agreed.version.as_str().to_owned(),
-        handshake: agreed.answer,
-        declared,
+        protocol_version: version.as_str().to_owned(),
+        handshake: answer,
+        declared: handshake.capabilities.clone(),
         answers,
         kept: KeptLists::default(),
         answers_of_handshake: link.ledger.answers(),
@@ -204,13 +175,8 @@ fn refused(fail: &impl Fn(Kind, &str) -> ConnectError, refusal: &HandshakeError)
     let method = refusal.method;
     match refusal.error.as_deref() {
         None => fail(Kind::Transport, &format!("the connection was closed before `{method}` was answered")),
-        Some(RequestError::Rpc(error)) => {
-            let message = format!("`{method}` failed with JSON-RPC error {}: {}", error.code.0, error.message);
-            fail(Kind::Protocol, &message)
-        }
-        Some(RequestError::Failed(failure)) if failure.dispatched == Dispatched::Yes => {
-            fail(Kind::Protocol, &format!("`{method}` failed: {}", failure.message))
-        }
+        Some(error @ RequestError::Rpc(_)) => fail(Kind::Protocol, &format!("`{method}` failed with {error}")),
+        Some(error) if error.is_answer() => fail(Kind::Protocol, &format!("`{method}` failed: {error}")),
         Some(RequestError::Failed(failure)) => {
             failed_below(fail, Kind::Transport, &format!("`{method}` was not answered: "), failure)
         }
@@ -275,7 +241,7 @@ async fn open(config: &ServerConfig, options: &ClientOptions, link: &Link) -> Re
 fn warn_of_exposed_headers(config: &ServerConfig) {
     static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let server = &config.name;
-    if exposes_headers(config) && crate::ground::sync::lock(&WARNED).insert(server.clone()) {
+    if exposes_headers(config) && lock(&WARNED).insert(server.clone()) {
         tracing::warn!(server, "secret headers are sent over unencrypted HTTP; use `https://` in `url`");
     }
 }

@@ -45,8 +45,8 @@ pub struct ClientOptions {
     pub(crate) capabilities: Option<Value>,
     /// Beside those in `capabilities`.
     extensions: Map<String, Value>,
-    /// The name and the version of the program.
-    pub(crate) client_info: Option<(String, String)>,
+    /// The name and the version of the program, as servers see them.
+    pub(crate) client_info: Option<Value>,
     pub(crate) handlers: Handlers,
     pub(crate) secrets: Secrets,
     pub(crate) trusts_current_folder: bool,
@@ -284,7 +284,8 @@ impl ClientOptions {
     /// Sets the name and the version of the program, as servers see them (`clientInfo`); `mcp-bindgen` and its version
     /// by default.
     pub fn client_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        self.client_info = Some((name.into(), version.into()));
+        let (name, version): (String, String) = (name.into(), version.into());
+        self.client_info = Some(json!({ "name": name, "version": version }));
         self
     }
 

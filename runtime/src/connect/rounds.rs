@@ -5,6 +5,7 @@
 //! `answer`), and a task is cancelled (`finished`, `pause`).
 
 use std::borrow::Cow;
+use std::mem::take;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -66,13 +67,9 @@ impl Ask {
         // A call that the server has begun continues, even if the server changes its list.
         self.list = None;
         let params = &mut self.call.params;
-        params.remove("inputResponses");
-        params.remove("requestState");
-        if let Some(answers) = answers {
-            params.insert("inputResponses".to_owned(), answers.into());
-        }
-        if let Some(state) = state {
-            params.insert("requestState".to_owned(), state.into());
+        for (key, value) in [("inputResponses", answers.map(Value::from)), ("requestState", state.map(Value::from))] {
+            params.remove(key);
+            params.extend(value.map(|value| (key.to_owned(), value)));
         }
     }
 }
@@ -100,11 +97,8 @@ impl Connection {
         let mut time = Time { patience, for_answers: self.answers.longest_in_all() };
         for round in 0..MAX_INPUT_ROUNDS {
             let terms = self.terms(options, time.patience, ask.list);
-            let mut result = self
-                .session
-                .request(ask.call.clone(), terms)
-                .await
-                .map_err(|error| if round == 0 { error } else { error.after_a_round() })?;
+            let outcome = self.session.request(ask.call.clone(), terms).await;
+            let mut result = if round == 0 { outcome? } else { outcome.map_err(RequestError::after_a_round)? };
             ask.is_answered = true;
             if !result.is_object() {
                 return Err(RequestError::invalid("the result is not an object"));
@@ -116,8 +110,14 @@ impl Connection {
                 _ => return Ok(result),
             }
             let state = result.get("requestState").and_then(Value::as_str).map(str::to_owned);
-            let questions = result.get_mut("inputRequests").map(Value::take);
-            ask.go_on(state, Box::pin(self.answers_to(questions, options, &mut time)).await?);
+            let questions = questions(&mut result);
+            let answers = if questions.is_empty() {
+                tokio::time::sleep(PAUSE_BEFORE_ASKING_AGAIN.min(time.patience.cap.left())).await;
+                None
+            } else {
+                Some(Box::pin(self.answers_to(questions, options, &mut time)).await?)
+            };
+            ask.go_on(state, answers);
             time.patience = time.patience.renewed();
         }
         Err(RequestError::invalid(format!("the server asked for input more than {MAX_INPUT_ROUNDS} times")))
@@ -141,23 +141,17 @@ impl Connection {
     /// Returns the answers to the server's questions; the time for them does not count.
     async fn answers_to(
         &self,
-        questions: Option<Value>,
+        questions: Map<String, Value>,
         options: &CallOptions,
         time: &mut Time,
-    ) -> Result<Option<Map<String, Value>>, RequestError> {
-        let Some(Value::Object(questions)) =
-            questions.filter(|questions| questions.as_object().is_some_and(|questions| !questions.is_empty()))
-        else {
-            tokio::time::sleep(PAUSE_BEFORE_ASKING_AGAIN.min(time.patience.cap.left())).await;
-            return Ok(None);
-        };
+    ) -> Result<Map<String, Value>, RequestError> {
         let start = Instant::now();
         let answering = Deadline::after(time.for_answers).bound(self.answer(questions));
         let answered = options.unless_cancelled(answering).await;
         time.for_answers = time.for_answers.saturating_sub(start.elapsed());
         time.patience = time.patience.without(start.elapsed());
         let answered = answered.ok_or(RequestError::Cancelled(Dispatched::Unknown))?;
-        answered.ok_or(RequestError::Timeout(Dispatched::Unknown))?.map(Some)
+        answered.ok_or(RequestError::Timeout(Dispatched::Unknown))?
     }
 
     async fn answer(&self, questions: Map<String, Value>) -> Result<Map<String, Value>, RequestError> {
@@ -205,11 +199,11 @@ impl Connection {
                         return Err(RequestError::invalid("the server cancelled the task"));
                     }
                     Some(INPUT_REQUIRED) => {
-                        let questions = task.get_mut("inputRequests").map(Value::take);
-                        let questions = questions.and_then(|questions| unanswered(questions, &mut answered));
-                        if questions.is_some()
-                            && let Some(answers) = self.answers_to(questions, options, &mut time).await?
-                        {
+                        let mut questions = questions(&mut task);
+                        questions.retain(|key, question| answered.get(key) != Some(question));
+                        answered.extend(questions.clone());
+                        if !questions.is_empty() {
+                            let answers = self.answers_to(questions, options, &mut time).await?;
                             let update =
                                 MethodCall::with("tasks/update", json!({ "taskId": id, "inputResponses": answers }));
                             let terms = self.terms(options, time.patience.renewed(), None);
@@ -231,12 +225,9 @@ impl Connection {
     }
 }
 
-/// Returns the questions that were not asked before, and adds them to `answered`.
-fn unanswered(questions: Value, answered: &mut Map<String, Value>) -> Option<Value> {
-    let Value::Object(mut questions) = questions else { return None };
-    questions.retain(|key, question| answered.get(key) != Some(question));
-    answered.extend(questions.clone());
-    (!questions.is_empty()).then_some(Value::Object(questions))
+/// Takes the server's questions out of a result.
+fn questions(result: &mut Value) -> Map<String, Value> {
+    if let Some(Value::Object(questions)) = result.get_mut("inputRequests") { take(questions) } else { Map::new() }
 }
 
 /// Waits for the server's poll interval.

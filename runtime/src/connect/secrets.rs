@@ -215,7 +215,7 @@ fn in_file(path: &Path, name: &str) -> Result<Option<String>, SecretError> {
 /// # Errors
 /// Fails with the name of a placeholder that has no value or cannot be resolved, and never with a value.
 pub async fn with_secrets(config: &ServerConfig, source: &impl SecretSource) -> Result<ServerConfig, ConnectError> {
-    Ok(resolve(config, source).await?.0)
+    resolve(config, source).await.0
 }
 
 /// The secrets in a server's configuration that are known without connecting, for programs that store responses of
@@ -238,7 +238,7 @@ impl KnownSecrets {
     /// Creates a redactor for a configuration. A placeholder without a value hides nothing. Dropping this future drops
     /// the future of the source.
     pub async fn of(config: &ServerConfig, source: &impl SecretSource) -> Self {
-        Self(redactor_of_known(config, source).await)
+        Self(resolve(config, source).await.1)
     }
 
     /// Returns `true` if a text contains one of them, in any form in which servers print it. Values that could be
@@ -249,49 +249,42 @@ impl KnownSecrets {
     }
 }
 
-/// Returns the configuration with a value for each placeholder, and a redactor for its secrets. Dropping this future
-/// drops the future of the source.
-///
-/// # Errors
-/// Fails with the name of a placeholder that has no value or cannot be resolved.
+/// Returns the configuration with a value for each placeholder, or the error of one that has no value or cannot be
+/// resolved. The redactor hides all secrets that are known in either case. Dropping this future drops the future of the
+/// source.
 pub(super) async fn resolve(
     config: &ServerConfig,
     source: &impl SecretSource,
-) -> Result<(ServerConfig, Redactor), ConnectError> {
+) -> (Result<ServerConfig, ConnectError>, Redactor) {
     let mut found: Vec<(SecretRef, String)> = Vec::new();
+    let mut failed = None;
     for secret in config.placeholders() {
-        let value = find_secret(config, &secret, source).await.map_err(|error| {
-            let kind = if error.is_unsupported { Kind::Unsupported } else { Kind::Config };
-            // The error of a program's own source may contain values that it returned before.
-            let reason = Redactor::new(&private_values(config, &found)).shown(&error.to_string(), LONGEST_REASON);
-            ConnectError::new(&config.name, kind, format!("`{secret}` has no value: {reason}"))
-        })?;
-        found.extend(value.map(|value| (secret, value)));
+        match find_secret(config, &secret, source).await {
+            Ok(value) => found.extend(value.map(|value| (secret, value))),
+            Err(error) => failed = failed.or(Some((secret, error))),
+        }
     }
-    let ready = config.expand_with(|secret| value_of(&found, secret)).map_err(|error| {
-        let places = config.secret_stores.iter().map(|store| format!("`{store}`")).collect::<Vec<_>>();
-        let looked = if places.is_empty() { String::new() } else { format!(" (looked up in {})", places.join(", ")) };
-        ConnectError::new(&config.name, Kind::Config, format!("{error}{looked}"))
-    })?;
-    let redactor = Redactor::new(&private_values(&ready, &found));
-    Ok((ready, redactor))
-}
-
-/// Returns a redactor for the secrets of an unresolved configuration that can be resolved. Dropping this future drops
-/// the future of the source.
-pub(super) async fn redactor_of_known(config: &ServerConfig, source: &impl SecretSource) -> Redactor {
-    let mut found: Vec<(SecretRef, String)> = Vec::new();
-    for secret in config.placeholders() {
-        let value = find_secret(config, &secret, source).await;
-        found.extend(value.ok().flatten().map(|value| (secret, value)));
-    }
+    let value = |wanted: &SecretRef| found.iter().find(|(secret, _)| secret == wanted).map(|(_, value)| value.clone());
+    let ready = config.expand_with(value);
     // A placeholder without a value is not a secret.
-    let known = config.expand_with(|secret| value_of(&found, secret).or_else(|| Some(String::new())));
-    Redactor::new(&private_values(known.as_ref().unwrap_or(config), &found))
-}
-
-fn value_of(found: &[(SecretRef, String)], wanted: &SecretRef) -> Option<String> {
-    found.iter().find(|(secret, _)| secret == wanted).map(|(_, value)| value.clone())
+    let known = config.expand_with(|secret| value(secret).or_else(|| Some(String::new())));
+    let known = ready.as_ref().or(known.as_ref()).unwrap_or(config);
+    let redactor = Redactor::new(&private_values(known, &found));
+    let (kind, message) = match (ready, failed) {
+        (_, Some((secret, error))) => {
+            let kind = if error.is_unsupported { Kind::Unsupported } else { Kind::Config };
+            // The error of a program's own source may contain values that it returned.
+            let reason = redactor.shown(&error.to_string(), LONGEST_REASON);
+            (kind, format!("`{secret}` has no value: {reason}"))
+        }
+        (Ok(ready), None) => return (Ok(ready), redactor),
+        (Err(error), None) => {
+            let places = config.secret_stores.iter().map(|store| format!("`{store}`")).collect::<Vec<_>>().join(", ");
+            let looked = if places.is_empty() { String::new() } else { format!(" (looked up in {places})") };
+            (Kind::Config, format!("{error}{looked}"))
+        }
+    };
+    (Err(ConnectError::new(&config.name, kind, message)), redactor)
 }
 
 fn private_values(config: &ServerConfig, found: &[(SecretRef, String)]) -> PrivateValues {

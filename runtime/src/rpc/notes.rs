@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::Evidence;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 use crate::ground::sync::lock;
+use crate::{ConnectError, ConnectErrorKind, Evidence};
 
 const LINES_KEPT: usize = 20;
 const LINE_LENGTH_KEPT: usize = 500;
@@ -95,6 +95,11 @@ impl Notes {
             text += &format!("\n  {heading}:\n    {}", lines.join("\n    "));
         }
         text
+    }
+
+    /// Returns the error of a connection, with the notes.
+    pub(crate) fn error(&self, kind: ConnectErrorKind, message: &str) -> ConnectError {
+        ConnectError::new(&self.server, kind, self.explain(message)).with_evidence(self.evidence())
     }
 
     /// Returns the notes about the server, without secrets.

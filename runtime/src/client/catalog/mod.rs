@@ -102,7 +102,7 @@ impl Client {
     #[must_use]
     pub fn list_terms(&self, method: &str) -> Option<ListTerms> {
         let connection = &self.supervisor.open_connection()?.connection;
-        connection.kept.terms(method, connection.changes_of(Listing::of_method(method)?))
+        Some(connection.kept.get(method, connection.changes_of(Listing::of_method(method)?))?.1)
     }
 
     /// Takes a snapshot of everything that the server offers.
@@ -216,13 +216,11 @@ async fn all(
     patience: Patience,
 ) -> Result<Vec<Value>, ConnectError> {
     let notes = &connection.link.notes;
-    let wrong = |kind, message: String| {
-        ConnectError::new(server, kind, notes.explain(&message)).with_evidence(notes.evidence())
-    };
+    let wrong = |kind, message: String| notes.error(kind, &message);
     let (method, (key, _)) = (listing.method(), listing.key());
     let changes = connection.changes_of(listing);
-    if let Some(kept) = connection.kept.get(method, changes) {
-        return Ok(kept);
+    if let Some((kept, _)) = connection.kept.get(method, changes) {
+        return Ok(kept.to_vec());
     }
     let (mut terms, mut found, mut size) = (Terms::new(), Vec::new(), 0_usize);
     let (mut cursor, mut cursors) = (None, HashSet::new());
