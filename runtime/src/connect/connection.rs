@@ -113,7 +113,7 @@ pub(crate) struct KeptLists(Mutex<Vec<Kept>>);
 
 struct Kept {
     method: &'static str,
-    items: Arc<[Value]>,
+    items: Arc<Vec<Value>>,
     terms: Terms,
     /// How often the list had changed.
     changes: u64,
@@ -121,7 +121,7 @@ struct Kept {
 
 impl KeptLists {
     /// Returns a list that is still good, and how long it may still be kept; `changes` is how often it has changed.
-    pub(crate) fn get(&self, method: &str, changes: u64) -> Option<(Arc<[Value]>, ListTerms)> {
+    pub(crate) fn get(&self, method: &str, changes: u64) -> Option<(Arc<Vec<Value>>, ListTerms)> {
         let lists = lock(&self.0);
         let Kept { items, terms, .. } = lists.iter().find(|kept| kept.method == method && kept.changes == changes)?;
         let ttl = terms.end.saturating_duration_since(Instant::now());
@@ -133,7 +133,7 @@ impl KeptLists {
         let mut lists = lock(&self.0);
         lists.retain(|kept| kept.method != method);
         if terms.end > Instant::now() {
-            lists.push(Kept { method, items: items.into(), terms: *terms, changes });
+            lists.push(Kept { method, items: Arc::new(items.to_vec()), terms: *terms, changes });
         }
     }
 }

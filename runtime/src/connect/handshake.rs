@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use rmcp::model::{ClientCapabilities, ErrorCode, ProtocolVersion, TASKS_EXTENSION_ID};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -71,7 +72,8 @@ impl Handshake {
     /// # Errors
     /// Fails if the client capabilities are invalid.
     pub(super) fn new(options: &ClientOptions) -> serde_json::Result<Self> {
-        let capabilities: ClientCapabilities = serde_json::from_value(options.declared_capabilities())?;
+        // By reference, because that code is compiled in rmcp already.
+        let capabilities = ClientCapabilities::deserialize(&options.declared_capabilities())?;
         let capabilities = serde_json::to_value(capabilities)?;
         let client_info =
             options.client_info.clone().unwrap_or_else(|| json!({ "name": NAME, "version": OWN_VERSION }));

@@ -48,14 +48,11 @@ impl Ask {
     }
 
     pub(crate) fn tool(name: &str, arguments: Map<String, Value>) -> Self {
-        Self::new("tools/call", named(name, arguments))
+        Self::new("tools/call", named(name, Some(arguments)))
     }
 
     pub(crate) fn prompt(name: &str, arguments: Map<String, Value>) -> Self {
-        let has_arguments = !arguments.is_empty();
-        let mut params = named(name, arguments);
-        params.retain(|key, _| has_arguments || key != "arguments");
-        Self::new("prompts/get", params)
+        Self::new("prompts/get", named(name, (!arguments.is_empty()).then_some(arguments)))
     }
 
     pub(crate) fn resource(uri: &str) -> Self {
@@ -74,8 +71,10 @@ impl Ask {
     }
 }
 
-fn named(name: &str, arguments: Map<String, Value>) -> Map<String, Value> {
-    Map::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments.into())])
+fn named(name: &str, arguments: Option<Map<String, Value>>) -> Map<String, Value> {
+    let mut params = Map::from_iter([("name".to_owned(), name.into())]);
+    params.extend(arguments.map(|arguments| ("arguments".to_owned(), arguments.into())));
+    params
 }
 
 impl Connection {

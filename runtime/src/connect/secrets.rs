@@ -264,10 +264,11 @@ pub(super) async fn resolve(
             Err(error) => failed = failed.or(Some((secret, error))),
         }
     }
-    let value = |wanted: &SecretRef| found.iter().find(|(secret, _)| secret == wanted).map(|(_, value)| value.clone());
-    let ready = config.expand_with(value);
+    let value: &dyn Fn(&SecretRef) -> Option<String> =
+        &|wanted| Some(found.iter().find(|(secret, _)| secret == wanted)?.1.clone());
     // A placeholder without a value is not a secret.
-    let known = config.expand_with(|secret| value(secret).or_else(|| Some(String::new())));
+    let or_empty: &dyn Fn(&SecretRef) -> Option<String> = &|secret| value(secret).or_else(|| Some(String::new()));
+    let (ready, known) = (config.expand_with(value), config.expand_with(or_empty));
     let known = ready.as_ref().or(known.as_ref()).unwrap_or(config);
     let redactor = Redactor::new(&private_values(known, &found));
     let (kind, message) = match (ready, failed) {

@@ -27,18 +27,16 @@ const FOLDERS: &[&str] =
 pub(super) const CERTIFICATES: [&str; 4] =
     ["NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"];
 
-/// The variables that `npm` and `uv` read to reach a proxy or an index of packages, in lower case.
+/// The variables that `npm` and `uv` read to reach a proxy or an index of packages, in lower case; `*` stands for any end.
 const PROXIES: &str = "all_proxy,http_proxy,https_proxy,no_proxy";
+/// The last two are those of one registry (`npm_config_//host/:_authToken`) and of one scope (`npm_config_@scope:registry`).
 const OF_NPM: &str = "\
     node_auth_token,npm_config_cafile,npm_config_https_proxy,npm_config_noproxy,npm_config_proxy,\
-    npm_config_registry,npm_config_userconfig,npm_token";
-/// The variables of one registry (`npm_config_//host/:_authToken`) or of one scope (`npm_config_@scope:registry`).
-const PREFIXES_OF_NPM: [&str; 2] = ["npm_config_//", "npm_config_@"];
+    npm_config_registry,npm_config_userconfig,npm_token,npm_config_//*,npm_config_@*";
+/// The last one is for `UV_INDEX`, `UV_INDEX_URL`, and the credentials of one index (`UV_INDEX_NAME_PASSWORD`).
 const OF_UV: &str = "\
     uv_config_file,uv_default_index,uv_extra_index_url,uv_find_links,uv_insecure_host,uv_keyring_provider,\
-    uv_native_tls,uv_python_install_mirror,uv_system_certs";
-/// `UV_INDEX`, `UV_INDEX_URL`, and the credentials of one index (`UV_INDEX_NAME_PASSWORD`).
-const PREFIXES_OF_UV: [&str; 1] = ["uv_index"];
+    uv_native_tls,uv_python_install_mirror,uv_system_certs,uv_index*";
 /// These variables alone do not require a separate step: they revoke others, or `npm run` always sets them.
 const NO_REASON: [&str; 4] = ["no_proxy", "npm_config_noproxy", "npm_config_userconfig", "uv_index_strategy"];
 
@@ -72,13 +70,10 @@ impl Manager {
     }
 
     fn reads(self, name: &str) -> bool {
-        let (names, prefixes): (&str, &[&str]) = match self {
-            Self::Npm => (OF_NPM, &PREFIXES_OF_NPM),
-            Self::Uv => (OF_UV, &PREFIXES_OF_UV),
-        };
+        let names = if self == Self::Npm { OF_NPM } else { OF_UV };
         let name = name.to_ascii_lowercase();
-        let is_in = |names: &str| names.split(',').any(|known| known == name);
-        is_in(PROXIES) || is_in(names) || prefixes.iter().any(|prefix| name.starts_with(prefix))
+        let is_it = |known: &str| known.strip_suffix('*').map_or(known == name, |start| name.starts_with(start));
+        PROXIES.split(',').any(is_it) || names.split(',').any(is_it)
     }
 
     /// Returns the variables that a download reads and the server must not receive. It is empty if no variable needs to

@@ -53,6 +53,8 @@ exec "$@"
 const VARIABLES: &str = "HTTP_PROXY,HTTPS_PROXY,ALL_PROXY,http_proxy,https_proxy,all_proxy";
 /// The headers that the proxy sets or drops.
 const OURS: &str = "host,connection,keep-alive,proxy-connection,proxy-authorization,upgrade";
+/// The end of a head: that of its last line, and an empty line.
+const END: &[u8] = b"\r\n\r\n";
 const LARGEST_HEAD: u64 = 32 * 1024;
 const TIME_FOR_HEAD: Duration = Duration::from_secs(30);
 const TIME_TO_CONNECT: Duration = Duration::from_secs(20);
@@ -169,13 +171,14 @@ impl Proxy {
     async fn connection(&self, stream: UnixStream) -> io::Result<()> {
         let mut stream = BufReader::new(stream);
         let head = timeout(TIME_FOR_HEAD, head_of(&mut stream)).await??;
-        match self.connect(head).await {
+        let near: &mut dyn Stream = &mut stream;
+        match self.connect(&head).await {
             Ok((mut server, head)) => {
+                let far: &mut dyn Stream = &mut server;
                 match head {
-                    Some(head) => server.write_all(&head).await?,
-                    None => stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
+                    Some(head) => far.write_all(&head).await?,
+                    None => near.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
                 }
-                let (near, far): (&mut dyn Stream, &mut dyn Stream) = (&mut stream, &mut server);
                 copy_bidirectional(near, far).await.map(drop)
             }
             Err((status, message)) => {
@@ -184,16 +187,15 @@ impl Proxy {
                     "HTTP/1.1 {status} Refused\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n\
                      connection: close\r\n\r\n{message}"
                 );
-                stream.write_all(answer.as_bytes()).await?;
-                stream.shutdown().await
+                near.write_all(answer.as_bytes()).await?;
+                near.shutdown().await
             }
         }
     }
 
     /// Connects to an address of the host in a head that was checked. Returns the head to send to the host, too.
-    async fn connect(&self, head: Option<Vec<u8>>) -> Result<(TcpStream, Option<Vec<u8>>), (u16, String)> {
-        let head = head.ok_or_else(|| (431, "the head is too large".to_owned()))?;
-        let Request { host, port, head } = Request::parse(&head).map_err(|message| (400, message.to_owned()))?;
+    async fn connect(&self, head: &[u8]) -> Result<(TcpStream, Option<Vec<u8>>), (u16, String)> {
+        let Request { host, port, head } = Request::parse(head).map_err(|message| (400, message.to_owned()))?;
         if !self.domains.iter().any(|domain| domain.allows(&host, port)) {
             let reason = "is not among the domains in `network` of the server's isolation";
             return Err(self.denied(&format!("{host}:{port}"), reason));
@@ -222,16 +224,12 @@ impl Proxy {
     }
 }
 
-/// Reads a head, unless it is too large.
-async fn head_of(stream: &mut BufReader<UnixStream>) -> io::Result<Option<Vec<u8>>> {
+/// Reads a head, or the beginning of one that is too large.
+async fn head_of(stream: &mut BufReader<UnixStream>) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     let mut lines = stream.take(LARGEST_HEAD);
-    while !head.ends_with(b"\r\n\r\n") {
-        if lines.read_until(b'\n', &mut head).await? == 0 {
-            return if lines.limit() == 0 { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
-        }
-    }
-    Ok(Some(head))
+    while !head.ends_with(END) && lines.read_until(b'\n', &mut head).await? > 0 {}
+    Ok(head)
 }
 
 /// A request to reach a host.
@@ -245,13 +243,13 @@ struct Request {
 }
 
 impl Request {
-    /// Parses a head, which ends in an empty line.
+    /// Parses a head.
     ///
     /// # Errors
     /// Fails if it is not a request that a proxy takes.
     fn parse(head: &[u8]) -> Result<Self, &'static str> {
-        let text = std::str::from_utf8(head).map_err(|_| "the head is not UTF-8")?;
-        let mut lines = text.trim_end_matches("\r\n").split("\r\n");
+        let head = head.strip_suffix(END).ok_or("the head is too large, or has no end")?;
+        let mut lines = std::str::from_utf8(head).map_err(|_| "the head is not UTF-8")?.split("\r\n");
         let first: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
         let [method, target, version] = *first else {
             return Err("the first line is not `METHOD TARGET VERSION`");
@@ -270,10 +268,11 @@ impl Request {
         let slash = if path.starts_with('/') { "" } else { "/" };
         // The host of the head is the one that was checked, and one request is all that follows.
         let mut passed = format!("{method} {slash}{path} HTTP/1.1\r\nHost: {given}\r\nConnection: close\r\n");
+        let is_forbidden = |c: char| c.is_control() && c != '\t';
         for line in lines {
             let name = line.split(':').next().unwrap_or_default();
-            // A folded line begins with a space.
-            if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            // A folded line begins with a space. Some servers end a line at a single control character.
+            if name.is_empty() || name.contains(char::is_whitespace) || line.contains(is_forbidden) {
                 return Err("a header is malformed");
             }
             if !OURS.split(',').any(|ours| name.eq_ignore_ascii_case(ours)) {

@@ -229,6 +229,8 @@ fn ambiguous_host_is_refused() {
         "GET http://api.example.com/ HTTP/1.1\n: x\n\n",
         "GET http://api.example.com/ HTTP/1.1\nA\u{1}: x\n\n",
         "GET http://api.example.com/ HTTP/1.1\nTransfer-Encoding : chunked\n\n",
+        "GET http://api.example.com/ HTTP/1.1\nA: x\rHost: evil.org\n\n",
+        "GET http://api.example.com/ HTTP/1.1\nA: x\n",
         "GET http://api.example.com/ HTTP/2\n\n",
         "\n\n",
     ] {
