@@ -301,10 +301,10 @@ impl Keeper {
         opened.end.cancel();
         let lasted = since.elapsed();
         if connection.has_worked() || lasted >= TIME_TO_WORK {
-            limits.starts().worked();
+            limits.worked();
         } else if was_lost {
             let message = connection.link.notes.explain("the server closed the connection right after it opened");
-            limits.starts().failed(&ConnectError::new(&config.name, Kind::Transport, message));
+            limits.start_failed(&ConnectError::new(&config.name, Kind::Transport, message));
         }
         observer.session_ended(lasted, was_lost);
         was_lost && !options.opens_one_transport() && (lock(&opened.activity).was_used || lasted >= SHORT_LIFE)
@@ -317,7 +317,7 @@ impl Keeper {
         let (mut left, mut pauses) = (patience, PAUSES.iter());
         loop {
             // Large, in a task that otherwise only waits.
-            let opening = Box::pin(establish((config, options), (notices, limits.starts()), left));
+            let opening = Box::pin(establish((config, options), (notices, limits), left));
             let error = match opening.await {
                 Ok(connection) => return Ok(Opened::new(connection, config, drift)),
                 Err(error) if was_lost => error,

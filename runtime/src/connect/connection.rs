@@ -19,7 +19,7 @@ use crate::ground::sync::lock;
 use crate::rpc::handlers::Answers;
 use crate::rpc::ledger::Ledger;
 use crate::rpc::notes::Notes;
-use crate::rpc::notices::{Notices, TOOLS_CHANGED};
+use crate::rpc::notices::{Notices, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
 use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
 use crate::rpc::sent::MethodCall;
@@ -263,10 +263,14 @@ impl Connection {
     /// Subscribes to changes of these lists (protocol 2026-07-28); returns when the subscription ends.
     pub(crate) async fn listen_to_lists(&self, changes: &[&str]) -> Result<(), RequestError> {
         let mut filter = Map::new();
-        for change in changes {
-            // `notifications/tools/list_changed` is `toolsListChanged` here.
-            let list = change.split('/').nth(1).unwrap_or_default();
-            filter.insert(format!("{list}ListChanged"), true.into());
+        for (key, change) in [
+            ("toolsListChanged", TOOLS_CHANGED),
+            ("promptsListChanged", PROMPTS_CHANGED),
+            ("resourcesListChanged", RESOURCES_CHANGED),
+        ] {
+            if changes.contains(&change) {
+                filter.insert(key.to_owned(), true.into());
+            }
         }
         let mut subscription = self.session.listen(filter.into()).await?;
         let ended = subscription.ended().await;

@@ -48,7 +48,7 @@ const WINDOW: Duration = Duration::from_secs(60);
 struct Limits {
     /// The limits that the first client set: the rate, and a permit for each concurrent call.
     set: OnceLock<(Option<Limiter>, Option<Semaphore>)>,
-    starts: StartLimit,
+    failing: Mutex<Failing>,
     /// Counts in place of these limits.
     counter: OnceLock<Box<Counter>>,
     /// The turns that callers took, by rule and principal.
@@ -102,10 +102,6 @@ impl SharedLimits {
         }
     }
 
-    pub(crate) fn starts(&self) -> &StartLimit {
-        &self.0.starts
-    }
-
     /// Waits until the limits allow another call. The call counts until the permit is dropped. Cancel safe.
     ///
     /// # Errors
@@ -125,27 +121,13 @@ impl SharedLimits {
         }
         Ok(place)
     }
-}
 
-debug_as!(SharedLimits, "SharedLimits(..)");
-
-/// The starts of a server since it last worked: it answered a request after its handshake, or lasted a few seconds.
-#[derive(Default)]
-pub(crate) struct StartLimit(Mutex<Failing>);
-
-#[derive(Default)]
-struct Failing {
-    starts: Moments,
-    last: Option<ConnectError>,
-}
-
-impl StartLimit {
     /// Counts a start.
     ///
     /// # Errors
     /// Fails with the last error and the time of the next start, if too many starts failed.
-    pub(crate) fn begin(&self) -> Result<(), ConnectError> {
-        let failing = &mut *lock(&self.0);
+    pub(crate) fn begin_start(&self) -> Result<(), ConnectError> {
+        let failing = &mut *lock(&self.0.failing);
         let most = if failing.last.is_some() { MOST_STARTS } else { usize::MAX };
         let Err(left) = failing.starts.note_within(most, WINDOW) else { return Ok(()) };
         let Some(mut error) = failing.last.clone() else { return Ok(()) };
@@ -158,14 +140,23 @@ impl StartLimit {
     }
 
     /// Records the error of a start, which later starts repeat.
-    pub(crate) fn failed(&self, error: &ConnectError) {
-        lock(&self.0).last = Some(error.clone());
+    pub(crate) fn start_failed(&self, error: &ConnectError) {
+        lock(&self.0.failing).last = Some(error.clone());
     }
 
-    /// Resets the count, because the server has worked.
+    /// Resets the count of starts, because the server has worked.
     pub(crate) fn worked(&self) {
-        *lock(&self.0) = Failing::default();
+        *lock(&self.0.failing) = Failing::default();
     }
+}
+
+debug_as!(SharedLimits, "SharedLimits(..)");
+
+/// The starts of a server since it last worked: it answered a request after its handshake, or lasted a few seconds.
+#[derive(Default)]
+struct Failing {
+    starts: Moments,
+    last: Option<ConnectError>,
 }
 
 #[cfg(test)]
@@ -190,13 +181,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn starts_stop_after_five_failures_a_minute_with_the_last_error() {
-        let starts = StartLimit::default();
+        let starts = SharedLimits::new();
         let mut counted = Vec::new();
         for second in 0..180 {
-            match starts.begin() {
+            match starts.begin_start() {
                 Ok(()) => {
                     counted.push(second);
-                    starts.failed(&ConnectError::new("s", ConnectErrorKind::Spawn, "exit status 3"));
+                    starts.start_failed(&ConnectError::new("s", ConnectErrorKind::Spawn, "exit status 3"));
                 }
                 Err(error) => {
                     assert!(error.message.ends_with(": exit status 3"), "{error}");
@@ -207,7 +198,7 @@ mod tests {
         }
         assert_eq!(counted, [0, 1, 2, 3, 4, 60, 61, 62, 63, 64, 120, 121, 122, 123, 124]);
         starts.worked();
-        assert!((0..5).all(|_| starts.begin().is_ok()));
+        assert!((0..5).all(|_| starts.begin_start().is_ok()));
     }
 
     #[tokio::test(start_paused = true)]
@@ -248,9 +239,9 @@ mod tests {
     async fn clients_with_shared_limits_count_failing_starts_together() {
         let (one, other) = (SharedLimits::new(), SharedLimits::new());
         for limits in [&one, &one.clone()].repeat(3).into_iter().take(MOST_STARTS) {
-            limits.starts().begin().expect("there are more");
-            limits.starts().failed(&ConnectError::new("s", ConnectErrorKind::Spawn, "exit status 3"));
+            limits.begin_start().expect("there are more");
+            limits.start_failed(&ConnectError::new("s", ConnectErrorKind::Spawn, "exit status 3"));
         }
-        assert!(one.starts().begin().is_err() && other.starts().begin().is_ok());
+        assert!(one.begin_start().is_err() && other.begin_start().is_ok());
     }
 }

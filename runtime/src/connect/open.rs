@@ -10,7 +10,7 @@ use rmcp::model::ProtocolVersion;
 
 use super::connection::{Connection, KeptLists, Link};
 use super::handshake::{Handshake, HandshakeError};
-use super::limits::StartLimit;
+use super::limits::SharedLimits;
 use super::options::ClientOptions;
 #[cfg(feature = "stdio")]
 use super::process::{Program, download::Download, environment::missed, tree};
@@ -42,7 +42,7 @@ type Failed = (ConnectError, bool);
 /// are given up. A user can still finish a pending authorization.
 pub(crate) async fn establish(
     (config, options): (&ServerConfig, &ClientOptions),
-    (notices, starts): (&Arc<Notices>, &StartLimit),
+    (notices, limits): (&Arc<Notices>, &SharedLimits),
     patience: Duration,
 ) -> Result<Connection, ConnectError> {
     let deadline = Deadline::after(patience);
@@ -64,10 +64,10 @@ pub(crate) async fn establish(
     })?;
     let attempt = async |discovers_first| {
         if options.starts_child(&config) {
-            starts.begin().map_err(|error| (error, false))?;
+            limits.begin_start().map_err(|error| (error, false))?;
         }
         let attempt = attempt((&config, options), (notices, &redactor), (&handshake, discovers_first), time);
-        Box::pin(attempt).await.inspect_err(|(error, _)| starts.failed(error))
+        Box::pin(attempt).await.inspect_err(|(error, _)| limits.start_failed(error))
     };
     let discovers_first = handshake.discovers_first;
     let error = match attempt(discovers_first).await {

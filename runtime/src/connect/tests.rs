@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::connection::{Connection, Listing};
-use super::limits::StartLimit;
+use super::limits::SharedLimits;
 use super::open::establish;
 use super::options::ClientOptions;
 use crate::rpc::handlers::{ElicitationAnswer, SamplingAnswer};
@@ -65,8 +65,8 @@ pub(super) fn usual(message: &Value) -> Vec<Value> {
 }
 
 async fn connected(config: &ServerConfig, options: &ClientOptions) -> Result<Connection, ConnectError> {
-    let (notices, starts) = (Arc::new(Notices::default()), StartLimit::default());
-    establish((config, options), (&notices, &starts), PATIENCE).await
+    let (notices, limits) = (Arc::new(Notices::default()), SharedLimits::new());
+    establish((config, options), (&notices, &limits), PATIENCE).await
 }
 
 async fn refused(options: &ClientOptions) -> ConnectError {

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::environment::Manager;
 use super::isolation::Refusal;
 use super::tree::{ProcessTree, note_stderr};
-use super::{Program, is_path, read, which};
+use super::{Program, is_same, read, which};
 use crate::ConnectErrorKind as Kind;
 use crate::rpc::notes::Notes;
 
@@ -86,9 +86,9 @@ impl<'c> Download<'c> {
     /// Returns the message of a download that did not succeed.
     pub(crate) fn failed(&self, how: &str) -> String {
         let (command, package) = (self.command(), self.package);
-        let variables = self.variables.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let variables = self.variables.join("`, `");
         format!(
-            "the download of `{package}` with `{command}` {how}; check {variables}, or run `{command} {package}` in a shell"
+            "the download of `{package}` with `{command}` {how}; check `{variables}`, or run `{command} {package}` in a shell"
         )
     }
 
@@ -116,7 +116,7 @@ impl<'c> Download<'c> {
         if let Some(found) = self.find_program(path) {
             *command = found;
             *args = self.args.to_vec();
-            let name = config.env.keys().find(|name| is_path(name)).map_or("PATH", String::as_str).to_owned();
+            let name = config.env.keys().find(|name| is_same(name, "PATH")).map_or("PATH", String::as_str).to_owned();
             config.env.insert(name, path.to_owned());
             return Ok(config);
         }

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 
 use mcp_bindgen_model::{ServerConfig, Transport};
 
-use super::Program;
+use super::{Program, is_same};
 
 /// The variables that every server inherits: none that may hold a secret.
 const INHERITED: &str = if cfg!(windows) {
@@ -21,11 +21,9 @@ const INHERITED: &str = if cfg!(windows) {
     "HOME,LANG,LC_ALL,LC_CTYPE,LOGNAME,PATH,SHELL,TERM,TMPDIR,TZ,USER"
 };
 /// The folders of the user, which an isolated server does not get: they may lie outside of the home that it does not see.
-const FOLDERS: &[&str] =
-    if cfg!(windows) { &[] } else { &["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] };
+const FOLDERS: &str = if cfg!(windows) { "" } else { "XDG_CACHE_HOME,XDG_CONFIG_HOME,XDG_DATA_HOME,XDG_STATE_HOME" };
 /// The certificates that programs trust besides those of the system. Every server inherits these, too.
-pub(super) const CERTIFICATES: [&str; 4] =
-    ["NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"];
+pub(super) const CERTIFICATES: &str = "NODE_EXTRA_CA_CERTS,REQUESTS_CA_BUNDLE,SSL_CERT_DIR,SSL_CERT_FILE";
 
 /// The variables that `npm` and `uv` read to reach a proxy or an index of packages, in lower case; `*` stands for any end.
 const PROXIES: &str = "all_proxy,http_proxy,https_proxy,no_proxy";
@@ -86,19 +84,19 @@ impl Manager {
     }
 }
 
-/// Returns the names of the variables of this process that a child inherits, with those that its configuration adds.
-fn inherited(configured: &[String], is_isolated: bool) -> Vec<&str> {
-    let folders = if is_isolated { &[] } else { FOLDERS };
-    let mut names: Vec<&str> = INHERITED.split(',').collect();
-    names.extend(CERTIFICATES.iter().chain(folders));
-    names.extend(configured.iter().map(String::as_str));
-    names
+/// Returns `true` for a variable of this process that a child inherits, or for one that its configuration adds.
+fn is_inherited(name: &str, configured: &[String], is_isolated: bool) -> bool {
+    let is_in = |names: &str| names.split(',').any(|known| is_same(known, name));
+    let is_of_user = !is_isolated && is_in(FOLDERS);
+    is_of_user || is_in(INHERITED) || is_in(CERTIFICATES) || configured.iter().any(|known| is_same(known, name))
 }
 
 /// Returns the variables of a child: those of this process that it inherits, then those of its configuration.
 pub(super) fn of(program: &Program<'_>) -> Vec<(String, OsString)> {
-    let names = inherited(program.inherit_env, program.isolation.is_some()).into_iter();
-    let mut variables: Vec<_> = names.filter_map(|name| Some((name.to_owned(), env::var_os(name)?))).collect();
+    let is_isolated = program.isolation.is_some();
+    let named = env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let mut variables: Vec<_> =
+        named.filter(|(name, _)| is_inherited(name, program.inherit_env, is_isolated)).collect();
     variables.extend(program.env.iter().map(|(name, value)| (name.clone(), value.into())));
     variables
 }
@@ -134,13 +132,13 @@ pub(crate) fn missed(config: &ServerConfig, stderr: &str) -> Option<String> {
     }
     let found = found.concat();
     let first = found.first()?;
-    let names: Vec<String> = found.iter().take(MOST_NAMED).map(|name| format!("`{name}`")).collect();
-    let more = found.len() - names.len();
+    let named = found.get(..MOST_NAMED).unwrap_or(&found);
+    let more = found.len() - named.len();
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     Some(format!(
-        "set here and not passed to the server: {}{more}\n    to pass one, write `inherit_env = [\"{first}\"]` or `env = \
+        "set here and not passed to the server: `{}`{more}\n    to pass one, write `inherit_env = [\"{first}\"]` or `env = \
          {{ NAME = \"${{{first}}}\" }}` in its configuration",
-        names.join(", ")
+        named.join("`, `")
     ))
 }
 
@@ -159,8 +157,7 @@ fn variables() -> BTreeMap<String, String> {
 
 /// Returns `true` if the server is given a variable of this name.
 fn is_passed(config: &ServerConfig, name: &str) -> bool {
-    let is_it = |other: &str| if cfg!(windows) { other.eq_ignore_ascii_case(name) } else { other == name };
-    inherited(&config.inherit_env, false).into_iter().any(is_it) || config.env.keys().any(|other| is_it(other))
+    is_inherited(name, &config.inherit_env, false) || config.env.keys().any(|known| is_same(known, name))
 }
 
 /// Returns `true` if the server has this value under another name, or among its arguments.
@@ -237,7 +234,7 @@ mod tests {
     #[test]
     fn configured_variables_and_values_are_known_to_be_passed() {
         let config = ServerConfig::stdio("s", "x").args(["--token=hunter22"]).env("KEY", "a-secret").inherit_env(["B"]);
-        for name in ["PATH", "SSL_CERT_FILE", "KEY", "B"].iter().chain(FOLDERS) {
+        for name in ["PATH", "SSL_CERT_FILE", "KEY", "B"].into_iter().chain(FOLDERS.split(',')) {
             assert!(is_passed(&config, name), "{name}");
         }
         assert!(!is_passed(&config, "C") && !is_passed(&ServerConfig::stdio("s", "x"), "B"));

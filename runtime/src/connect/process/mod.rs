@@ -44,7 +44,7 @@ impl<'a> Program<'a> {
 
     /// Returns the folders of programs: the child's own, if the configuration sets them.
     fn path(&self) -> Option<OsString> {
-        let own = self.env.iter().find(|(name, _)| is_path(name));
+        let own = self.env.iter().find(|(name, _)| is_same(name, "PATH"));
         own.map_or_else(|| std::env::var_os("PATH"), |(_, path)| Some(path.into()))
     }
 
@@ -56,7 +56,7 @@ impl<'a> Program<'a> {
         let command = self.command;
         let folder = self.cwd.map_or_else(std::env::current_dir, std::path::absolute)?;
         which(command.as_ref(), self.path().as_deref(), &folder).ok_or_else(|| {
-            let is_own = self.env.keys().any(|name| is_path(name));
+            let is_own = self.env.keys().any(|name| is_same(name, "PATH"));
             let place = if is_own { "on the PATH that its `env` sets" } else { "on PATH" };
             let hint = if command.contains(char::is_whitespace) { "; arguments belong in `args`" } else { "" };
             io::Error::new(ErrorKind::NotFound, format!("not found; is it installed, and {place}?{hint}"))
@@ -108,9 +108,9 @@ async fn read(stream: &mut (dyn AsyncRead + Send + Unpin), output: &mut Vec<u8>)
     let _ = stream.take(LONGEST_OUTPUT).read_to_end(output).await;
 }
 
-/// Returns `true` for the name of the variable that lists the folders of programs.
-fn is_path(name: &str) -> bool {
-    if cfg!(windows) { name.eq_ignore_ascii_case("PATH") } else { name == "PATH" }
+/// Compares names of environment variables as the system does.
+fn is_same(one: &str, other: &str) -> bool {
+    if cfg!(windows) { one.eq_ignore_ascii_case(other) } else { one == other }
 }
 
 #[cfg(test)]

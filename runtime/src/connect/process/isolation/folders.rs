@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::Isolation;
@@ -156,7 +155,7 @@ impl Plan {
     /// Shows the certificates that the child's variables name. Paths that the server can write to are ignored, and
     /// homes and their parents are never shown.
     fn show_certificates(&mut self, program: &Program<'_>, variable: impl Fn(&str) -> Option<OsString>) {
-        for name in CERTIFICATES {
+        for name in CERTIFICATES.split(',') {
             let Some(value) = variable(name).filter(|_| !program.env.contains_key(name)) else { continue };
             let paths =
                 if name == "SSL_CERT_DIR" { std::env::split_paths(&value).collect() } else { vec![value.into()] };
@@ -300,17 +299,16 @@ fn around(program: &Path) -> Vec<PathBuf> {
 fn interpreters(script: &Path, search: Option<&OsStr>) -> Vec<PathBuf> {
     let mut first = Vec::new();
     let read = File::open(script).and_then(|file| file.take(LONGEST_FIRST_LINE).read_to_end(&mut first));
-    let Some(line) = first.strip_prefix(b"#!").filter(|_| read.is_ok()) else { return Vec::new() };
-    let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let text = String::from_utf8_lossy(&first);
+    let line = text.lines().next().and_then(|line| line.strip_prefix("#!")).filter(|_| read.is_ok());
     let (mut programs, mut follows_env) = (Vec::new(), false);
-    for word in line.split(u8::is_ascii_whitespace) {
+    for word in line.unwrap_or_default().split_ascii_whitespace() {
         // `env -S NAME=VALUE program`
-        if word.is_empty() || follows_env && (word.starts_with(b"-") || word.contains(&b'=')) {
+        if follows_env && (word.starts_with('-') || word.contains('=')) {
             continue;
         }
-        let program = OsStr::from_bytes(word);
-        programs.extend(which(program, search, Path::new("/")));
-        if follows_env || Path::new(program).file_name() != Some("env".as_ref()) {
+        programs.extend(which(word.as_ref(), search, Path::new("/")));
+        if follows_env || Path::new(word).file_name() != Some("env".as_ref()) {
             break;
         }
         follows_env = true;

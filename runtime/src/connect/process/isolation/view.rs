@@ -102,20 +102,15 @@ impl View {
     /// Sets the place of a path that is not a symbolic link, and not behind one.
     pub(super) fn put(&mut self, real: impl AsRef<Path>, place: Place) {
         let real = real.as_ref();
-        let at = self.find(real);
+        let at = self.0.partition_point(|(known, _)| known.as_path() < real);
         match self.0.get_mut(at) {
             Some((path, known)) if path.as_path() == real => *known = place,
             _ => self.0.insert(at, (real.to_owned(), place)),
         }
     }
 
-    /// Returns the index of a path, or where it would be.
-    fn find(&self, path: &Path) -> usize {
-        self.0.partition_point(|(known, _)| known.as_path() < path)
-    }
-
     fn get(&self, path: &Path) -> Option<&Place> {
-        self.0.get(self.find(path)).filter(|(known, _)| known == path).map(|(_, place)| place)
+        self.0.iter().find(|(known, _)| known == path).map(|(_, place)| place)
     }
 
     /// Sets the place at the end of a path, and adds the missing links to it.
