@@ -1,5 +1,7 @@
 //! The forms in which a value can be repeated: unchanged, and escaped in several ways.
 
+use std::iter::successors;
+
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
 
@@ -11,18 +13,13 @@ const UNRESERVED: &str = "-._~";
 /// `encodeURI`.
 const UNESCAPED: [&str; 5] = ["", UNRESERVED, "-._~!*'()", "-._*", "-._~;/?:@&=+$,#!*'()[]"];
 
-/// Adds every form of a value, itself included. The matcher ignores backslashes.
-pub(super) fn add(value: &str, forms: &mut Vec<String>) {
-    let mut left = Some(value.to_owned());
-    for _ in 0..=MOST_DECODED {
-        let Some(value) = left else { return };
-        add_encoded(&value, forms);
-        left = decode(&value);
-    }
+/// Passes every form of a value to `add`, itself included. The matcher ignores backslashes.
+pub(super) fn add(value: &str, add: &mut dyn FnMut(String)) {
+    let decoded = successors(Some(value.to_owned()), |value| decode(value));
+    decoded.take(1 + MOST_DECODED).for_each(|value| add_encoded(&value, add));
 }
 
-fn add_encoded(value: &str, forms: &mut Vec<String>) {
-    let mut add = |form: String| forms.push(form);
+fn add_encoded(value: &str, add: &mut dyn FnMut(String)) {
     let json = serde_json::Value::from(value).to_string();
     let json = json.get(1..json.len() - 1).unwrap_or_default();
     add(value.to_owned());
@@ -56,7 +53,7 @@ fn add_encoded(value: &str, forms: &mut Vec<String>) {
     add(text.replace('\'', "&#39;"));
     add(text.replace('\'', "&#x27;"));
     if value.len() >= SHORTEST_IN_BASE64 {
-        add_base64(value, &mut add);
+        add_base64(value, add);
     }
 }
 
@@ -105,9 +102,9 @@ mod tests {
     use super::*;
 
     fn of(value: &str) -> HashSet<String> {
-        let mut forms = Vec::new();
-        add(value, &mut forms);
-        forms.into_iter().collect()
+        let mut forms = HashSet::new();
+        add(value, &mut |form| _ = forms.insert(form));
+        forms
     }
 
     #[test]

@@ -40,53 +40,43 @@ impl<'t> Skeleton<'t> {
     }
 }
 
-/// The texts to find.
+/// The texts to find, sorted, each with whether it is unmistakable.
 #[derive(Default)]
-pub(super) struct Matcher {
-    /// The texts, sorted.
-    patterns: Vec<String>,
-    /// Whether a text starts with these two bytes, which rules out most places.
-    starts: Vec<bool>,
-}
+pub(super) struct Matcher(Vec<(String, bool)>);
 
 impl Matcher {
     /// Creates a matcher for these texts, escaped or not.
-    pub(super) fn new(mut patterns: Vec<String>) -> Self {
-        for text in &mut patterns {
+    pub(super) fn new(mut patterns: Vec<(String, bool)>) -> Self {
+        for (text, _) in &mut patterns {
             *text = text.replace('\\', "");
         }
-        patterns.retain(|text| text.len() >= SHORTEST);
+        patterns.retain(|(text, _)| text.len() >= SHORTEST);
         patterns.sort_unstable();
         patterns.dedup();
-        let mut starts = vec![false; if patterns.is_empty() { 0 } else { 1 << 16 }];
-        for text in &patterns {
-            if let Some(is_start) = index(text.as_bytes()).and_then(|index| starts.get_mut(index)) {
-                *is_start = true;
-            }
-        }
-        Self { patterns, starts }
+        Self(patterns)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.patterns.is_empty()
+        self.0.is_empty()
     }
 
     /// Returns the end in the original of the longest pattern that starts here.
-    pub(super) fn end_at(&self, skeleton: &Skeleton<'_>, at: usize) -> Option<usize> {
+    pub(super) fn end_at(&self, skeleton: &Skeleton<'_>, at: usize, only_sure: bool) -> Option<usize> {
         let mut rest = skeleton.text.as_bytes().get(at..)?;
-        self.starts.get(index(rest)?).filter(|is_start| **is_start)?;
         // The pattern found is the last that is sorted up to the rest. Every pattern that `rest` begins with is also a
         // prefix of this one, so only the shared part has to be searched again.
         loop {
-            let last = self.patterns.partition_point(|pattern| pattern.as_bytes() <= rest).checked_sub(1)?;
-            let pattern = self.patterns.get(last)?.as_bytes();
+            let last = self.0.partition_point(|(pattern, _)| pattern.as_bytes() <= rest).checked_sub(1)?;
+            let (pattern, is_sure) = self.0.get(last)?;
+            let pattern = pattern.as_bytes();
             let mut shared = 0;
             while shared < pattern.len() && pattern.get(shared) == rest.get(shared) {
                 shared += 1;
             }
             if shared == pattern.len() {
                 let end = skeleton.place(at + shared - 1) + 1;
-                if shared >= SHORTEST_INSIDE || is_alone(skeleton.original, skeleton.place(at), end) {
+                let is_found = shared >= SHORTEST_INSIDE || is_alone(skeleton.original, skeleton.place(at), end);
+                if is_found && (*is_sure || !only_sure) {
                     return Some(end);
                 }
                 shared -= 1;
@@ -94,11 +84,6 @@ impl Matcher {
             rest = rest.get(..shared)?;
         }
     }
-}
-
-/// Returns the index of the first two bytes.
-fn index(text: &[u8]) -> Option<usize> {
-    text.first_chunk().map(|start| u16::from_ne_bytes(*start).into())
 }
 
 fn is_alone(text: &str, start: usize, end: usize) -> bool {

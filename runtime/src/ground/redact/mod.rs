@@ -34,7 +34,7 @@ struct Shared {
     learned: Vec<String>,
     /// The values of another redactor.
     lent: Option<Arc<Known>>,
-    /// All of these values, and their matchers.
+    /// All of these values.
     known: Arc<Known>,
 }
 
@@ -43,24 +43,18 @@ impl Shared {
         let mut values = self.configured.clone();
         self.learned.iter().for_each(|learned| values.secret(learned));
         self.lent.iter().for_each(|lent| values.found.append(&mut lent.values.found.clone()));
-        values.found.sort_unstable();
-        values.found.dedup();
-        let matcher = |sure_only: bool| {
-            let mut forms = Vec::new();
-            let selected = values.found.iter().filter(|(_, is_sure)| *is_sure || !sure_only);
-            selected.for_each(|(value, _)| forms::add(value, &mut forms));
-            Matcher::new(forms)
-        };
-        self.known = Arc::new(Known { all: matcher(false), sure: matcher(true), values });
+        let mut forms = Vec::new();
+        for (value, is_sure) in &values.found {
+            forms::add(value, &mut |form| forms.push((form, *is_sure)));
+        }
+        self.known = Arc::new(Known { matcher: Matcher::new(forms), values });
     }
 }
 
 #[derive(Default)]
 struct Known {
     values: PrivateValues,
-    all: Matcher,
-    /// The values that are unmistakable.
-    sure: Matcher,
+    matcher: Matcher,
 }
 
 impl Redactor {
@@ -96,7 +90,7 @@ impl Redactor {
 
     /// Returns a text without secrets.
     pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        without(text, &self.known().all, usize::MAX)
+        without(text, &self.known().matcher, false, usize::MAX)
     }
 
     /// Returns `true` if a text contains a secret.
@@ -106,13 +100,13 @@ impl Redactor {
 
     /// Returns `true` if a text certainly contains a secret.
     pub(crate) fn is_sure_of(&self, text: &str) -> bool {
-        matches!(without(text, &self.known().sure, usize::MAX), Cow::Owned(_))
+        matches!(without(text, &self.known().matcher, true, usize::MAX), Cow::Owned(_))
     }
 
     /// Returns untrusted text for a message: without secrets, control sequences and bidirectional marks, and with at
     /// most this many characters. Lines stay.
     pub(crate) fn shown(&self, text: &str, longest: usize) -> String {
-        let text = without(text, &self.known().all, longest.saturating_add(1));
+        let text = without(text, &self.known().matcher, false, longest.saturating_add(1));
         let end = text.char_indices().nth(longest).map(|(end, _)| end);
         let kept = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
         let mut shown = String::new();
@@ -149,13 +143,13 @@ impl Redactor {
 
     /// Takes secrets out of a value for messages.
     pub(crate) fn value(&self, value: &mut Value) {
-        clean(value, &self.known().all);
+        clean(value, &self.known().matcher, false);
     }
 
     /// Removes values that are certainly secret from a server's description of itself, and no others: schemas must stay
     /// unchanged.
     pub(crate) fn description(&self, value: &mut Value) {
-        clean(value, &self.known().sure);
+        clean(value, &self.known().matcher, true);
     }
 }
 
@@ -200,59 +194,56 @@ impl PartialEq for Redactor {
 }
 
 /// Returns the text without secrets, up to `longest` characters. Secrets that overlap or touch are removed together.
-fn without<'t>(text: &'t str, secrets: &Matcher, longest: usize) -> Cow<'t, str> {
+fn without<'t>(text: &'t str, secrets: &Matcher, only_sure: bool, longest: usize) -> Cow<'t, str> {
     if secrets.is_empty() {
         return Cow::Borrowed(text);
     }
     let skeleton = Skeleton::of(text);
-    let mut written = String::new();
-    let mut length = 0;
-    let mut copied_to = 0;
-    let mut is_hidden = false;
+    let (mut written, mut length) = (String::new(), 0);
+    let (mut copied_to, mut end) = (0, text.len());
     for (at, place) in skeleton.chars() {
         if length >= longest {
-            written.push_str(text.get(copied_to..place).unwrap_or_default());
-            return Cow::Owned(written);
+            end = place;
+            break;
         }
-        if let Some(end) = secrets.end_at(&skeleton, at) {
-            if place > copied_to || !is_hidden {
+        if let Some(hidden_to) = secrets.end_at(&skeleton, at, only_sure) {
+            if place > copied_to || written.is_empty() {
                 written.push_str(text.get(copied_to..place).unwrap_or_default());
                 written.push_str(REDACTED);
                 length += REDACTED.len();
             }
-            copied_to = copied_to.max(end);
-            is_hidden = true;
+            copied_to = copied_to.max(hidden_to);
         } else if place >= copied_to {
             length += 1;
         }
     }
-    if !is_hidden {
-        return Cow::Borrowed(text);
+    if written.is_empty() {
+        return Cow::Borrowed(text.get(..end).unwrap_or_default());
     }
-    written.push_str(text.get(copied_to..).unwrap_or_default());
+    written.push_str(text.get(copied_to..end).unwrap_or_default());
     Cow::Owned(written)
 }
 
-fn clean(value: &mut Value, secrets: &Matcher) {
+fn clean(value: &mut Value, secrets: &Matcher, only_sure: bool) {
     match value {
         _ if secrets.is_empty() => {}
         Value::String(text) => {
-            if let Cow::Owned(cleaned) = without(text, secrets, usize::MAX) {
+            if let Cow::Owned(cleaned) = without(text, secrets, only_sure, usize::MAX) {
                 *text = cleaned;
             }
         }
         Value::Number(number) => {
             let text = number.to_string();
-            if secrets.end_at(&Skeleton::of(&text), 0) == Some(text.len()) {
+            if secrets.end_at(&Skeleton::of(&text), 0, only_sure) == Some(text.len()) {
                 *value = REDACTED.into();
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, secrets)),
+        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, secrets, only_sure)),
         Value::Object(members) => {
-            members.values_mut().for_each(|member| clean(member, secrets));
-            if members.keys().any(|key| matches!(without(key, secrets, usize::MAX), Cow::Owned(_))) {
+            members.values_mut().for_each(|member| clean(member, secrets, only_sure));
+            if members.keys().any(|key| matches!(without(key, secrets, only_sure, usize::MAX), Cow::Owned(_))) {
                 for (key, member) in std::mem::take(members) {
-                    members.insert(without(&key, secrets, usize::MAX).into_owned(), member);
+                    members.insert(without(&key, secrets, only_sure, usize::MAX).into_owned(), member);
                 }
             }
         }

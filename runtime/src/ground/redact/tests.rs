@@ -195,8 +195,8 @@ fn fast_search_finds_the_same_secrets_as_exhaustive_search() {
         let secrets: Vec<String> =
             (0..4).map(|_| word(6, 4)).filter(|text| text.replace('\\', "").len() >= 6).collect();
         let text = word(0, 80);
-        let matcher = Matcher::new(secrets.clone());
-        let shown = without(&text, &matcher, usize::MAX);
+        let matcher = Matcher::new(secrets.iter().map(|secret| (secret.clone(), false)).collect());
+        let shown = without(&text, &matcher, false, usize::MAX);
 
         let chars: Vec<(usize, char)> = text.char_indices().filter(|(_, c)| *c != '\\').collect();
         let bare: Vec<char> = chars.iter().map(|(_, c)| *c).collect();
