@@ -6,7 +6,7 @@ use serde::{Serialize, forward_to_deserialize_any};
 use serde_json::{Number, Value};
 
 use super::mismatch::nothing_read;
-use super::scalar::{Scalar, integer_of};
+use super::number::{faithful, integral, printed};
 use super::stream::kind_of;
 use super::tape::{Node, Recorded};
 use super::{Form, Input, Mismatch};
@@ -34,9 +34,9 @@ pub fn form_by_serde<T: Serialize>(value: &T) -> Form<'static> {
 /// Prints integral floats without a fraction, because some servers refuse `5.0` for `5`.
 fn print_integral_numbers(value: &mut Value) {
     match value {
-        Value::Number(number) if number.is_f64() => {
-            if let Some(whole) = number.as_f64().and_then(|double| super::to_value(&double).ok()) {
-                *value = whole;
+        Value::Number(number) => {
+            if let Some(printed) = faithful(number).and_then(printed) {
+                *number = printed;
             }
         }
         Value::Array(items) => items.iter_mut().for_each(print_integral_numbers),
@@ -121,10 +121,8 @@ impl de::Error for Mismatch {
 macro_rules! integers {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-            let whole = if let Node::Scalar(Scalar::Float(number)) = self.node() { integer_of(number) } else { None };
-            match whole {
-                Some(Scalar::Unsigned(whole)) => visitor.visit_u64(whole),
-                Some(Scalar::Signed(whole)) => visitor.visit_i64(whole),
+            match self.node() {
+                Node::Number(number) => visit_number(&integral(number), visitor),
                 _ => self.deserialize_any(visitor),
             }
         }
@@ -136,13 +134,10 @@ impl<'de> Deserializer<'de> for Recorded<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
         match self.node() {
-            Node::Scalar(Scalar::Null) => visitor.visit_unit(),
-            Node::Scalar(Scalar::Bool(value)) => visitor.visit_bool(value),
-            Node::Scalar(Scalar::Unsigned(number)) => visitor.visit_u64(number),
-            Node::Scalar(Scalar::Signed(number)) => visitor.visit_i64(number),
-            Node::Scalar(Scalar::Float(number)) => visitor.visit_f64(number),
-            Node::Scalar(Scalar::Digits(digits)) => visit_number(digits, visitor),
-            Node::Scalar(Scalar::Text(text)) => visitor.visit_borrowed_str(text),
+            Node::Null => visitor.visit_unit(),
+            Node::Bool(value) => visitor.visit_bool(value),
+            Node::Number(number) => visit_number(number, visitor),
+            Node::Text(text) => visitor.visit_borrowed_str(text),
             Node::Array(length) => {
                 let mut items = Items(self.items().enumerate());
                 let value = visitor.visit_seq(&mut items)?;
@@ -170,7 +165,7 @@ impl<'de> Deserializer<'de> for Recorded<'de> {
         visitor: V,
     ) -> Result<V::Value, Mismatch> {
         match self.node() {
-            Node::Scalar(Scalar::Text(text)) => visitor.visit_enum(BorrowedStrDeserializer::new(text)),
+            Node::Text(text) => visitor.visit_enum(BorrowedStrDeserializer::new(text)),
             // `serde`'s default form: the variant's name is the only key.
             Node::Object(1) => {
                 let members = Members { members: self.object()?, current: None };
@@ -216,10 +211,14 @@ impl<'de> Deserializer<'de> for Recorded<'de> {
     }
 }
 
-/// Visits a number of more digits than a double keeps as `serde_json` does.
-fn visit_number<'de, V: Visitor<'de>>(digits: &str, visitor: V) -> Result<V::Value, Mismatch> {
-    let number: Number = digits.parse().map_err(|error: serde_json::Error| Mismatch::new(error.to_string()))?;
-    number.deserialize_any(visitor).map_err(|error| Mismatch::new(error.to_string()))
+/// Visits a number, and one of more digits than a double keeps as `serde_json` does.
+fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value, Mismatch> {
+    match (number.as_u64(), number.as_i64(), faithful(number)) {
+        (Some(number), ..) => visitor.visit_u64(number),
+        (_, Some(number), _) => visitor.visit_i64(number),
+        (_, _, Some(number)) => visitor.visit_f64(number),
+        _ => number.deserialize_any(visitor).map_err(|error| Mismatch::new(error.to_string())),
+    }
 }
 
 struct Items<I>(I);
@@ -230,10 +229,6 @@ impl<'de, I: ExactSizeIterator<Item = (usize, Recorded<'de>)>> de::SeqAccess<'de
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Mismatch> {
         let Some((index, item)) = self.0.next() else { return Ok(None) };
         seed.deserialize(item).map(Some).map_err(|error| error.within_item(index))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.0.len())
     }
 }
 

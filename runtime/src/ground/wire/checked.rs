@@ -5,7 +5,6 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 pub use mcp_bindgen_schema::Checks;
-use serde_json::Number;
 
 use super::{Form, Mismatch, Print};
 
@@ -20,12 +19,8 @@ pub fn check(checks: &CheckedBy, value: &dyn Print) -> Result<(), Mismatch> {
     let checked = match value.form() {
         Form::Text(text) => checks.text(text),
         Form::Array(_, length) => checks.length(length),
-        Form::Signed(number) => checks.number(&number.into()),
-        Form::Unsigned(number) => checks.number(&number.into()),
-        Form::Float(number) => match Number::from_f64(number) {
-            Some(number) => checks.number(&number),
-            None => Err("expected a number, found NaN or an infinity".to_owned()),
-        },
+        Form::Number(number) => checks.number(&number),
+        Form::Invalid(mismatch) => return Err(mismatch),
         _ => Ok(()),
     };
     checked.map_err(Mismatch::new)
@@ -44,19 +39,7 @@ pub fn parse_text<T: FromStr<Err: Display>>(text: &str) -> Result<T, Mismatch> {
 #[macro_export]
 macro_rules! __checked {
     ($type:ident(String) $schema:literal) => {
-        impl $type {
-            /// Returns the string.
-            #[must_use]
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl ::core::convert::AsRef<str> for $type {
-            fn as_ref(&self) -> &str {
-                &self.0
-            }
-        }
+        $crate::__checked!(@borrow $type "Returns the string." as_str str);
 
         impl ::core::convert::TryFrom<&str> for $type {
             type Error = $crate::Mismatch;
@@ -69,20 +52,7 @@ macro_rules! __checked {
         $crate::__checked!(@text $type String $schema);
     };
     ($type:ident[$item:ty] $schema:literal) => {
-        impl $type {
-            /// Returns the items.
-            #[must_use]
-            pub fn as_slice(&self) -> &[$item] {
-                &self.0
-            }
-        }
-
-        impl ::core::convert::AsRef<[$item]> for $type {
-            fn as_ref(&self) -> &[$item] {
-                &self.0
-            }
-        }
-
+        $crate::__checked!(@borrow $type "Returns the items." as_slice [$item]);
         $crate::__checked!(@impl $type (::std::vec::Vec<$item>) $schema);
     };
     ($type:ident($inner:ident) $schema:literal) => {
@@ -95,6 +65,21 @@ macro_rules! __checked {
         }
 
         $crate::__checked!(@text $type $inner $schema);
+    };
+    (@borrow $type:ident $doc:literal $method:ident $target:ty) => {
+        impl $type {
+            #[doc = $doc]
+            #[must_use]
+            pub fn $method(&self) -> &$target {
+                &self.0
+            }
+        }
+
+        impl ::core::convert::AsRef<$target> for $type {
+            fn as_ref(&self) -> &$target {
+                &self.0
+            }
+        }
     };
     (@text $type:ident $inner:ident $schema:literal) => {
         impl ::core::str::FromStr for $type {

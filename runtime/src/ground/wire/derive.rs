@@ -51,11 +51,7 @@ macro_rules! __object {
                     $($extra,)?
                 })
             }, [$taken],
-            object => {
-                let is_complete = true $(&& object.$extra.is_empty())?;
-                let printed = 0 $(+ $crate::__private::Member::$presence($key, &object.$field).count())*;
-                $crate::__private::Form::Object(object, is_complete.then_some(printed))
-            },
+            object => $crate::__private::Form::Object(object),
             to => {
                 let fields: &[$crate::__private::Member<'_>] =
                     &[$($crate::__private::Member::$presence($key, &object.$field)),*];
@@ -103,7 +99,7 @@ macro_rules! __tagged_union {
                 #[allow(unreachable_patterns)]
                 match value {
                     $(Self::$open(other) => $crate::__private::Print::form(other),)?
-                    _ => $crate::__private::Form::Object(value, ::core::option::Option::None),
+                    _ => $crate::__private::Form::Object(value),
                 }
             },
             to => match value {

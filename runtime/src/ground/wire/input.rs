@@ -1,18 +1,15 @@
 //! Values that are read, and the places that they go to. Types and sources of values meet here, and neither is generic
 //! over the other, so that there is one copy of the code of each.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::mismatch::{MOST_STRANGERS, missing_among, unknown};
+use super::number::{double, whole};
 use super::reading::Reading;
-use super::scalar::Scalar;
 use super::tape::{Node, Recorded, Tape};
 use super::{Keys, Mismatch, Wire};
-
-/// The number of comparisons of unknown keys after which the keys are indexed.
-const MANY: usize = 4096;
 
 /// A JSON value being read: from a text, from another value, from any format that describes itself.
 pub struct Input<'i> {
@@ -74,8 +71,10 @@ impl Recorded<'_> {
         }
         for (key, mut value) in self.members() {
             let read = match (fields.place(key, is_shown), value.node()) {
-                (Ok(Place::Field(Sink::Text(_), _)), Node::Scalar(Scalar::Text(_))) if is_look => Ok(()),
-                (Ok(Place::Field(sink, is_optional)), node) if !is_look || matches!(node, Node::Scalar(_)) => {
+                (Ok(Place::Field(Sink::Text(_), _)), Node::Text(_)) if is_look => Ok(()),
+                (Ok(Place::Field(sink, is_optional)), node)
+                    if !is_look || !matches!(node, Node::Array(_) | Node::Object(_)) =>
+                {
                     value.give(sink, is_optional, reading)
                 }
                 (Ok(Place::Extra(extra)), _) if !is_look => extra.member(key, Input { stream: &mut value, reading }),
@@ -90,9 +89,8 @@ impl Recorded<'_> {
 impl Stream for Recorded<'_> {
     fn give(&mut self, sink: Sink<'_>, is_optional: bool, reading: &Reading) -> Result<(), Mismatch> {
         match (sink, self.node()) {
-            (_, Node::Scalar(Scalar::Null)) if is_optional => Ok(()),
+            (_, Node::Null) if is_optional => Ok(()),
             (Sink::Other(place), _) => place.fill(Input { stream: self, reading }),
-            (sink, Node::Scalar(scalar)) => sink.scalar(scalar),
             (Sink::Items(_), Node::Array(_)) if reading.is_look() => Err(Mismatch::skipped()),
             (Sink::Items(place), Node::Array(_)) => {
                 for (index, mut item) in self.items().enumerate() {
@@ -102,7 +100,7 @@ impl Stream for Recorded<'_> {
                 Ok(())
             }
             (Sink::Object(fields), Node::Object(_)) => self.give_members(fields, reading),
-            (sink, _) => Err(self.expected(sink.expected())),
+            (sink, node) => sink.take(node),
         }
     }
 
@@ -148,28 +146,23 @@ impl Sink<'_> {
             Self::Text(_) | Self::Look(_) => "a string",
             Self::Items(_) => "an array",
             Self::Object(_) => "an object",
-            Self::Other(_) => "a value",
-            Self::Tape(_) => "a JSON value",
+            Self::Other(_) | Self::Tape(_) => "a value",
         }
     }
 
     /// Takes a value that is not an array or an object.
     #[inline]
-    pub(super) fn scalar(self, scalar: Scalar<'_>) -> Result<(), Mismatch> {
-        match (self, scalar) {
-            (Self::Text(place), Scalar::Text(text)) => *place = Some(text.to_owned()),
-            (Self::Look(look), Scalar::Text(text)) => look(text)?,
-            (Self::Tape(tape), scalar) => tape.push(scalar),
-            (Self::Bool(place), Scalar::Bool(value)) => *place = Some(value),
-            (Self::Null(place), Scalar::Null) => *place = Some(()),
-            (Self::Signed(place), number) if number.is_number() => {
-                *place = Some(number.whole("a 64-bit signed integer")?);
-            }
-            (Self::Unsigned(place), number) if number.is_number() => {
-                *place = Some(number.whole("a 64-bit unsigned integer")?);
-            }
-            (Self::Float(place), number) if number.is_number() => *place = Some(number.double()?),
-            (sink, scalar) => return Err(Mismatch::expected(sink.expected(), scalar.kind())),
+    pub(super) fn take(self, node: Node<'_>) -> Result<(), Mismatch> {
+        match (self, node) {
+            (Self::Text(place), Node::Text(text)) => *place = Some(text.to_owned()),
+            (Self::Look(look), Node::Text(text)) => look(text)?,
+            (Self::Tape(tape), node) => _ = tape.push(node),
+            (Self::Bool(place), Node::Bool(value)) => *place = Some(value),
+            (Self::Null(place), Node::Null) => *place = Some(()),
+            (Self::Signed(place), Node::Number(number)) => *place = Some(whole(number, "a 64-bit signed integer")?),
+            (Self::Unsigned(place), Node::Number(number)) => *place = Some(whole(number, "a 64-bit unsigned integer")?),
+            (Self::Float(place), Node::Number(number)) => *place = Some(double(number)?),
+            (sink, node) => return Err(Mismatch::expected(sink.expected(), node.kind())),
         }
         Ok(())
     }
@@ -272,10 +265,6 @@ pub struct Fields<'f> {
     demands: &'f [&'f [&'f [&'f str]]],
     /// The index of the key that comes next, if they come in order.
     expected: usize,
-    /// The number of unknown keys so far.
-    misses: usize,
-    /// The indices of the keys, built after enough misses.
-    index: Option<HashMap<&'static str, usize>>,
     /// Unknown keys, one of which may be a misspelled one.
     strangers: Vec<String>,
 }
@@ -289,7 +278,7 @@ impl<'f> Fields<'f> {
         unknown: Unknown<'f>,
         demands: &'f [&'f [&'f [&'f str]]],
     ) -> Self {
-        Self { keys, slots, unknown, demands, expected: 0, misses: 0, index: None, strangers: Vec::new() }
+        Self { keys, slots, unknown, demands, expected: 0, strangers: Vec::new() }
     }
 
     /// Returns the place of the next member.
@@ -301,28 +290,13 @@ impl<'f> Fields<'f> {
     }
 
     fn position(&self, key: &str) -> Option<usize> {
-        // Servers and models send properties in the order of the schema, or nearly.
-        if self.keys.get(self.expected).is_some_and(|known| *known == key) {
-            return Some(self.expected);
-        }
-        if let Some(index) = &self.index {
-            return index.get(key).copied();
-        }
-        // The next key is usually near, because optional properties are left out.
-        let (before, after) = self.keys.split_at_checked(self.expected).unwrap_or((self.keys, &[]));
-        let is_key = |known: &&str| *known == key;
-        after.iter().position(is_key).map(|at| before.len() + at).or_else(|| before.iter().position(is_key))
+        // Servers and models send properties in the order of the schema, or nearly, and leave out optional ones.
+        let is_key = |at: &usize| self.keys.get(*at).is_some_and(|known| *known == key);
+        (self.expected..self.keys.len()).chain(0..self.expected).find(is_key)
     }
 
     #[cold]
     fn stranger(&mut self, key: &str, is_shown: bool) -> Result<Place<'_, 'f>, Mismatch> {
-        self.misses += 1;
-        if self.misses * self.keys.len() > MANY && self.index.is_none() {
-            let index = self.index.insert(HashMap::new());
-            for (at, key) in self.keys.iter().enumerate() {
-                index.insert(key, at);
-            }
-        }
         match &mut self.unknown {
             Unknown::Keep(extra) => return Ok(Place::Extra(&mut **extra)),
             Unknown::Ignore if is_shown && self.strangers.len() < MOST_STRANGERS => self.strangers.push(key.to_owned()),

@@ -16,30 +16,24 @@ pub fn read_text<T: Clone>(
     other: Option<fn(String) -> T>,
 ) -> Result<T, Mismatch> {
     let found = match find_text(input, texts, other.is_some())? {
-        Found::Listed(at) => variants.get(at).cloned(),
-        Found::Unlisted(text) => other.map(|other| other(text)),
+        Ok(at) => variants.get(at).cloned(),
+        Err(text) => other.map(|other| other(text)),
     };
     found.ok_or_else(nothing_read)
 }
 
-enum Found {
-    /// The index of the text in the list.
-    Listed(usize),
-    /// The text itself, if the list is open.
-    Unlisted(String),
-}
-
-fn find_text(input: Input<'_>, texts: &[&str], is_open: bool) -> Result<Found, Mismatch> {
+/// Returns the index of the text in the list, or else, if the list is open, the text.
+fn find_text(input: Input<'_>, texts: &[&str], is_open: bool) -> Result<Result<usize, String>, Mismatch> {
     let (mut found, reading) = (None, input.reading);
     input.give(Sink::Look(&mut |given| {
-        found = match texts.iter().position(|text| *text == given) {
-            Some(at) => Some(Found::Listed(at)),
-            None if is_open => {
-                reading.note_undeclared(1);
-                Some(Found::Unlisted(given.to_owned()))
+        let listed = texts.iter().position(|text| *text == given);
+        if listed.is_none() {
+            if !is_open {
+                return Err(one_of(texts));
             }
-            None => return Err(one_of(texts)),
-        };
+            reading.note_undeclared(1);
+        }
+        found = Some(listed.ok_or_else(|| given.to_owned()));
         Ok(())
     }))?;
     found.ok_or_else(nothing_read)
@@ -65,34 +59,24 @@ fn find_literal(input: Input<'_>, literals: &[&str]) -> Result<usize, Mismatch> 
 #[macro_export]
 macro_rules! __string_enum {
     ($type:ident { $($variant:ident = $text:literal,)* }) => {
-        impl $type {
-            /// Returns the value as it goes on the wire.
-            #[must_use]
-            pub const fn as_str(&self) -> &'static str {
-                match self { $(Self::$variant => $text),* }
-            }
-        }
-
-        $crate::__string_enum!(@impl $type [$($variant = $text)*]);
+        $crate::__string_enum!(@impl $type (&'static str) [$($variant = $text)*]);
     };
     ($type:ident { $($variant:ident = $text:literal,)* } open $other:ident) => {
-        impl $type {
-            /// Returns the value as it came on the wire.
-            #[must_use]
-            pub const fn as_str(&self) -> &str {
-                match self {
-                    $(Self::$variant => $text,)*
-                    Self::$other(text) => text.as_str(),
-                }
-            }
-        }
-
-        $crate::__string_enum!(@impl $type [$($variant = $text)*] $other);
+        $crate::__string_enum!(@impl $type (&str) [$($variant = $text)*] $other);
     };
-    (@impl $type:ident [$($variant:ident = $text:literal)*] $($other:ident)?) => {
+    (@impl $type:ident ($str:ty) [$($variant:ident = $text:literal)*] $($other:ident)?) => {
         impl $type {
             /// Every declared value, in the order of the schema.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// Returns the value as it is on the wire.
+            #[must_use]
+            pub const fn as_str(&self) -> $str {
+                match self {
+                    $(Self::$variant => $text,)*
+                    $(Self::$other(text) => text.as_str(),)?
+                }
+            }
         }
 
         $crate::__wire! {

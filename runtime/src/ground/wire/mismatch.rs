@@ -25,10 +25,8 @@ struct Content {
 /// The message of a mismatch. Unions drop most mismatches, so the text is built only for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Message {
-    Expected {
-        what: &'static str,
-        found: &'static str,
-    },
+    /// Expected the first, and found the second.
+    Expected(&'static str, &'static str),
     Missing(&'static str),
     Text(Cow<'static, str>),
     /// See [`Mismatch::skipped`].
@@ -42,7 +40,7 @@ impl Mismatch {
     }
 
     pub(super) fn expected(what: &'static str, found: &'static str) -> Self {
-        Self::of(Message::Expected { what, found })
+        Self::of(Message::Expected(what, found))
     }
 
     pub(super) fn missing(key: &'static str) -> Self {
@@ -90,7 +88,7 @@ impl Mismatch {
     #[must_use]
     pub fn message(&self) -> Cow<'_, str> {
         match &self.0.message {
-            Message::Expected { what, found } => Cow::Owned(format!("expected {what}, found {found}")),
+            Message::Expected(what, found) => Cow::Owned(format!("expected {what}, found {found}")),
             Message::Missing(key) => Cow::Owned(format!("missing property `{}`", key.escape_debug())),
             Message::Text(text) => Cow::Borrowed(text),
             Message::Skipped => Cow::Borrowed("another branch loses less"),

@@ -1,108 +1,54 @@
-//! Scalars, and the kinds of numbers.
+//! The exact values of numbers.
 
-use serde_json::{Number, Value};
+use serde_json::Number;
 
 use super::mismatch::Mismatch;
 
 pub(super) const NOT_FINITE: &str = "JSON has no NaN and no infinity";
 const EXACTLY: &str = "a number that 64 bits hold exactly";
 
-/// A value that is neither array nor object.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Scalar<'t> {
-    Null,
-    Bool(bool),
-    Signed(i64),
-    Unsigned(u64),
-    Float(f64),
-    /// The digits of a number that no other variant holds.
-    Digits(&'t str),
-    Text(&'t str),
+/// Returns the integer of a number, however it is written.
+pub(super) fn whole<I: TryFrom<i128>>(number: &Number, what: &'static str) -> Result<I, Mismatch> {
+    let whole = integer(number).or_else(|| whole_of(faithful(number)?));
+    whole.and_then(|whole| whole.try_into().ok()).ok_or_else(|| outside(number, what))
 }
 
-impl<'t> Scalar<'t> {
-    /// Creates a scalar from a number with these digits.
-    pub(super) fn of(number: &Number, digits: &'t str) -> Self {
-        let integer = number.as_u64().map(Self::Unsigned).or_else(|| number.as_i64().map(Self::Signed));
-        integer.or_else(|| faithful(number).map(Self::Float)).unwrap_or(Self::Digits(digits))
-    }
+/// Returns a number as a double. Fails for an integer that a double would round. A fraction was rounded when its text was
+/// read, as JSON readers do, so it cannot be checked.
+pub(super) fn double(number: &Number) -> Result<f64, Mismatch> {
+    let is_exact =
+        |double: &f64| number.is_f64() || integer(number).is_some_and(|integer| whole_of(*double) == Some(integer));
+    number.as_f64().filter(is_exact).ok_or_else(|| outside(number, EXACTLY))
+}
 
-    pub(super) fn value(self) -> Value {
-        match self {
-            Self::Null => Value::Null,
-            Self::Bool(value) => Value::Bool(value),
-            Self::Signed(number) => Value::Number(number.into()),
-            Self::Unsigned(number) => Value::Number(number.into()),
-            Self::Float(number) => Number::from_f64(number).map_or(Value::Null, Value::Number),
-            Self::Digits(digits) => digits.parse().map_or(Value::Null, Value::Number),
-            Self::Text(text) => Value::String(text.to_owned()),
-        }
-    }
+/// Returns a range error, which never shows the number, because it may be secret.
+#[cold]
+fn outside(number: &Number, what: &'static str) -> Mismatch {
+    let found = match number.as_f64() {
+        Some(double) if double.fract() != 0.0 => "a fraction",
+        Some(double) if double < 0.0 => "a negative integer",
+        _ => "a larger integer",
+    };
+    Mismatch::expected(what, found)
+}
 
-    /// Returns an integer, however it is written.
-    pub(super) fn whole<I: TryFrom<i128>>(self, what: &'static str) -> Result<I, Mismatch> {
-        let whole = match self {
-            Self::Signed(number) => Some(number.into()),
-            Self::Unsigned(number) => Some(number.into()),
-            Self::Float(number) => whole_of(number),
-            _ => None,
-        };
-        whole.and_then(|whole| whole.try_into().ok()).ok_or_else(|| self.outside(what))
-    }
+/// Returns a number without the fraction of an integral one, because `5.0` is an integer in JSON Schema.
+pub(super) fn integral(number: &Number) -> Number {
+    faithful(number).and_then(integer_of).unwrap_or_else(|| number.clone())
+}
 
-    /// Returns the number as a double. Fails for an integer that a double would round. A fraction was rounded when its
-    /// text was read, as JSON readers do, so it cannot be checked.
-    pub(super) fn double(self) -> Result<f64, Mismatch> {
-        #[allow(clippy::cast_precision_loss)] // what is lost is seen
-        let (rounded, integer) = match self {
-            Self::Float(number) => return Ok(number),
-            Self::Unsigned(number) if number < 1 << 53 => return Ok(number as f64),
-            Self::Unsigned(number) => (number as f64, i128::from(number)),
-            Self::Signed(number) => (number as f64, i128::from(number)),
-            Self::Digits(digits) if !is_integer(digits) => {
-                let double = digits.parse().ok().filter(|double: &f64| double.is_finite());
-                return double.ok_or_else(|| self.outside("a 64-bit number"));
-            }
-            _ => return Err(self.outside(EXACTLY)),
-        };
-        if whole_of(rounded) == Some(integer) { Ok(rounded) } else { Err(self.outside(EXACTLY)) }
-    }
-
-    /// Returns a range error, which never shows the number, because it may be secret.
-    fn outside(self, what: &'static str) -> Mismatch {
-        let found = match self {
-            Self::Signed(_) => "a negative integer",
-            Self::Unsigned(_) => "a larger integer",
-            Self::Float(number) if number.fract() != 0.0 => "a fraction",
-            Self::Float(number) if whole_of(number).is_some() && number < 0.0 => "a negative integer",
-            Self::Float(number) if whole_of(number).is_some() => "a larger integer",
-            Self::Digits(digits) if !is_integer(digits) => "a fraction",
-            _ => "a larger number",
-        };
-        Mismatch::expected(what, found)
-    }
-
-    pub(super) fn is_number(self) -> bool {
-        !matches!(self, Self::Null | Self::Bool(_) | Self::Text(_))
-    }
-
-    /// Returns the kind of a value, never its content: arguments may hold secrets.
-    pub(super) fn kind(self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Bool(_) => "a boolean",
-            Self::Signed(_) | Self::Unsigned(_) => "an integer",
-            Self::Float(_) | Self::Digits(_) => "a number",
-            Self::Text(_) => "a string",
-        }
-    }
+/// Returns the number that a double prints as, if JSON has one. Servers that declare `number` for a count expect no
+/// fraction.
+pub(super) fn printed(double: f64) -> Option<Number> {
+    let integer = integer_of(double).filter(|_| double != 0.0 || double.is_sign_positive());
+    integer.or_else(|| Number::from_f64(double))
 }
 
 /// Returns the integer that a double is.
 #[inline]
-pub(super) fn integer_of(value: f64) -> Option<Scalar<'static>> {
-    let whole = whole_of(value)?;
-    u64::try_from(whole).map(Scalar::Unsigned).or_else(|_| i64::try_from(whole).map(Scalar::Signed)).ok()
+fn integer_of(double: f64) -> Option<Number> {
+    let whole = whole_of(double)?;
+    u64::try_from(whole).map(Number::from).or_else(|_| i64::try_from(whole).map(Number::from)).ok()
 }
 
 /// Returns the integer that a double is, within what 64 bits hold with or without a sign.
@@ -119,19 +65,17 @@ fn whole_of(value: f64) -> Option<i128> {
     (value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(64)).contains(&value)).then_some(value as i128)
 }
 
-/// Returns the double that a number is, if it is one: with `arbitrary_precision` it may have more digits than a double
-/// keeps.
-fn faithful(number: &Number) -> Option<f64> {
-    let double = number.as_f64()?;
-    if Number::from_f64(double).as_ref() == Some(number) {
-        return Some(double);
-    }
-    let written = number.to_string();
-    (!is_integer(&written) && digits(&written) == digits(&double.to_string())).then_some(double)
+/// Returns the integer of a number that is written as one, if 64 bits hold it.
+pub(super) fn integer(number: &Number) -> Option<i128> {
+    number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
 }
 
-fn is_integer(written: &str) -> bool {
-    !written.contains(['.', 'e', 'E'])
+/// Returns the double that a number is, unless it is written as an integer: with `arbitrary_precision` it may have more
+/// digits than a double keeps.
+pub(super) fn faithful(number: &Number) -> Option<f64> {
+    let double = number.as_f64().filter(|_| number.is_f64())?;
+    let is_kept = || digits(&number.to_string()) == digits(&double.to_string());
+    (Number::from_f64(double).as_ref() == Some(number) || is_kept()).then_some(double)
 }
 
 /// Returns the significant digits of a number, wherever its point is.

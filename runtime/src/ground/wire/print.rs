@@ -9,7 +9,7 @@ use serde_json::{Number, Value};
 
 use super::Mismatch;
 use super::mismatch::add_step;
-use super::scalar::{NOT_FINITE, Scalar, integer_of};
+use super::number::{NOT_FINITE, faithful, printed};
 
 /// A type with a JSON form.
 pub trait Print {
@@ -31,20 +31,14 @@ pub enum Form<'a> {
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// An integer.
-    Signed(i64),
-    /// An integer.
-    Unsigned(u64),
-    /// A number; an integral one prints without a fraction.
-    Float(f64),
-    /// A number as it came.
-    Number(&'a Number),
+    /// A number.
+    Number(Number),
     /// A string.
     Text(&'a str),
     /// An array of this many items: [`Print::parts`] of this value prints them.
     Array(&'a dyn Print, usize),
-    /// An object: [`Print::parts`] of this value prints its members. The count is set if it is known.
-    Object(&'a dyn Print, Option<usize>),
+    /// An object: [`Print::parts`] of this value prints its members.
+    Object(&'a dyn Print),
     /// A JSON value that was created to be printed.
     Value(Box<Value>),
     /// A value without a JSON form, and the reason.
@@ -52,6 +46,11 @@ pub enum Form<'a> {
 }
 
 impl Form<'_> {
+    /// Creates the form of a double; an integral one prints without a fraction.
+    pub(super) fn double(double: f64) -> Self {
+        printed(double).map_or_else(|| Self::Invalid(Mismatch::new(NOT_FINITE)), Self::Number)
+    }
+
     /// Creates the form of a JSON value that was created to be printed.
     #[must_use]
     pub fn value(value: Value) -> Self {
@@ -102,13 +101,6 @@ impl<'a> Member<'a> {
     pub fn present<T: Print>(key: &'static str, value: &'a Option<T>) -> Self {
         Self::optional(key, value)
     }
-
-    /// Returns 1 for a field that has a value, otherwise 0.
-    #[inline]
-    #[must_use]
-    pub fn count(self) -> usize {
-        self.value.is_some().into()
-    }
 }
 
 /// Takes the items of an array, whose keys are empty, or the members of an object.
@@ -158,7 +150,7 @@ impl Parts<'_> {
     /// Fails if the branch cannot be printed.
     pub fn tagged(&mut self, key: &str, tag: Form<'_>, branch: &dyn Print) -> Printing {
         (self.0)(key, tag)?;
-        let Form::Object(object, _) = branch.form() else { return Ok(()) };
+        let Form::Object(object) = branch.form() else { return Ok(()) };
         let print = &mut *self.0;
         object.parts(&mut Parts(&mut |known, value| if known == key { Ok(()) } else { print(known, value) }))
     }
@@ -221,21 +213,12 @@ impl Serialize for Printed<'_> {
             Form::Text(text) => serializer.serialize_str(text),
             Form::Null => serializer.serialize_unit(),
             Form::Bool(value) => serializer.serialize_bool(*value),
-            Form::Signed(number) => serializer.serialize_i64(*number),
-            Form::Unsigned(number) => serializer.serialize_u64(*number),
-            // Servers that declare `number` for a count expect no fraction.
-            Form::Float(number) => match integer_of(*number).filter(|_| *number != 0.0 || number.is_sign_positive()) {
-                Some(Scalar::Unsigned(whole)) => serializer.serialize_u64(whole),
-                Some(Scalar::Signed(whole)) => serializer.serialize_i64(whole),
-                _ if number.is_finite() => serializer.serialize_f64(*number),
-                _ => Err(printer.raise(Mismatch::new(NOT_FINITE))),
-            },
             Form::Number(number) if printer.is_json => number.serialize(serializer),
             // With `arbitrary_precision`, a `Number` prints in a form that only `serde_json` reads, so it is the last resort.
-            Form::Number(number) => match Scalar::of(number, "") {
-                Scalar::Unsigned(number) => serializer.serialize_u64(number),
-                Scalar::Signed(number) => serializer.serialize_i64(number),
-                Scalar::Float(number) => serializer.serialize_f64(number),
+            Form::Number(number) => match (number.as_u64(), number.as_i64(), faithful(number)) {
+                (Some(number), ..) => serializer.serialize_u64(number),
+                (_, Some(number), _) => serializer.serialize_i64(number),
+                (_, _, Some(number)) => serializer.serialize_f64(number),
                 _ => number.serialize(serializer),
             },
             Form::Array(array, length) => {
@@ -248,8 +231,8 @@ impl Serialize for Printed<'_> {
                 })?;
                 items.end()
             }
-            Form::Object(object, length) => {
-                let mut members = serializer.serialize_map(*length)?;
+            Form::Object(object) => {
+                let mut members = serializer.serialize_map(None)?;
                 print_parts(*object, |key, form| {
                     let printed = match form {
                         // Most are, and need no look at what else they could be.

@@ -9,9 +9,9 @@ use serde_json::{Number, Value};
 
 use super::input::{Fill, Input, Place, Sink, Stream};
 use super::mismatch::{add_step, nothing_read};
+use super::number::NOT_FINITE;
 use super::reading::Reading;
-use super::scalar::{NOT_FINITE, Scalar};
-use super::tape::{Recorded, Tape};
+use super::tape::{Node, Recorded, Tape};
 use super::{Keys, Mismatch, Wire};
 
 /// Implements `Deserialize::deserialize` for a [`Wire`] type.
@@ -21,7 +21,8 @@ use super::{Keys, Mismatch, Wire};
 pub fn deserialize<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     let reading = Reading::default();
     let mut stream = Erased::new(deserializer, T::keys());
-    T::read(Input { stream: &mut stream, reading: &reading }).map_err(|mismatch| stream.outermost_error(&mismatch))
+    T::read(Input { stream: &mut stream, reading: &reading })
+        .map_err(|mismatch| stream.outermost_error(mismatch, &reading))
 }
 
 /// Reads a typed value from JSON.
@@ -87,14 +88,11 @@ impl<'de, D: Deserializer<'de>> Erased<'de, D> {
 
     /// Returns the error of reading the whole value.
     #[cold]
-    fn outermost_error(self, mismatch: &Mismatch) -> D::Error {
-        match self.error {
-            Some(error) if !self.is_refused => error,
-            refused => {
-                let position = refused.and_then(|error| position(&error.to_string())).unwrap_or_default();
-                D::Error::custom(format_args!("{mismatch}{position}"))
-            }
-        }
+    fn outermost_error(self, mismatch: Mismatch, reading: &Reading) -> D::Error {
+        let error = self.error(mismatch, reading);
+        let Some(mismatch) = reading.fault.take() else { return error };
+        let position = position(&error.to_string()).unwrap_or_default();
+        D::Error::custom(format_args!("{mismatch}{position}"))
     }
 }
 
@@ -157,23 +155,18 @@ impl Visit<'_, '_> {
     }
 
     #[inline]
-    fn scalar<E: Error>(self, scalar: Scalar<'_>) -> Result<(), E> {
-        self.sink.scalar(scalar).map_err(|mismatch| self.reading.raise(mismatch))
+    fn scalar<E: Error>(self, scalar: Node<'_>) -> Result<(), E> {
+        self.sink.take(scalar).map_err(|mismatch| self.reading.raise(mismatch))
     }
 
     /// Begins an array or object on the tape, if the value is recorded, and returns its index there.
-    fn begin(&mut self, is_object: bool) -> usize {
-        if let Sink::Tape(tape) = &mut self.sink { tape.begin(is_object) } else { 0 }
+    fn begin(&mut self, node: Node<'_>) -> usize {
+        if let Sink::Tape(tape) = &mut self.sink { tape.push(node) } else { 0 }
     }
 
-    /// Takes the digits of a number, in place of the object that began at an index of the tape.
-    #[cold]
-    fn digits<E: Error>(mut self, digits: &str, start: usize) -> Result<(), E> {
-        let number: Number = digits.parse().map_err(E::custom)?;
-        if let Sink::Tape(tape) = &mut self.sink {
-            tape.truncate(start);
-        }
-        self.scalar(Scalar::of(&number, digits))
+    #[inline]
+    fn number<E: Error>(self, number: impl Into<Number>) -> Result<(), E> {
+        self.scalar(Node::Number(&number.into()))
     }
 }
 
@@ -202,7 +195,7 @@ impl<'de> Visitor<'de> for Visit<'_, '_> {
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {
-        if self.is_optional { Ok(()) } else { self.scalar(Scalar::Null) }
+        if self.is_optional { Ok(()) } else { self.scalar(Node::Null) }
     }
 
     fn visit_none<E: Error>(self) -> Result<(), E> {
@@ -219,39 +212,35 @@ impl<'de> Visitor<'de> for Visit<'_, '_> {
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
-        self.scalar(Scalar::Bool(value))
+        self.scalar(Node::Bool(value))
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
-        self.scalar(u64::try_from(number).map_or(Scalar::Signed(number), Scalar::Unsigned))
+        self.number(number)
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
-        self.scalar(Scalar::Unsigned(number))
+        self.number(number)
     }
 
-    fn visit_i128<E: Error>(self, number: i128) -> Result<(), E> {
-        match (i64::try_from(number), u64::try_from(number)) {
-            (Ok(number), _) => self.visit_i64(number),
-            (_, Ok(number)) => self.visit_u64(number),
-            _ => Err(self.refuse("a larger integer")),
-        }
+    fn visit_i128<E: Error>(self, _: i128) -> Result<(), E> {
+        Err(self.refuse("a larger integer"))
     }
 
-    fn visit_u128<E: Error>(self, number: u128) -> Result<(), E> {
-        self.visit_i128(i128::try_from(number).unwrap_or(i128::MAX))
+    fn visit_u128<E: Error>(self, _: u128) -> Result<(), E> {
+        Err(self.refuse("a larger integer"))
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<(), E> {
-        if !number.is_finite() {
-            return Err(self.reading.raise(Mismatch::new(NOT_FINITE)));
+        match Number::from_f64(number) {
+            Some(number) => self.number(number),
+            None => Err(self.reading.raise(Mismatch::new(NOT_FINITE))),
         }
-        self.scalar(Scalar::Float(number))
     }
 
     #[inline]
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        self.scalar(Scalar::Text(text))
+        self.scalar(Node::Text(text))
     }
 
     fn visit_bytes<E: Error>(self, _: &[u8]) -> Result<(), E> {
@@ -261,7 +250,7 @@ impl<'de> Visitor<'de> for Visit<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
         let reading = self.reading;
         reading.enter()?;
-        let start = self.begin(false);
+        let start = self.begin(Node::Array(0));
         let mut index = 0;
         loop {
             let sink = match &mut self.sink {
@@ -288,18 +277,19 @@ impl<'de> Visitor<'de> for Visit<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<(), A::Error> {
         let reading = self.reading;
         reading.enter()?;
-        let start = self.begin(true);
+        let mut next = members.next_key::<Key<'de>>()?;
+        if next.as_ref().is_some_and(Key::is_number) {
+            let number: Number = members.next_value::<String>()?.parse().map_err(A::Error::custom)?;
+            reading.leave();
+            return self.number(number);
+        }
+        let start = self.begin(Node::Object(0));
         let mut held = 0;
-        while let Some(key) = members.next_key::<Key<'de>>()? {
-            if held == 0 && key.is_number() {
-                let digits = members.next_value::<String>()?;
-                reading.leave();
-                return self.digits(&digits, start);
-            }
+        while let Some(key) = next {
             held += 1;
             let read = match &mut self.sink {
                 Sink::Tape(tape) => {
-                    tape.push(Scalar::Text(&key.0));
+                    tape.push(Node::Text(&key.0));
                     members.next_value_seed(Visit { sink: Sink::Tape(tape), is_optional: false, reading })
                 }
                 Sink::Object(fields) => match fields.place(&key.0, true) {
@@ -319,6 +309,7 @@ impl<'de> Visitor<'de> for Visit<'_, '_> {
                 add_step(&reading.fault, &key.0);
                 return Err(error);
             }
+            next = members.next_key()?;
         }
         match self.sink {
             Sink::Tape(tape) => tape.close(start, held),

@@ -4,32 +4,58 @@ use std::any::TypeId;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::Mismatch;
+use super::number::integer;
 use super::reading::{Counts, Reading};
-use super::scalar::Scalar;
 
-/// A value of a tape.
+/// A value, without the parts of an array or object.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Node<'a> {
-    Scalar(Scalar<'a>),
+    Null,
+    Bool(bool),
+    Number(&'a Number),
+    Text(&'a str),
     /// An array of this many items.
     Array(usize),
     /// An object of this many members.
     Object(usize),
 }
 
+impl Node<'_> {
+    /// Returns the kind of a value, never its content: arguments may hold secrets.
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "a boolean",
+            Self::Number(number) if integer(number).is_some() => "an integer",
+            Self::Number(_) => "a number",
+            Self::Text(_) => "a string",
+            Self::Array(_) => "an array",
+            Self::Object(_) => "an object",
+        }
+    }
+}
+
 /// A step of a tape.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 enum Token {
-    /// Null, a boolean, or a number.
-    Scalar(Scalar<'static>),
-    /// A text, as a range of [`Tape::texts`]. With `arbitrary_precision` also a number with more digits than a double has.
-    Text { start: usize, end: usize, is_number: bool },
+    Null,
+    Bool(bool),
+    Number(Number),
+    /// A text, as a range of [`Tape::texts`].
+    Text {
+        start: usize,
+        end: usize,
+    },
     /// An array, followed by the items that it holds, or an object, followed by its keys, each with its value. The next
     /// token is at `end`.
-    Open { end: usize, held: usize, is_object: bool },
+    Open {
+        end: usize,
+        held: usize,
+        is_object: bool,
+    },
 }
 
 /// The outcomes for values of unions: the losses and the branch. The branches of a union around them read them again and
@@ -46,32 +72,22 @@ pub struct Tape {
 }
 
 impl Tape {
-    /// Adds a value that is neither array nor object, or the key of a member.
-    pub(super) fn push(&mut self, scalar: Scalar<'_>) {
-        let start = self.texts.len();
-        let token = match scalar {
-            Scalar::Null => Token::Scalar(Scalar::Null),
-            Scalar::Bool(value) => Token::Scalar(Scalar::Bool(value)),
-            Scalar::Signed(number) => Token::Scalar(Scalar::Signed(number)),
-            Scalar::Unsigned(number) => Token::Scalar(Scalar::Unsigned(number)),
-            Scalar::Float(number) => Token::Scalar(Scalar::Float(number)),
-            Scalar::Digits(text) | Scalar::Text(text) => {
+    /// Adds a value or the key of a member, or begins an array or object. Returns its index.
+    pub(super) fn push(&mut self, node: Node<'_>) -> usize {
+        let token = match node {
+            Node::Null => Token::Null,
+            Node::Bool(value) => Token::Bool(value),
+            Node::Number(number) => Token::Number(number.clone()),
+            Node::Text(text) => {
+                let start = self.texts.len();
                 self.texts.push_str(text);
-                Token::Text { start, end: self.texts.len(), is_number: scalar.is_number() }
+                Token::Text { start, end: self.texts.len() }
             }
+            Node::Array(held) => Token::Open { end: 0, held, is_object: false },
+            Node::Object(held) => Token::Open { end: 0, held, is_object: true },
         };
         self.tokens.push(token);
-    }
-
-    /// Begins an array or object, and returns its index.
-    pub(super) fn begin(&mut self, is_object: bool) -> usize {
-        self.tokens.push(Token::Open { end: 0, held: 0, is_object });
         self.tokens.len() - 1
-    }
-
-    /// Removes the tokens from an index on.
-    pub(super) fn truncate(&mut self, start: usize) {
-        self.tokens.truncate(start);
     }
 
     /// Ends the array or object at an index, which holds this many items or members.
@@ -93,20 +109,18 @@ pub struct Recorded<'a> {
 
 impl<'a> Recorded<'a> {
     pub(super) fn node(self) -> Node<'a> {
-        match self.tape.tokens.get(self.at).copied() {
-            Some(Token::Scalar(scalar)) => Node::Scalar(scalar),
-            Some(Token::Text { start, end, is_number }) => {
-                let text = self.tape.texts.get(start..end).unwrap_or_default();
-                Node::Scalar(if is_number { Scalar::Digits(text) } else { Scalar::Text(text) })
-            }
-            Some(Token::Open { held, is_object: false, .. }) => Node::Array(held),
-            Some(Token::Open { held, is_object: true, .. }) => Node::Object(held),
-            None => Node::Scalar(Scalar::Null),
+        match self.tape.tokens.get(self.at) {
+            Some(Token::Null) | None => Node::Null,
+            Some(Token::Bool(value)) => Node::Bool(*value),
+            Some(Token::Number(number)) => Node::Number(number),
+            Some(Token::Text { start, end }) => Node::Text(self.tape.texts.get(*start..*end).unwrap_or_default()),
+            Some(Token::Open { held, is_object: false, .. }) => Node::Array(*held),
+            Some(Token::Open { held, is_object: true, .. }) => Node::Object(*held),
         }
     }
 
     pub(super) fn is_null(self) -> bool {
-        matches!(self.node(), Node::Scalar(Scalar::Null))
+        matches!(self.node(), Node::Null)
     }
 
     /// Returns the index after the value.
@@ -142,7 +156,7 @@ impl<'a> Recorded<'a> {
         (0..length).map(move |_| {
             let (key, value) = (self.at(next), self.at(next + 1));
             next = value.end();
-            (if let Node::Scalar(Scalar::Text(key)) = key.node() { key } else { "" }, value)
+            (if let Node::Text(key) = key.node() { key } else { "" }, value)
         })
     }
 
@@ -155,35 +169,23 @@ impl<'a> Recorded<'a> {
     #[must_use]
     pub fn value(self) -> Value {
         match self.node() {
-            Node::Scalar(scalar) => scalar.value(),
-            Node::Array(length) => {
-                let mut items = Vec::with_capacity(length);
-                for item in self.items() {
-                    items.push(item.value());
-                }
-                Value::Array(items)
-            }
+            Node::Null => Value::Null,
+            Node::Bool(value) => Value::Bool(value),
+            Node::Number(number) => Value::Number(number.clone()),
+            Node::Text(text) => Value::String(text.to_owned()),
+            Node::Array(_) => Value::Array(self.items().map(Self::value).collect()),
             Node::Object(_) => Value::Object(self.map()),
         }
     }
 
     /// Returns the members of an object as a map.
     pub(super) fn map(self) -> Map<String, Value> {
-        let mut map = Map::new();
-        for (key, value) in self.members() {
-            map.insert(key.to_owned(), value.value());
-        }
-        map
+        self.members().map(|(key, value)| (key.to_owned(), value.value())).collect()
     }
 
-    /// Returns a mismatch with the kind of the value, never its content: arguments may hold secrets.
+    /// Returns a mismatch with the kind of the value.
     #[cold]
     pub(super) fn expected(self, what: &'static str) -> Mismatch {
-        let found = match self.node() {
-            Node::Scalar(scalar) => scalar.kind(),
-            Node::Array(_) => "an array",
-            Node::Object(_) => "an object",
-        };
-        Mismatch::expected(what, found)
+        Mismatch::expected(what, self.node().kind())
     }
 }

@@ -38,9 +38,9 @@ macro_rules! scalars {
 scalars! {
     (): Null, |_value| Form::Null;
     bool: Bool, |value| Form::Bool(*value);
-    i64: Signed, |value| Form::Signed(*value);
-    u64: Unsigned, |value| Form::Unsigned(*value);
-    f64: Float, |value| Form::Float(*value);
+    i64: Signed, |value| Form::Number((*value).into());
+    u64: Unsigned, |value| Form::Number((*value).into());
+    f64: Float, |value| Form::double(*value);
     String: Text, |value| Form::Text(value);
 }
 
@@ -58,7 +58,7 @@ impl Print for Value {
         match self {
             Self::Null => Form::Null,
             Self::Bool(value) => Form::Bool(*value),
-            Self::Number(number) => Form::Number(number),
+            Self::Number(number) => Form::Number(number.clone()),
             Self::String(text) => Form::Text(text),
             Self::Array(items) => Form::Array(items, items.len()),
             Self::Object(map) => map.form(),
@@ -78,7 +78,7 @@ impl Wire for Map<String, Value> {
 
 impl Print for Map<String, Value> {
     fn form(&self) -> Form<'_> {
-        Form::Object(self, Some(self.len()))
+        Form::Object(self)
     }
 
     fn parts(&self, to: &mut Parts<'_>) -> Printing {
@@ -146,7 +146,7 @@ impl<T: Wire> Wire for BTreeMap<String, T> {
 impl<T: Print> Print for BTreeMap<String, T> {
     #[inline]
     fn form(&self) -> Form<'_> {
-        Form::Object(self, Some(self.len()))
+        Form::Object(self)
     }
 
     fn parts(&self, to: &mut Parts<'_>) -> Printing {

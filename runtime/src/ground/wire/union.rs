@@ -5,11 +5,11 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::Mismatch;
 use super::mismatch::{MOST_STRANGERS, missing_among, nothing_read, one_of};
+use super::number::integral;
 use super::reading::Counts;
-use super::scalar::Scalar;
 use super::tape::{Node, Recorded};
-use super::{Mismatch, to_value};
 
 impl<'a> Recorded<'a> {
     /// Returns the tag of a union's branch: its text, or its JSON if tags are not strings.
@@ -24,11 +24,11 @@ impl<'a> Recorded<'a> {
             return Err(Mismatch::twice().within(key));
         }
         match (tag.node(), is_text) {
-            (Node::Scalar(Scalar::Text(text)), true) => Ok(Cow::Borrowed(text)),
+            (Node::Text(text), true) => Ok(Cow::Borrowed(text)),
             (_, true) => Err(tag.expected("a string").within(key)),
-            (Node::Scalar(Scalar::Text(_)), false) => Err(tag.expected("a number or a boolean").within(key)),
+            (Node::Text(_), false) => Err(tag.expected("a number or a boolean").within(key)),
             // `1.0` is the tag `1`.
-            (Node::Scalar(Scalar::Float(number)), false) => Ok(Cow::Owned(to_value(&number)?.to_string())),
+            (Node::Number(number), false) => Ok(Cow::Owned(integral(number).to_string())),
             _ => Ok(Cow::Owned(tag.value().to_string())),
         }
     }
@@ -40,10 +40,7 @@ impl<'a> Recorded<'a> {
         if self.reading.trying.get() > 0 {
             return Mismatch::missing(key);
         }
-        let mut keys = Vec::new();
-        for (key, _) in self.members().take(MOST_STRANGERS) {
-            keys.push(key.to_owned());
-        }
+        let keys: Vec<_> = self.members().take(MOST_STRANGERS).map(|(key, _)| key.to_owned()).collect();
         missing_among(key, &keys)
     }
 
@@ -83,7 +80,7 @@ impl Index {
         let mut found = self.others.to_vec();
         for (key, value) in input.members() {
             self.find(key, None, &mut found);
-            if let Node::Scalar(Scalar::Text(text)) = value.node() {
+            if let Node::Text(text) = value.node() {
                 self.find(key, Some(text), &mut found);
             }
         }
@@ -189,7 +186,7 @@ impl Pick<'_, '_> {
             }
             self.trial(branch);
         }
-        self.read_rest()?;
+        self.read_rest();
         reading.bound.set(bound);
         reading.counts.set(around);
         let result = self.best.ok_or_else(|| self.no_branch());
@@ -239,21 +236,19 @@ impl Pick<'_, '_> {
     }
 
     /// Takes any value of some kinds, if no branch keeps all of it.
-    fn read_rest(&mut self) -> Result<(), Mismatch> {
+    fn read_rest(&mut self) {
         let kind = match self.input.node() {
-            Node::Scalar(Scalar::Null) => "null",
-            Node::Scalar(Scalar::Bool(_)) => "boolean",
-            Node::Scalar(Scalar::Text(_)) => "string",
-            Node::Scalar(_) => "number",
+            Node::Null => "null",
+            Node::Bool(_) => "boolean",
+            Node::Number(_) => "number",
+            Node::Text(_) => "string",
             Node::Array(_) => "array",
             Node::Object(_) => "object",
         };
         let is_exact = self.best.is_some_and(|(counts, _)| counts.lost == 0);
         if !is_exact && self.kinds.is_some_and(|kinds| kinds.contains(&kind)) {
-            (self.read)(self.branches, None)?;
-            self.best = Some((Counts { lost: 0, undeclared: self.input.size() }, self.branches));
+            self.trial(self.branches);
         }
-        Ok(())
     }
 
     /// Returns the deepest mismatch if it is inside the value, otherwise that of the whole value.
