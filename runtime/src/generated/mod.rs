@@ -9,7 +9,7 @@ pub mod json_schema;
 mod offers;
 pub mod prelude;
 
-pub use call_value::{deserialize_call, serialize_call};
+pub use call_value::{print_call, read_call};
 /// A required property that is not set yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Unset;
