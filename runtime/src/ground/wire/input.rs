@@ -313,14 +313,15 @@ impl<'f> Fields<'f> {
     /// required member is missing.
     fn foresee(&self, object: Recorded<'_>) -> Result<(), Mismatch> {
         let reading = object.reading;
-        let mut required = self.slots.iter().filter(|slot| slot.is_required).count();
+        let is_there = |key: &str| object.members().any(|(found, _)| found == key);
+        let mut slots = self.keys.iter().zip(&*self.slots);
+        if let Some((key, _)) = slots.find(|(key, slot)| slot.is_required && !is_there(key)) {
+            return Err(Mismatch::missing(key));
+        }
         for (key, value) in object.members() {
             let known = self.keys.iter().position(|known| *known == key);
             let is_kept = match (known.map(|at| self.slots.get(at)), &self.unknown) {
-                (Some(Some(slot)), _) => {
-                    required = required.saturating_sub(slot.is_required.into());
-                    !(slot.is_optional && value.is_null())
-                }
+                (Some(Some(slot)), _) => !(slot.is_optional && value.is_null()),
                 (Some(None), _) | (None, Unknown::Deny) => true,
                 (None, Unknown::Keep(_)) => {
                     reading.note_undeclared(1);
@@ -331,12 +332,6 @@ impl<'f> Fields<'f> {
             if !is_kept {
                 reading.note_lost(value.size() + 1);
             }
-        }
-        if required > 0 {
-            let is_there = |key: &str| object.members().any(|(found, _)| found == key);
-            let mut missing =
-                self.keys.iter().zip(&*self.slots).filter(|(key, slot)| slot.is_required && !is_there(key));
-            return Err(Mismatch::missing(missing.next().map_or("", |(key, _)| key)));
         }
         if reading.counts.get().exceed(reading.bound.get()) { Err(Mismatch::skipped()) } else { Ok(()) }
     }

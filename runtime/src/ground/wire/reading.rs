@@ -71,6 +71,7 @@ impl Reading {
     #[inline]
     pub(super) fn enter<E: Error>(&self) -> Result<(), E> {
         self.depth.set(self.depth.get() + 1);
+        let too_deep = || Mismatch::new(format!("more than {DEEPEST} levels deep"));
         if self.depth.get() <= DEEPEST { Ok(()) } else { Err(self.raise(too_deep())) }
     }
 
@@ -78,8 +79,4 @@ impl Reading {
     pub(super) fn leave(&self) {
         self.depth.set(self.depth.get() - 1);
     }
-}
-
-fn too_deep() -> Mismatch {
-    Mismatch::new(format!("more than {DEEPEST} levels deep"))
 }
