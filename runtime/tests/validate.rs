@@ -246,7 +246,7 @@ fn malformed_keyword_is_skipped_and_reported() {
         (json!({"type": "number", "minimum": 1, "items": "string"}), vec!["items"]),
         (json!({"type": "number", "minimum": 1, "properties": []}), vec!["properties"]),
         (json!({"type": "number", "minimum": 1, "anyOf": []}), vec!["anyOf"]),
-        (json!({"type": "number", "minimum": 1, "oneOf": ["x", {}]}), vec!["oneOf"]),
+        (json!({"type": "number", "minimum": 1, "oneOf": ["x", {}]}), vec!["oneOf/0"]),
         (json!({"type": "number", "minimum": 1, "allOf": ["x", {}]}), vec!["allOf/0"]),
         (json!({"type": "number", "minimum": 1, "not": "x"}), vec!["not"]),
         (json!({"type": "number", "minimum": 1, "not": {"type": "any"}}), vec!["not/type", "not"]),

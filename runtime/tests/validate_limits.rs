@@ -267,6 +267,16 @@ fn wide_and_long_parts_take_no_more_than_their_size() {
 }
 
 #[test]
+fn many_costly_or_skipped_parts_take_little_time() {
+    let mut costly = Naming::Pointer.doubled(11, BESIDE[0].1);
+    assert!(compile("a costly part", &costly).is_ok());
+    costly["properties"] = (0..5_000).map(|index| (format!("p{index}"), Naming::Pointer.reference(0))).collect();
+    refused("many costly parts", &costly);
+    let skipped = compile("many skipped parts", &properties(vec![json!({"not": "x"}); 20_000])).unwrap();
+    assert_eq!(skipped.skipped().len(), 20_000);
+}
+
+#[test]
 fn unevaluated_keywords_count_towards_the_limit() {
     let nested = |depth, keyword: &str, branches: &str| {
         let innermost = json!({"properties": {"a": {}}});

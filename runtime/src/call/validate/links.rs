@@ -8,18 +8,24 @@ use serde_json::Value;
 
 use super::UnusableSchema;
 
+/// Every version of JSON Schema has this keyword.
+pub(super) const DEFINITIONS: &str = "definitions";
+pub(super) const TOO_MANY_TARGETS: &str = "the dynamic references of the schema have too many targets";
 const DEEPEST: usize = 256;
 /// The maximum length of a pointer, in bytes.
 const LONGEST: usize = 4096;
-/// The maximum number of copies of one schema. If the targets of references depend on the path that leads to them,
-/// their schemas are copied for each path.
-const MOST_SCOPES: usize = 100;
-/// The maximum number of such copies in a document.
+/// The maximum number of copies of schemas. If the targets of references depend on the path that leads to them, their
+/// schemas are copied for each path.
 const MOST_COPIES: usize = 10_000;
-/// The number of values in the keywords of a schema that make a copy count as another one.
-const VALUES_OF_A_COPY: usize = 10;
-/// The length of text that counts as another value, in bytes.
-const BYTES_OF_A_VALUE: usize = 64;
+/// The maximum number of schemas that apply to one value. Every `allOf` of two references doubles their number, so that a
+/// small hostile schema would keep a validator busy for years.
+const MOST_APPLICATIONS: usize = 10_000;
+/// The maximum number of steps that counting these takes in a document.
+const MOST_STEPS: usize = 5_000_000;
+/// The maximum number of schemas for one value that each hold or refer to the next.
+const LONGEST_CHAIN: usize = 1_000;
+/// The number of times that a validator may apply a recursive schema before it notices the recursion.
+const MOST_PASSES: u32 = 2;
 /// The maximum number of dynamic anchors whose names others have too, because each reference is compared with all.
 const MOST_SHARED: usize = 100;
 /// The beginnings of the documents that a validator knows.
@@ -35,12 +41,10 @@ pub(super) struct Schema<'a> {
     pub(super) pointer: String,
     /// The shared anchors that dynamic references lead to, by their indexes: the outermost of each name.
     scope: Vec<usize>,
-    /// `true` if the value has another scope on a path that was found before.
-    is_copy: bool,
-    /// The keyword and the target of each reference.
-    pub(super) references: Vec<(&'static str, usize)>,
+    /// The references, as they are in the mended document.
+    pub(super) references: Vec<String>,
     /// The schemas that apply to the same value, those behind references too.
-    pub(super) beside: Vec<usize>,
+    beside: Vec<usize>,
 }
 
 /// A dynamic anchor whose name others have too.
@@ -57,9 +61,8 @@ pub(super) struct Links<'a> {
     pub(super) draft: Draft,
     /// The root, and every schema that it leads to.
     pub(super) schemas: Vec<Schema<'a>>,
-    /// The scopes and indexes of the schemas, by their addresses.
-    indexes: HashMap<*const Value, Vec<(Vec<usize>, usize)>>,
-    copies: usize,
+    /// The indexes of the schemas, by their addresses and scopes.
+    indexes: HashMap<*const Value, HashMap<Vec<usize>, usize>>,
     /// The schemas that each schema holds, by its index and their addresses.
     held: HashMap<(usize, *const Value), usize>,
     /// The schemas that others refer to, or that several hold.
@@ -72,7 +75,7 @@ impl<'a> Links<'a> {
     ///
     /// # Errors
     /// Fails if a reference leads nowhere or out of the document, or the document is too deep, or has too many dynamic
-    /// references.
+    /// references, or a schema that is applied to one value too often.
     pub(super) fn of(root: &'a Value) -> Result<Self, UnusableSchema> {
         let bundle = Bundle::new(root);
         let mut names = HashSet::new();
@@ -89,7 +92,6 @@ impl<'a> Links<'a> {
             draft: bundle.draft,
             schemas: Vec::new(),
             indexes: HashMap::new(),
-            copies: 0,
             held: HashMap::new(),
             targets: HashSet::new(),
             shared,
@@ -98,19 +100,31 @@ impl<'a> Links<'a> {
         let mut next = 0;
         while let Some(mut schema) = links.schemas.get(next).cloned() {
             links.follow(&bundle, next, &mut schema)?;
-            if schema.is_copy {
-                links.copies += links.copied_values(next, schema.value) / VALUES_OF_A_COPY;
-            }
-            links.targets.extend(schema.references.iter().map(|(_, target)| *target));
             if let Some(place) = links.schemas.get_mut(next) {
                 *place = schema;
             }
-            if links.shared.len() > MOST_SHARED || links.copies > MOST_COPIES {
-                return Err(UnusableSchema::new("", "the dynamic references of the schema have too many targets"));
+            if links.shared.len() > MOST_SHARED || links.schemas.len() - links.indexes.len() > MOST_COPIES {
+                return Err(UnusableSchema::new("", TOO_MANY_TARGETS));
             }
             next += 1;
         }
+        links.count_applications()?;
         Ok(links)
+    }
+
+    fn count_applications(&self) -> Result<(), UnusableSchema> {
+        let mut counter = Counter { schemas: &self.schemas, passes: vec![0; self.schemas.len()], left: 0 };
+        let mut steps = MOST_STEPS;
+        for index in 0..self.schemas.len() {
+            let most = steps.min(MOST_APPLICATIONS);
+            counter.left = most;
+            if counter.apply(index, 0, false).is_none() {
+                let message = format!("the schema applies to one value more than {MOST_APPLICATIONS} times");
+                return Err(UnusableSchema::new("", message));
+            }
+            steps -= most - counter.left;
+        }
+        Ok(())
     }
 
     /// Returns the index of a schema that another holds.
@@ -121,25 +135,6 @@ impl<'a> Links<'a> {
     /// Returns `true` if a schema is only its `$ref`, as up to draft 7.
     pub(super) fn is_reference(&self, schema: &Value) -> bool {
         self.draft.ref_stands_alone() && schema.get("$ref").is_some_and(Value::is_string)
-    }
-
-    /// Returns the number of values that a copy of a schema repeats, beside the schemas that it holds.
-    fn copied_values(&self, index: usize, schema: &Value) -> usize {
-        let keywords = schema.as_object().into_iter().flatten();
-        let copied = keywords.filter(|(keyword, value)| !is_unused(self.draft, keyword, value));
-        copied.map(|(_, value)| self.values(index, value)).sum()
-    }
-
-    fn values(&self, holder: usize, value: &Value) -> usize {
-        let texts = |text: &str| text.len() / BYTES_OF_A_VALUE;
-        1 + match value {
-            // A list among `dependencies` is no schema.
-            _ if !value.is_array() && self.held(holder, value).is_some() => 0,
-            Value::Array(items) => items.iter().map(|item| self.values(holder, item)).sum(),
-            Value::Object(map) => map.iter().map(|(key, value)| texts(key) + self.values(holder, value)).sum(),
-            Value::String(text) => texts(text),
-            _ => 0,
-        }
     }
 
     /// Adds a schema that is reached from this scope. Only if it `enters`, it may belong to another resource.
@@ -156,19 +151,13 @@ impl<'a> Links<'a> {
             scope.sort_unstable();
         }
         let known = self.indexes.entry(ptr::from_ref(value)).or_default();
-        if let Some((_, index)) = known.iter().find(|(other, _)| *other == scope) {
+        if let Some(index) = known.get(&scope) {
             self.targets.insert(*index);
             return *index;
         }
-        self.copies += match known.len() {
-            0 => 0,
-            1..MOST_SCOPES => 1,
-            _ => MOST_COPIES + 1,
-        };
-        let (index, references, beside) = (self.schemas.len(), Vec::new(), Vec::new());
-        let is_copy = !known.is_empty();
-        known.push((scope.clone(), index));
-        self.schemas.push(Schema { value, pointer, scope, is_copy, references, beside });
+        let index = self.schemas.len();
+        known.insert(scope.clone(), index);
+        self.schemas.push(Schema { value, pointer, scope, references: Vec::new(), beside: Vec::new() });
         index
     }
 
@@ -196,11 +185,15 @@ impl<'a> Links<'a> {
             let target = outermost.map(|anchor| Target::Here(anchor.pointer.clone())).or(fixed);
             match target.unwrap_or_else(|| bundle.resolve(pointer, reference)) {
                 Target::Here(target) => {
-                    let target = bundle.at(&target).map(|value| self.add(bundle, scope, value, target, true));
-                    references.extend(target.map(|target| (keyword, target)));
-                    beside.extend(target);
+                    let Some(value) = bundle.at(&target) else { continue };
+                    let target = self.add(bundle, scope, value, target, true);
+                    self.targets.insert(target);
+                    references.push(definition(target));
+                    beside.push(target);
                 }
-                Target::Elsewhere if META_SCHEMAS.iter().any(|known| reference.starts_with(known)) => {}
+                Target::Elsewhere if META_SCHEMAS.iter().any(|known| reference.starts_with(known)) => {
+                    references.push(reference.to_owned());
+                }
                 _ => {
                     let message =
                         format!("`{reference}` does not exist in this document, and other documents are never fetched");
@@ -221,6 +214,36 @@ impl<'a> Links<'a> {
     }
 }
 
+/// Counts the schemas that apply to one value, by applying them.
+struct Counter<'l> {
+    schemas: &'l [Schema<'l>],
+    /// How often each schema is being applied.
+    passes: Vec<u32>,
+    left: usize,
+}
+
+impl Counter<'_> {
+    /// Applies a schema; returns `None` beyond the limits. It is traced if a schema around it has to find the properties or
+    /// items that were evaluated.
+    fn apply(&mut self, index: usize, depth: usize, is_traced: bool) -> Option<()> {
+        self.left = self.left.checked_sub(1).filter(|_| depth <= LONGEST_CHAIN)?;
+        let (schema, passes) = (self.schemas.get(index)?, self.passes.get_mut(index)?);
+        if *passes == MOST_PASSES {
+            return Some(());
+        }
+        *passes += 1;
+        let traces = ["unevaluatedProperties", "unevaluatedItems"].iter().any(|key| schema.value.get(key).is_some());
+        for inner in &schema.beside {
+            self.apply(*inner, depth + 1, false)?;
+            for _ in 0..usize::from(traces) + usize::from(is_traced) {
+                self.apply(*inner, depth + 1, true)?;
+            }
+        }
+        *self.passes.get_mut(index)? -= 1;
+        Some(())
+    }
+}
+
 /// Collects the names in references by this keyword.
 fn collect_names<'v>(value: &'v Value, keyword: &str, names: &mut HashSet<&'v str>) {
     match value {
@@ -238,16 +261,7 @@ fn name_in(reference: &str) -> &str {
     reference.split_once('#').map_or("", |(_, name)| name)
 }
 
-/// Returns `true` if a keyword only describes values, only matters to references, or is unknown in its dialect.
-pub(super) fn is_unused(draft: Draft, keyword: &str, value: &Value) -> bool {
-    match keyword {
-        "$schema" | "$comment" | "$vocabulary" | "$defs" | "definitions" | "title" | "description" | "default"
-        | "examples" | "deprecated" | "readOnly" | "writeOnly" | "format" | "contentEncoding" | "contentMediaType" => {
-            true
-        }
-        // Other values are malformed.
-        "$id" | "id" | "$anchor" | "$dynamicAnchor" | "$recursiveRef" => value.is_string(),
-        "const" | "contains" | "propertyNames" => draft == Draft::D4,
-        _ => false,
-    }
+/// Returns the reference to a schema in the mended document.
+pub(super) fn definition(index: usize) -> String {
+    format!("#/{DEFINITIONS}/{index}")
 }

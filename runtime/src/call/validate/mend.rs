@@ -1,45 +1,51 @@
 //! Rewrites schemas of servers so that a validator accepts them: invalid keywords are removed and reported, keywords of
 //! other versions of JSON Schema are translated, and each reference is the JSON pointer of a definition.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use jsonschema::{Draft, ValidationError, Validator};
 use mcp_bindgen_schema::{Draft as Dialect, NAMED_SCHEMAS, SCHEMA, SCHEMA_LIST, below};
 use serde_json::{Map, Value, json};
 
-use super::Skipped;
-use super::links::{Links, Schema, is_unused};
+use super::links::{DEFINITIONS, Links, Schema, TOO_MANY_TARGETS, definition};
 use super::violation::LONGEST_VALUE;
+use super::{Skipped, UnusableSchema};
 use crate::ground::redact::Redactor;
+use crate::ground::wire::size_of_value;
 
-/// Every version of JSON Schema has this keyword.
-const DEFINITIONS: &str = "definitions";
-/// The keywords whose values hold no schemas, and do more than to describe values.
+/// The size by which copies of schemas may enlarge a document, in bytes of text.
+const MOST_COPIED: usize = 1 << 20;
+/// The keywords that restrict values without holding schemas, and `nullable` of `OpenAPI`.
 const ASSERTIONS: &str = "\
     type,enum,const,multipleOf,maximum,exclusiveMaximum,minimum,exclusiveMinimum,maxLength,minLength,pattern,maxItems,\
-    minItems,uniqueItems,maxContains,minContains,maxProperties,minProperties,required,dependentRequired";
+    minItems,uniqueItems,maxContains,minContains,maxProperties,minProperties,required,dependentRequired,nullable";
 
-/// Returns a document that the validator may take, and its skipped parts. If `is_tried`, the validator tries every keyword
-/// separately; otherwise only the form of the schemas is checked.
-pub(super) fn mend(links: &Links<'_>, draft: Draft, is_tried: bool) -> (Value, Vec<Skipped>) {
-    let mut mender = Mender { links, draft, is_tried, skipped: Vec::new(), definitions: Map::new() };
+/// Compiles a document, and returns its skipped parts. If `is_tried`, the validator tries every keyword separately;
+/// otherwise only the form of the schemas is checked.
+pub(super) fn compile(
+    links: &Links<'_>,
+    draft: Draft,
+    is_tried: bool,
+) -> Result<(Validator, Vec<Skipped>), UnusableSchema> {
+    let left = links.schemas.first().map_or(0, |root| size_of_value(root.value)) + MOST_COPIED;
+    let (skipped, places, definitions) = (Vec::new(), BTreeSet::new(), Map::new());
+    let mut mender = Mender { links, draft, is_tried, left, skipped, places, definitions };
     let mut document = mender.schema(0);
     for target in (1..links.schemas.len()).filter(|index| links.targets.contains(index)) {
         mender.schema(target);
     }
-    if let Value::Object(root) = &mut document
-        && !mender.definitions.is_empty()
-    {
+    if mender.left == 0 {
+        return Err(UnusableSchema::new("", TOO_MANY_TARGETS));
+    }
+    if let Value::Object(root) = &mut document {
         root.insert(DEFINITIONS.to_owned(), mender.definitions.into());
     }
-    // A schema can be copied for several paths.
-    let mut seen = HashSet::new();
-    mender.skipped.retain(|skipped| seen.insert(skipped.pointer.clone()));
-    (document, mender.skipped)
+    let compiled = build(draft, &document).map_err(|error| UnusableSchema::new("", error.masked().to_string()))?;
+    Ok((compiled, mender.skipped))
 }
 
-/// Compiles a document. Nothing is fetched.
-pub(super) fn compile(draft: Draft, schema: &Value) -> Result<Validator, ValidationError<'static>> {
+/// Compiles a mended document. Nothing is fetched.
+fn build(draft: Draft, schema: &Value) -> Result<Validator, ValidationError<'static>> {
     jsonschema::options().with_draft(draft).offline().should_validate_formats(false).build(schema)
 }
 
@@ -47,7 +53,11 @@ struct Mender<'l> {
     links: &'l Links<'l>,
     draft: Draft,
     is_tried: bool,
+    /// The remaining size of the document.
+    left: usize,
     skipped: Vec<Skipped>,
+    /// The pointers of the skipped parts.
+    places: BTreeSet<String>,
     /// The targets of references, by their indexes.
     definitions: Map<String, Value>,
 }
@@ -79,37 +89,31 @@ impl<'l> Mender<'l> {
     }
 
     fn object(&mut self, map: &Map<String, Value>, index: usize, schema: &Schema<'l>) -> Map<String, Value> {
-        let pointer = &schema.pointer;
-        let (recursive, references): (Vec<_>, Vec<_>) =
-            schema.references.iter().partition(|(keyword, _)| *keyword == "$recursiveRef");
-        let mut mended: Map<String, Value> =
-            references.into_iter().map(|(keyword, target)| (keyword.to_owned(), definition(target).into())).collect();
+        let (pointer, draft) = (&schema.pointer, self.links.draft);
         let is_reference = self.links.is_reference(schema.value);
-        for (keyword, value) in map.iter().filter(|(keyword, _)| !is_reference || *keyword == "$ref") {
-            if is_unused(self.links.draft, keyword, value) || mended.contains_key(keyword) {
-                continue;
-            }
-            if self.links.draft == Dialect::D4 && keyword.starts_with("exclusive") && value.is_number() {
+        let mut mended = Map::new();
+        for (keyword, value) in map.iter().filter(|(keyword, value)| !is_reference && is_used(draft, keyword, value)) {
+            if draft == Dialect::D4 && keyword.starts_with("exclusive") && value.is_number() {
                 self.skip(below(pointer, keyword), value, "in draft 4, the keyword is `true` or `false`");
-                continue;
+            } else {
+                mended.insert(keyword.clone(), self.keyword(index, keyword, value, &below(pointer, keyword)));
             }
-            mended.insert(keyword.clone(), self.keyword(index, keyword, value, &below(pointer, keyword)));
         }
         translate(&mut mended, self.draft);
         mended.retain(|keyword, value| {
-            let is_reference = value.is_string() && (keyword == "$ref" || keyword == "$dynamicRef");
-            let is_taken = is_reference || holds_schemas(keyword, value) || self.takes(keyword, value);
+            let is_taken = holds_schemas(keyword, value) || self.takes(keyword, value);
             if !is_taken {
                 self.skip(below(pointer, keyword), value, reason(keyword, value));
             }
             is_taken
         });
-        // A validator does not read the value of `$recursiveRef`.
-        for (_, target) in recursive {
-            let references = mended.remove("$ref").into_iter().chain([definition(target).into()]);
-            if let Value::Array(all) = mended.entry("allOf").or_insert_with(|| json!([])) {
-                all.extend(references.map(|reference| json!({ "$ref": reference })));
-            }
+        // An object has one `$ref`; several references are in `allOf`.
+        if let [reference] = schema.references.as_slice() {
+            mended.shift_insert(0, "$ref".to_owned(), reference.as_str().into());
+        } else if !schema.references.is_empty()
+            && let Value::Array(all) = mended.entry("allOf").or_insert_with(|| json!([]))
+        {
+            all.extend(schema.references.iter().map(|reference| json!({ "$ref": reference })));
         }
         self.loosen(map, &mut mended, pointer);
         mended
@@ -117,7 +121,7 @@ impl<'l> Mender<'l> {
 
     fn keyword(&mut self, holder: usize, keyword: &str, value: &Value, here: &str) -> Value {
         match value {
-            _ if !holds_schemas(keyword, value) => salvaged(keyword, value),
+            _ if !holds_schemas(keyword, value) => self.salvaged(keyword, value),
             Value::Array(items) => items.iter().map(|item| self.held(holder, item)).collect(),
             Value::Object(entries) if NAMED_SCHEMAS.contains(&keyword) => {
                 self.named(holder, keyword, entries, here).into()
@@ -142,7 +146,7 @@ impl<'l> Mender<'l> {
                 let name = Value::from(name.as_str());
                 self.skip(place, &name, reason(keyword, &name));
             } else if is_list {
-                mended.insert(name.clone(), entry.clone());
+                mended.insert(name.clone(), self.salvaged(keyword, entry));
             } else {
                 mended.insert(name.clone(), self.held(holder, entry));
             }
@@ -154,27 +158,18 @@ impl<'l> Mender<'l> {
     fn loosen(&mut self, original: &Map<String, Value>, mended: &mut Map<String, Value>, pointer: &str) {
         let has_lost = |keyword: &str| {
             let inside = below(pointer, keyword) + "/";
-            self.skipped.iter().any(|skipped| skipped.pointer.starts_with(&inside))
+            self.places.range(inside.clone()..).next().is_some_and(|place| place.starts_with(&inside))
         };
-        let size = |map: &Map<String, Value>, keyword: &str| {
-            map.get(keyword).map(|value: &Value| value.as_object().map_or(1, Map::len))
-        };
-        let mut dropped = Vec::new();
-        if has_lost("not") {
-            dropped.push("not");
-        }
-        if has_lost("if") {
-            dropped.extend(["if", "then", "else"]);
-        }
-        if has_lost("contains") {
-            dropped.push("maxContains");
-        }
-        if has_lost("oneOf") {
-            if mended.contains_key("anyOf") {
-                dropped.push("oneOf");
-            } else if let Some(branches) = mended.remove("oneOf") {
-                mended.insert("anyOf".to_owned(), branches);
-            }
+        let size =
+            |map: &Map<String, Value>, keyword: &str| map.get(keyword).map(|value| value.as_object().map(Map::len));
+        let depending: [(&str, &[&str]); 3] =
+            [("not", &["not"]), ("if", &["if", "then", "else"]), ("contains", &["maxContains"])];
+        let lost = depending.iter().filter(|(keyword, _)| has_lost(keyword));
+        let mut dropped: Vec<&str> = lost.flat_map(|(_, keywords)| *keywords).copied().collect();
+        if has_lost("oneOf")
+            && let Some(branches) = mended.remove("oneOf")
+        {
+            mended.entry("anyOf").or_insert(branches);
         }
         if ["properties", "patternProperties"].iter().any(|keyword| size(original, keyword) != size(mended, keyword)) {
             dropped.extend(["additionalProperties", "unevaluatedProperties"]);
@@ -188,20 +183,32 @@ impl<'l> Mender<'l> {
 
     /// Returns `true` if the validator takes a keyword alone, or is not asked.
     fn takes(&self, keyword: &str, value: &Value) -> bool {
-        let is_known = keyword.starts_with('$')
-            || ASSERTIONS.split(',').any(|known| known == keyword)
-            || [SCHEMA, SCHEMA_LIST, NAMED_SCHEMAS].iter().any(|known| known.contains(&keyword));
-        !self.is_tried || !is_known || compile(self.draft, &json!({ keyword: value })).is_ok()
+        !self.is_tried || build(self.draft, &json!({ keyword: value })).is_ok()
     }
 
+    /// Copies a value without entries that do not belong there. Beyond the limit nothing is copied.
+    fn salvaged(&mut self, keyword: &str, value: &Value) -> Value {
+        if self.left == 0 {
+            return Value::Null;
+        }
+        self.left = self.left.saturating_sub(size_of_value(value));
+        match value {
+            Value::Array(entries) if ["required", "type", "enum"].contains(&keyword) => {
+                let mut seen = HashSet::new();
+                let belongs = |entry: &&Value| keyword != "required" || entry.is_string();
+                entries.iter().filter(belongs).filter(|entry| seen.insert(*entry)).cloned().collect()
+            }
+            _ => value.clone(),
+        }
+    }
+
+    /// Reports a part that is skipped, once: a schema can be copied for several paths.
     fn skip(&mut self, pointer: String, value: &Value, reason: &str) {
-        let value = Redactor::default().shown_line(&value.to_string(), LONGEST_VALUE);
-        self.skipped.push(Skipped { pointer, value, reason: reason.to_owned() });
+        if self.places.insert(pointer.clone()) {
+            let value = Redactor::default().shown_line(&value.to_string(), LONGEST_VALUE);
+            self.skipped.push(Skipped { pointer, value, reason: reason.to_owned() });
+        }
     }
-}
-
-fn definition(index: usize) -> String {
-    format!("#/{DEFINITIONS}/{index}")
 }
 
 fn reason(keyword: &str, value: &Value) -> &'static str {
@@ -209,30 +216,26 @@ fn reason(keyword: &str, value: &Value) -> &'static str {
     if is_pattern { "the regex engine does not support the pattern" } else { "the keyword's value is malformed" }
 }
 
-/// Returns `true` if the value of a keyword holds schemas. If a branch is not a schema, it could match anything, and the
-/// other branches have no meaning.
-fn holds_schemas(keyword: &str, value: &Value) -> bool {
-    let is_schema = |value: &Value| value.is_object() || value.is_boolean();
-    match value {
-        Value::Object(_) if NAMED_SCHEMAS.contains(&keyword) => true,
-        Value::Array(items) if SCHEMA_LIST.contains(&keyword) => match keyword {
-            "items" => true,
-            "anyOf" | "oneOf" => !items.is_empty() && items.iter().all(is_schema),
-            _ => !items.is_empty(),
-        },
-        _ => is_schema(value) && SCHEMA.contains(&keyword),
+/// Returns `true` if a keyword restricts values in its dialect, or is malformed. References are read before.
+fn is_used(draft: Dialect, keyword: &str, value: &Value) -> bool {
+    match keyword {
+        "$ref" | "$dynamicRef" | "$recursiveRef" | "$id" | "$anchor" | "$dynamicAnchor" => !value.is_string(),
+        "const" | "contains" | "propertyNames" if draft == Dialect::D4 => false,
+        "$defs" | "definitions" => false,
+        _ => {
+            ASSERTIONS.split(',').any(|known| known == keyword)
+                || [SCHEMA, SCHEMA_LIST, NAMED_SCHEMAS].iter().any(|known| known.contains(&keyword))
+        }
     }
 }
 
-/// Returns the usable part of a list with entries that do not belong there.
-fn salvaged(keyword: &str, value: &Value) -> Value {
-    let Value::Array(entries) = value else { return value.clone() };
-    if !["required", "type", "enum"].contains(&keyword) {
-        return value.clone();
+/// Returns `true` if the value of a keyword holds schemas.
+fn holds_schemas(keyword: &str, value: &Value) -> bool {
+    match value {
+        Value::Object(_) => SCHEMA.contains(&keyword) || NAMED_SCHEMAS.contains(&keyword),
+        Value::Array(items) => SCHEMA_LIST.contains(&keyword) && (keyword == "items" || !items.is_empty()),
+        _ => value.is_boolean() && SCHEMA.contains(&keyword),
     }
-    let mut seen = HashSet::new();
-    let kept = entries.iter().filter(|entry| (keyword != "required" || entry.is_string()) && seen.insert(*entry));
-    kept.cloned().collect()
 }
 
 /// Translates keywords of other versions of JSON Schema, and `nullable` of `OpenAPI`.
@@ -247,24 +250,20 @@ fn translate(schema: &mut Map<String, Value>, draft: Draft) {
     }
     // In draft 4, a boolean makes the bound beside it exclusive.
     for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
-        match schema.get(exclusive) {
-            Some(Value::Bool(false)) => drop(schema.remove(exclusive)),
-            Some(Value::Bool(true)) => {
-                if let Some(limit) = schema.remove(bound) {
-                    schema.insert(exclusive.to_owned(), limit);
-                }
+        if let Some(Value::Bool(is_exclusive)) = schema.get(exclusive).cloned() {
+            if !is_exclusive {
+                schema.remove(exclusive);
+            } else if let Some(limit) = schema.remove(bound) {
+                schema.insert(exclusive.to_owned(), limit);
             }
-            _ => {}
         }
     }
     // Before 2020-12, a list is in `items`, and `additionalItems` is for the rest.
     if draft == Draft::Draft202012 && schema.get("items").is_some_and(Value::is_array) {
-        let items = schema.remove("items");
+        let list = schema.remove("items").filter(|list| *list != json!([]));
         let rest = schema.remove("additionalItems");
-        if let (Some(items), false) = (items, schema.contains_key("prefixItems")) {
-            if items.as_array().is_some_and(|items| !items.is_empty()) {
-                schema.insert("prefixItems".to_owned(), items);
-            }
+        if !schema.contains_key("prefixItems") {
+            schema.extend(list.map(|list| ("prefixItems".to_owned(), list)));
             schema.extend(rest.map(|rest| ("items".to_owned(), rest)));
         }
     }

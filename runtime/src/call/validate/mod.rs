@@ -19,7 +19,6 @@
 //! # Ok::<(), mcp_bindgen_runtime::validate::UnusableSchema>(())
 //! ```
 
-mod expansion;
 mod links;
 mod mend;
 mod validator;

@@ -8,8 +8,8 @@ use mcp_bindgen_schema::Draft as Dialect;
 use serde_json::Value;
 
 use super::links::Links;
-use super::mend::{compile, mend};
-use super::{Refusal, Skipped, UnusableSchema, Violation, expansion};
+use super::mend::compile;
+use super::{Refusal, Skipped, UnusableSchema, Violation};
 use crate::ground::redact::Redactor;
 use crate::ground::sync::{read, write};
 
@@ -31,21 +31,14 @@ impl Validator {
     /// too often, or if it has too many dynamic references: a validator would never finish.
     pub fn new(schema: &Value) -> Result<Self, UnusableSchema> {
         let links = Links::of(schema)?;
-        expansion::check(&links)?;
         let draft = match links.draft {
-            // `mend` handles the differences of draft 4, but `1.0` is an integer.
+            // `compile` handles the differences of draft 4, but `1.0` is an integer.
             Dialect::D4 | Dialect::D6 => Draft::Draft6,
             Dialect::D7 => Draft::Draft7,
             Dialect::D2019 => Draft::Draft201909,
             Dialect::D2020 | Dialect::Unsaid => Draft::Draft202012,
         };
-        let (mut mended, mut skipped) = mend(&links, draft, false);
-        let mut compiled = compile(draft, &mended);
-        if compiled.is_err() {
-            (mended, skipped) = mend(&links, draft, true);
-            compiled = compile(draft, &mended);
-        }
-        let compiled = compiled.map_err(|error| UnusableSchema::new("", error.masked().to_string()))?;
+        let (compiled, skipped) = compile(&links, draft, false).or_else(|_| compile(&links, draft, true))?;
         Ok(Self { compiled, skipped })
     }
 

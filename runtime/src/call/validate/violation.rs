@@ -10,7 +10,6 @@ use crate::ground::redact::Redactor;
 
 pub(super) const LONGEST_VALUE: usize = 80;
 const LONGEST_MESSAGE: usize = 240;
-const DEEPEST_UNION: usize = 16;
 
 /// A part of a schema that a value breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +27,7 @@ pub struct Violation {
 
 impl Violation {
     pub(super) fn new(error: &ValidationError<'_>, redactor: &Redactor) -> Self {
-        let error = telling(error, DEEPEST_UNION);
+        let error = telling(error);
         let keyword = match error.kind() {
             ValidationErrorKind::FalseSchema => forbidding(error),
             kind => kind.keyword(),
@@ -71,20 +70,20 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Returns the error of the only plausible branch of a union. A branch is plausible if its type and its tag match the
-/// value.
-fn telling<'e, 'v>(error: &'e ValidationError<'v>, depth: usize) -> &'e ValidationError<'v>
+/// Returns the error of the only plausible branch of a union, also of one in that branch. A branch is plausible if its
+/// type and its tag match the value.
+fn telling<'e, 'v>(mut error: &'e ValidationError<'v>) -> &'e ValidationError<'v>
 where
     'static: 'v,
 {
-    let (ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }) = error.kind() else {
-        return error;
-    };
-    let mut meant = context.iter().filter(|errors| !errors.iter().any(|branch| is_ruled_out(error, branch)));
-    match (meant.next().and_then(|errors| errors.first()), meant.next()) {
-        (Some(branch), None) if depth > 0 => telling(branch, depth - 1),
-        _ => error,
+    while let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } = error.kind() {
+        let mut meant = context.iter().filter(|errors| !errors.iter().any(|branch| is_ruled_out(error, branch)));
+        match (meant.next().and_then(|errors| errors.first()), meant.next()) {
+            (Some(branch), None) => error = branch,
+            _ => break,
+        }
     }
+    error
 }
 
 /// Returns the keyword whose value is `false`, unless it is the name of a property.
