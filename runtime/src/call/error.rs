@@ -1,13 +1,12 @@
-//! The errors of connecting and of calling. Each names the server and, if known, the tool.
+//! The errors of calls. Each names the server and, if known, the tool.
 
-use std::error::Error;
-use std::ops::Deref;
-use std::sync::Arc;
+use std::fmt;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::ToolResult;
+use super::connect_error::with_causes;
+use super::{CallErrorKind, Cause, ConnectError, ToolResult};
 
 /// Shows whether the server may have acted on a failed call.
 ///
@@ -32,25 +31,6 @@ pub enum Dispatched {
     Unknown,
     /// The server has answered it.
     Yes,
-}
-
-/// The error below another one, shared by its clones.
-#[derive(Clone, Debug)]
-pub struct Cause(Arc<dyn Error + Send + Sync>);
-
-impl Cause {
-    /// Creates an error that shows no secret.
-    pub fn new(error: impl Error + Send + Sync + 'static) -> Self {
-        Self(Arc::new(error))
-    }
-}
-
-impl Deref for Cause {
-    type Target = dyn Error + Send + Sync;
-
-    fn deref(&self) -> &Self::Target {
-        &*self.0
-    }
 }
 
 /// The error of a call. [`dispatched`](Self::dispatched) says whether it may have had an effect.
@@ -327,29 +307,45 @@ impl CallError {
 impl CallError {
     /// Returns the server's name.
     pub fn server(&self) -> &str {
-        self.names().0
+        self.facts().1
     }
 
     /// Returns the tool's wire name; for prompts the prompt's, for resources the URI.
     pub fn tool(&self) -> &str {
-        self.names().1
+        self.facts().2
+    }
+
+    /// Returns the kind of the error.
+    pub fn kind(&self) -> CallErrorKind {
+        self.facts().0
     }
 
     /// Returns whether the server may have acted on the call.
     pub fn dispatched(&self) -> Dispatched {
+        self.facts().3
+    }
+
+    /// Returns the kind, the names of server and tool, and whether the server may have acted on the call.
+    fn facts(&self) -> (CallErrorKind, &str, &str, Dispatched) {
+        use CallErrorKind as Kind;
+        use Dispatched::{No, Unknown, Yes};
         match self {
-            Self::NotConnected { .. }
-            | Self::ToolNotFound { .. }
-            | Self::PromptNotFound { .. }
-            | Self::ResourceNotFound { .. }
-            | Self::NotOffered { .. }
-            | Self::InvalidArguments { .. }
-            | Self::Denied { .. }
-            | Self::Transport { .. }
-            | Self::Incompatible { .. } => Dispatched::No,
-            Self::Timeout { dispatched, .. } | Self::Cancelled { dispatched, .. } => *dispatched,
-            Self::OutcomeUnknown { .. } => Dispatched::Unknown,
-            Self::InvalidResponse { .. } | Self::Rpc { .. } | Self::Tool(_) | Self::Decode { .. } => Dispatched::Yes,
+            Self::NotConnected { server, tool, .. } => (Kind::NotConnected, server, tool, No),
+            Self::ToolNotFound { server, tool } => (Kind::ToolNotFound, server, tool, No),
+            Self::PromptNotFound { server, prompt } => (Kind::PromptNotFound, server, prompt, No),
+            Self::ResourceNotFound { server, uri } => (Kind::ResourceNotFound, server, uri, No),
+            Self::NotOffered { server, tool, .. } => (Kind::NotOffered, server, tool, No),
+            Self::InvalidArguments { server, tool, .. } => (Kind::InvalidArguments, server, tool, No),
+            Self::Denied { server, tool, .. } => (Kind::Denied, server, tool, No),
+            Self::Timeout { server, tool, dispatched, .. } => (Kind::Timeout, server, tool, *dispatched),
+            Self::Cancelled { server, tool, dispatched } => (Kind::Cancelled, server, tool, *dispatched),
+            Self::Transport { server, tool, .. } => (Kind::Transport, server, tool, No),
+            Self::OutcomeUnknown { server, tool, .. } => (Kind::OutcomeUnknown, server, tool, Unknown),
+            Self::InvalidResponse { server, tool, .. } => (Kind::InvalidResponse, server, tool, Yes),
+            Self::Rpc { server, tool, .. } => (Kind::Rpc, server, tool, Yes),
+            Self::Tool(result) => (Kind::Tool, &result.server, &result.tool, Yes),
+            Self::Decode { result, .. } => (Kind::Decode, &result.server, &result.tool, Yes),
+            Self::Incompatible { server, tool, .. } => (Kind::Incompatible, server, tool, No),
         }
     }
 
@@ -381,106 +377,12 @@ impl CallError {
         }
         self
     }
-
-    fn names(&self) -> (&str, &str) {
-        match self {
-            Self::NotConnected { server, tool, .. }
-            | Self::ToolNotFound { server, tool }
-            | Self::PromptNotFound { server, prompt: tool }
-            | Self::ResourceNotFound { server, uri: tool }
-            | Self::NotOffered { server, tool, .. }
-            | Self::Cancelled { server, tool, .. }
-            | Self::InvalidArguments { server, tool, .. }
-            | Self::Denied { server, tool, .. }
-            | Self::Timeout { server, tool, .. }
-            | Self::Transport { server, tool, .. }
-            | Self::OutcomeUnknown { server, tool, .. }
-            | Self::InvalidResponse { server, tool, .. }
-            | Self::Rpc { server, tool, .. }
-            | Self::Incompatible { server, tool, .. } => (server, tool),
-            Self::Tool(result) | Self::Decode { result, .. } => (&result.server, &result.tool),
-        }
-    }
 }
 
-/// The error of connecting to a server, or of listing its tools.
-#[derive(Clone, thiserror::Error)]
-#[error("{server}: {message}")]
-#[non_exhaustive]
-pub struct ConnectError {
-    /// The server's name.
-    pub server: String,
-    /// The reason, for a program.
-    pub kind: ConnectErrorKind,
-    /// The reason, for a person; never a secret.
-    pub message: String,
-    retry_after: Option<Duration>,
-    evidence: Arc<Evidence>,
-}
-
-impl ConnectError {
-    pub(crate) fn new(server: &str, kind: ConnectErrorKind, message: impl Into<String>) -> Self {
-        let evidence = Arc::default();
-        Self { server: server.to_owned(), kind, message: message.into(), retry_after: None, evidence }
+impl fmt::Debug for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_causes(self, f)
     }
-
-    pub(crate) fn with_evidence(self, evidence: Evidence) -> Self {
-        Self { evidence: Arc::new(evidence), ..self }
-    }
-
-    pub(crate) fn with_retry_after(self, retry_after: Option<Duration>) -> Self {
-        Self { retry_after, ..self }
-    }
-
-    /// Returns the delay before the next attempt, if the server set one (`Retry-After`).
-    pub fn retry_after(&self) -> Option<Duration> {
-        self.retry_after
-    }
-
-    /// Returns the evidence of the failure: the exit status, the last lines on stderr, the HTTP status.
-    pub fn evidence(&self) -> &Evidence {
-        &self.evidence
-    }
-}
-
-/// The evidence that a server left when it could not be connected to, without secrets.
-///
-/// [`ConnectError::message`] holds all of it as text; this is for a program that looks for the cause.
-///
-/// [`ConnectError::message`]: crate::ConnectError::message
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Evidence {
-    /// The exit status of its process, if it ended: `exit status: 3`.
-    pub exit_status: Option<String>,
-    /// Its last lines on stderr.
-    pub stderr: Vec<String>,
-    /// The last lines on its stdout that are not JSON-RPC.
-    pub stray_output: Vec<String>,
-    /// The HTTP status of the rejected connection.
-    pub http_status: Option<u16>,
-}
-
-/// The kinds of [`ConnectError`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ConnectErrorKind {
-    /// The configuration is missing or wrong, or a variable that it names is not set.
-    Config,
-    /// This build or version does not support the configuration.
-    Unsupported,
-    /// The server's program could not be started.
-    Spawn,
-    /// The connection could not be opened, or was lost.
-    Transport,
-    /// The server requires authorization.
-    Auth,
-    /// No answer came in time.
-    Timeout,
-    /// The server's answer violates the protocol.
-    Protocol,
-    /// The client was shut down.
-    ShutDown,
 }
 
 impl ToolResult {
@@ -490,5 +392,36 @@ impl ToolResult {
     /// [`CallError::Tool`] with the result.
     pub fn success(self) -> Result<Self, CallError> {
         if self.is_error { Err(CallError::Tool(Box::new(self))) } else { Ok(self) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ConnectErrorKind;
+
+    #[test]
+    fn debug_output_is_the_message_and_causes_that_it_does_not_contain() {
+        let message =
+            "failed to start `npx`: not found; is it installed, and on PATH?\n  its last line on stderr:\n    no";
+        let error = ConnectError::new("files", ConnectErrorKind::Spawn, message);
+        let shown = format!("files: {}", message.replace('\n', "\n    "));
+        assert_eq!(format!("{error:?}"), shown);
+        let (server, tool, message) = ("files".to_owned(), "read".to_owned(), error.message.clone());
+        let error = CallError::NotConnected { server, tool, message, source: Some(Cause::new(error)) };
+        let shown = shown.replace("files: ", "files: could not connect to call `read`: ");
+        assert_eq!(format!("{error:?}"), shown);
+        assert_eq!(format!("{:?}", error.after_dispatch()).matches("not found").count(), 1);
+        let (server, tool, message) = ("files".to_owned(), "read".to_owned(), "the server stopped reading".to_owned());
+        let source = Some(Cause::new(std::io::Error::from(std::io::ErrorKind::BrokenPipe)));
+        let error = CallError::Transport { server, tool, message, retry_after: None, source };
+        let shown = "files: `read` did not run: the server stopped reading\n\nCaused by:\n    broken pipe";
+        assert_eq!(format!("{:?}", Box::<dyn std::error::Error>::from(error)), shown);
+    }
+
+    #[test]
+    fn debug_output_does_not_command_a_terminal() {
+        let error = CallError::tool_not_found("files", "a\u{1b}[2J\u{202e}\nerror: b");
+        assert_eq!(format!("{error:?}"), "files: the server has no tool `a[2J\n    error: b`");
     }
 }

@@ -3,6 +3,7 @@
 mod approval;
 mod call_tool;
 mod caller;
+mod connect_error;
 mod content;
 mod decode;
 mod error;
@@ -21,7 +22,7 @@ pub(crate) mod wait;
 
 // The root of the crate lists the public names.
 pub use self::{
-    approval::*, call_tool::*, caller::*, content::*, decode::*, error::*, error_kind::*, options::*, reply::*,
-    result::*, spec::*, tool::*, tool_call::*,
+    approval::*, call_tool::*, caller::*, connect_error::*, content::*, decode::*, error::*, error_kind::*, options::*,
+    reply::*, result::*, spec::*, tool::*, tool_call::*,
 };
 pub(crate) use passage::{LayerKind, Limit, Passage};
