@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::events::Observer;
 use super::wait;
 use crate::ground::redact::debug_as;
 use crate::ground::task::Boxed;
@@ -53,14 +52,11 @@ impl ApprovalRequest {
         let mut lengths = Vec::new();
         each_text(&mut arguments, &mut |text| lengths.push(text.chars().count()));
         let fits = |limit: usize| lengths.iter().map(|length| limit.min(*length)).sum::<usize>() <= longest;
-        if !fits(usize::MAX) {
-            let (mut limit, mut too_long) = (0, longest + 1);
-            while too_long - limit > 1 {
-                let between = limit + (too_long - limit) / 2;
-                if fits(between) { limit = between } else { too_long = between }
-            }
-            each_text(&mut arguments, &mut |text| cut(text, limit.max(SHORTEST_CUT)));
+        let mut limit = longest;
+        while limit > SHORTEST_CUT && !fits(limit) {
+            limit /= 2;
         }
+        each_text(&mut arguments, &mut |text| cut(text, limit.max(SHORTEST_CUT)));
         arguments
     }
 }
@@ -115,7 +111,7 @@ impl Approver {
             reason: reason.map(str::to_owned),
             caller: call.caller().cloned(),
         };
-        if let Some(observer) = call.passage.observer::<Observer>() {
+        if let Some(observer) = call.passage.observer() {
             observer.approval_asked(call);
         }
         let answer = wait::decision(call, "the approval handler", self.patience, || (self.ask)(request)).await;

@@ -1,10 +1,9 @@
 //! The layers that a call has passed on its way to the client.
 
-use std::any::Any;
-use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, Weak};
 use std::time::Duration;
 
+use super::events::Observer;
 use crate::ground::deadline::Deadline;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
@@ -36,16 +35,6 @@ pub(crate) enum LayerKind {
 impl LayerKind {
     const fn bit(self) -> u16 {
         1 << self as u16
-    }
-}
-
-impl fmt::Display for LayerKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TotalCap => f.write_str("total_cap"),
-            Self::TryTimeout => f.write_str("try_timeout"),
-            other => write!(f, "{other:?}"),
-        }
     }
 }
 
@@ -102,8 +91,7 @@ struct State {
     grants: Option<Arc<Mutex<Vec<Grant>>>>,
     /// Valid while the passage is in progress.
     life: Weak<()>,
-    /// The observer, whose type is defined in a module above this one.
-    observer: Option<Weak<dyn Any + Send + Sync>>,
+    observer: Weak<Observer>,
     limit: Limit,
     within: Vec<usize>,
 }
@@ -126,7 +114,7 @@ impl Passage {
         let state = self.state_mut();
         for (outer, inner, why) in EXCLUSIONS {
             if state.through & outer.bit() != 0 && inner.contains(&kind) {
-                return Err(format!("layer `{kind}` is inside `{outer}`: {why}; move it outside, as `Stack` does"));
+                return Err(format!("layer `{kind:?}` is inside `{outer:?}`: {why}; move it outside, as `Stack` does"));
             }
         }
         state.through |= kind.bit();
@@ -171,18 +159,16 @@ impl Passage {
     }
 
     /// Sets the observer of the rest of the call. The call keeps only a weak reference to it.
-    pub(crate) fn observe_with<O: Any + Send + Sync>(&mut self, observer: &Arc<O>) {
-        let observer: Weak<O> = Arc::downgrade(observer);
-        self.state_mut().observer = Some(observer);
+    pub(crate) fn observe_with(&mut self, observer: &Arc<Observer>) {
+        self.state_mut().observer = Arc::downgrade(observer);
     }
 
-    pub(crate) fn is_observed_by<O>(&self, observer: &Arc<O>) -> bool {
-        self.state().observer.as_ref().is_some_and(|own| std::ptr::addr_eq(own.as_ptr(), Arc::as_ptr(observer)))
+    pub(crate) fn is_observed_by(&self, observer: &Arc<Observer>) -> bool {
+        std::ptr::eq(self.state().observer.as_ptr(), Arc::as_ptr(observer))
     }
 
-    /// Returns the observer of the call.
-    pub(crate) fn observer<O: Any + Send + Sync>(&self) -> Option<Arc<O>> {
-        self.state().observer.as_ref()?.upgrade()?.downcast().ok()
+    pub(crate) fn observer(&self) -> Option<Arc<Observer>> {
+        self.state().observer.upgrade()
     }
 
     /// Records that a layer got the call approved, which is given in canonical form.

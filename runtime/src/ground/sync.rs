@@ -1,9 +1,13 @@
 //! Locks that a panic does not poison, and values that others change.
 
+use std::any::Any;
 use std::future::pending;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tokio::sync::watch;
+
+/// A value in a broadcast channel. Its type is erased, because a channel of each other type would be compiled again.
+pub(crate) type Erased = Arc<dyn Any + Send + Sync>;
 
 /// Locks `mutex`, also after another thread panicked with it.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::RequestError;
 use super::messages::is_of_protocol;
 use crate::ground::redact::Redactor;
-use crate::ground::sync::{count, lock};
+use crate::ground::sync::{Erased, count, lock};
 
 /// The maximum number of unread notifications of one listener.
 const UNREAD: usize = 1024;
@@ -42,7 +42,7 @@ pub struct Notification {
 #[derive(Default)]
 pub(crate) struct Notices {
     /// The channel, which exists only once the program listens, because it reserves memory.
-    channel: OnceLock<broadcast::Sender<Arc<Notification>>>,
+    channel: OnceLock<broadcast::Sender<Erased>>,
     /// Cancelled once the program listens.
     pub(crate) is_wanted: CancellationToken,
     /// The watched resources, whose changes are reported apart.
@@ -50,7 +50,7 @@ pub(crate) struct Notices {
 }
 
 impl Notices {
-    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<Notification>> {
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Erased> {
         let listener = self.channel.get_or_init(|| broadcast::Sender::new(UNREAD)).subscribe();
         self.is_wanted.cancel();
         listener
@@ -230,12 +230,17 @@ mod tests {
 
     use super::*;
 
+    fn received(mut listener: broadcast::Receiver<Erased>) -> Vec<Arc<Notification>> {
+        let received = std::iter::from_fn(|| listener.try_recv().ok());
+        received.map(|notice| notice.downcast().expect("a notification")).collect()
+    }
+
     #[test]
     fn listeners_receive_reported_and_possible_changes() {
         let notices = Notices::default();
         notices.note(PROMPTS_CHANGED);
         assert!(!notices.is_wanted.is_cancelled());
-        let mut listener = notices.subscribe();
+        let listener = notices.subscribe();
         assert!(notices.is_wanted.is_cancelled());
         notices.note(RESOURCES_CHANGED);
         let meta = json!({ SUBSCRIPTION: 1 });
@@ -246,7 +251,7 @@ mod tests {
         ] {
             notices.publish(message.as_object().expect("an object"), &Redactor::default());
         }
-        let received: Vec<_> = std::iter::from_fn(|| listener.try_recv().ok()).collect();
+        let received = received(listener);
         let received: Vec<_> = received.iter().map(|notice| (&*notice.method, json!(notice.params))).collect();
         assert_eq!(received, [(RESOURCES_CHANGED, json!({})), (PROMPTS_CHANGED, json!({ "k": 1 }))]);
     }
@@ -254,13 +259,13 @@ mod tests {
     #[test]
     fn notification_of_an_extension_has_a_method_of_limited_length() {
         let notices = Notices::default();
-        let mut listener = notices.subscribe();
+        let listener = notices.subscribe();
         for length in [LONGEST_METHOD, LONGEST_METHOD + 1, 1] {
             let fields = Map::from_iter([("method".to_owned(), "n".repeat(length).into())]);
             notices.publish(&fields, &Redactor::default());
         }
-        let received = std::iter::from_fn(|| listener.try_recv().ok());
-        assert_eq!(received.map(|notice| notice.method.len()).collect::<Vec<_>>(), [LONGEST_METHOD, 1]);
+        let lengths: Vec<_> = received(listener).iter().map(|notice| notice.method.len()).collect();
+        assert_eq!(lengths, [LONGEST_METHOD, 1]);
     }
 
     #[test]

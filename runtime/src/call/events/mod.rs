@@ -1,16 +1,13 @@
 //! Events, spans and metrics of calls and connections.
 
-mod bus;
 mod content;
-mod endpoint;
 mod event;
 mod metrics;
 mod observer;
 mod reports;
 
-pub use bus::Events;
 pub use event::*;
-pub use observer::HostedObserver;
+pub use observer::{Events, HostedObserver};
 pub(crate) use observer::{Observer, subscribe_to_all};
 pub(crate) use reports::{CallSpan, note_request, report};
 

@@ -5,6 +5,7 @@
 //! Spans omit `mcp.session.id`, because it grants access to the session. They omit the status description, because a
 //! server may repeat in it what it received.
 
+use std::mem;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use tokio::time::Instant;
 use tracing::Span;
 use tracing::field::Empty;
 
-use super::event::{CallOutcome, Event, ToolInvoked};
+use super::event::{ApprovalAsked, CallKind, CallOutcome, CallSource, Event, ToolInvoked};
 use super::observer::Observer;
 use super::{METHOD, OPERATION, metrics};
 use crate::{CallError, ToolCall, ToolResult};
@@ -36,6 +37,32 @@ macro_rules! call_span {
             mcp_bindgen.server = Empty, mcp_bindgen.source = Empty,
         )
     };
+}
+
+impl Observer {
+    /// Returns the server of a call.
+    fn server_of<'c>(&'c self, call: &'c ToolCall) -> &'c str {
+        self.endpoint.as_ref().map_or(&call.server, |endpoint| &endpoint.server)
+    }
+
+    /// Returns the source of a call, as it is shown.
+    fn source_of(&self, call: &ToolCall) -> CallSource {
+        match (call.options.given().source.as_deref(), call.spec) {
+            (Some(name), _) => CallSource::Named(self.name(name)),
+            (None, Some(_)) => CallSource::Bindings,
+            (None, None) => CallSource::Untyped,
+        }
+    }
+
+    pub(crate) fn approval_asked(&self, call: &ToolCall) {
+        self.publish(|| {
+            Event::ApprovalAsked(ApprovalAsked {
+                server: self.server_of(call).to_owned(),
+                tool: self.name(&call.tool),
+                arguments: self.arguments(&call.arguments),
+            })
+        });
+    }
 }
 
 /// Makes a call, and reports its outcome to the observer, even if the program drops it.
@@ -65,7 +92,8 @@ struct Invocation {
 impl Invocation {
     /// Begins a call; returns `None` if nothing observes it.
     fn begin(observer: &Arc<Observer>, call: &ToolCall) -> Option<Self> {
-        let has_subscribers = observer.bus.has_subscribers();
+        let has_subscribers = observer.has_subscribers();
+        let is_template = observer.kind == CallKind::Mcp && call.options.given().is_template;
         (has_subscribers || metrics::ARE_KEPT).then(|| Self {
             observer: observer.clone(),
             is_bound: call.spec.is_some(),
@@ -73,7 +101,7 @@ impl Invocation {
             event: Some(ToolInvoked {
                 server: observer.server_of(call).to_owned(),
                 tool: observer.name(&call.tool),
-                kind: observer.kind_of(call),
+                kind: if is_template { CallKind::Template } else { observer.kind },
                 source: observer.source_of(call),
                 caller: call.caller().cloned(),
                 duration: Duration::ZERO,
@@ -86,7 +114,7 @@ impl Invocation {
 
     fn end(mut self, outcome: &Result<ToolResult, CallError>) {
         let result = || self.observer.result(outcome.as_ref().ok()?);
-        let result = if self.observer.bus.has_subscribers() { result() } else { None };
+        let result = if self.observer.has_subscribers() { result() } else { None };
         self.publish(CallOutcome::of(outcome), result);
     }
 
@@ -96,7 +124,7 @@ impl Invocation {
             metrics::call_ended(&event.server, &event.tool, self.is_bound, outcome);
         }
         let duration = self.begun.elapsed();
-        self.observer.bus.publish(|| Event::ToolInvoked(ToolInvoked { duration, outcome, result, ..event }));
+        self.observer.publish(|| Event::ToolInvoked(ToolInvoked { duration, outcome, result, ..event }));
     }
 }
 
@@ -115,7 +143,6 @@ pub(crate) struct CallSpan {
     is_all: bool,
     /// When the request of a try was sent, and the protocol version.
     sent: OnceLock<(Instant, String)>,
-    has_ended: bool,
 }
 
 impl CallSpan {
@@ -137,11 +164,11 @@ impl CallSpan {
             span.record("gen_ai.tool.name", tool);
             span.record("mcp_bindgen.server", observer.server_of(call));
             span.record("mcp_bindgen.source", observer.source_of(call).as_str());
-            if what == METHOD {
+            if let Some(endpoint) = observer.endpoint.as_ref().filter(|_| what == METHOD) {
                 span.record("mcp.method.name", METHOD);
-                span.record("network.transport", observer.endpoint.transport);
-                span.record("server.address", observer.endpoint.address.as_deref());
-                span.record("server.port", observer.endpoint.port);
+                span.record("network.transport", endpoint.transport);
+                span.record("server.address", endpoint.address.as_deref());
+                span.record("server.port", endpoint.port);
             }
             if is_all {
                 span.record("gen_ai.operation.name", OPERATION);
@@ -150,7 +177,7 @@ impl CallSpan {
             }
         }
         let (observer, is_bound) = (observer.clone(), call.spec.is_some());
-        Self { span, observer, is_bound, is_all, sent: OnceLock::new(), has_ended: false }
+        Self { span, observer, is_bound, is_all, sent: OnceLock::new() }
     }
 
     /// Records the protocol version right before the request is sent.
@@ -160,43 +187,44 @@ impl CallSpan {
     }
 
     pub(crate) fn end(mut self, outcome: &Result<ToolResult, CallError>) {
-        self.has_ended = true;
         if metrics::ARE_KEPT
-            && let Some((begun, protocol_version)) = self.sent.take()
+            && let (Some(endpoint), Some((begun, protocol_version))) = (&self.observer.endpoint, self.sent.take())
         {
             let tool = self.observer.name(outcome.as_ref().map_or_else(CallError::tool, |result| &result.tool));
-            let (server, request) = (self.observer.server(), (begun.elapsed(), protocol_version));
-            metrics::request_ended((server, &self.observer.endpoint), (&tool, self.is_bound), request, outcome);
+            let request = (begun.elapsed(), protocol_version);
+            metrics::request_ended(endpoint, (&tool, self.is_bound), request, outcome);
         }
-        if self.span.is_disabled() {
+        let span = mem::replace(&mut self.span, Span::none());
+        if span.is_disabled() {
             return;
         }
         if let Ok(result) = outcome
             && self.is_all
         {
             let result = self.observer.result(result);
-            self.span.record("gen_ai.tool.call.result", result.map(|result| result.to_string()));
+            span.record("gen_ai.tool.call.result", result.map(|result| result.to_string()));
         }
         let code = if let Err(CallError::Rpc { code, .. }) = outcome { Some(code.to_string()) } else { None };
-        self.span.record("rpc.response.status_code", code.as_deref());
+        span.record("rpc.response.status_code", code.as_deref());
         let outcome = CallOutcome::of(outcome);
         if outcome.is_failure() {
-            self.failed(code.as_deref().unwrap_or(outcome.as_str()));
+            failed(&span, code.as_deref().unwrap_or(outcome.as_str()));
         }
-    }
-
-    fn failed(&self, how: &str) {
-        self.span.record("error.type", how);
-        self.span.record("otel.status_code", "ERROR");
     }
 }
 
 impl Drop for CallSpan {
     fn drop(&mut self) {
-        if !self.has_ended && !self.span.is_disabled() {
-            self.failed(CallOutcome::Dropped.as_str());
+        // The span of a call that has ended is gone.
+        if !self.span.is_disabled() {
+            failed(&self.span, CallOutcome::Dropped.as_str());
         }
     }
+}
+
+fn failed(span: &Span, how: &str) {
+    span.record("error.type", how);
+    span.record("otel.status_code", "ERROR");
 }
 
 /// Records the request id of a call in the current span. If a server asks for input, a call has several requests, and

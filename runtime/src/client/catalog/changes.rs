@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::call::events::Observer;
 use crate::connect::connection::Connection;
 use crate::ground::backoff::Backoff;
-use crate::ground::sync::{awaited, count};
+use crate::ground::sync::{Erased, awaited, count};
 use crate::rpc::RequestError;
 use crate::rpc::notices::{Notices, Notification, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
 use crate::{Client, ConnectError};
@@ -111,7 +111,7 @@ impl ToolChanges {
 /// ```
 #[derive(Debug)]
 pub struct Notifications {
-    notices: broadcast::Receiver<Arc<Notification>>,
+    notices: broadcast::Receiver<Erased>,
     missed: u64,
 }
 
@@ -122,7 +122,10 @@ impl Notifications {
             match self.notices.recv().await {
                 Ok(notice) => {
                     let missed = std::mem::take(&mut self.missed);
-                    return Some(Notification { missed, ..Notification::clone(&notice) });
+                    return notice
+                        .downcast_ref::<Notification>()
+                        .cloned()
+                        .map(|notice| Notification { missed, ..notice });
                 }
                 Err(RecvError::Lagged(missed)) => self.missed = self.missed.saturating_add(missed),
                 Err(RecvError::Closed) => return None,
