@@ -255,24 +255,24 @@ impl CallOptions {
 
 impl Given {
     fn or(self, defaults: &Self) -> Self {
-        let meta = match (self.meta, &defaults.meta) {
-            (Some(own), Some(given)) => {
-                let mut all = Map::clone(given);
-                all.extend(Map::clone(&own));
-                Some(Arc::new(all))
+        let defaults = defaults.clone();
+        let meta = match (self.meta, defaults.meta) {
+            (Some(own), Some(mut all)) => {
+                Arc::make_mut(&mut all).extend(Map::clone(&own));
+                Some(all)
             }
-            (own, given) => own.or_else(|| given.clone()),
+            (own, given) => own.or(given),
         };
         Self {
             timeout: self.timeout.or(defaults.timeout),
             cap: self.cap.or(defaults.cap),
-            progress: self.progress.or_else(|| defaults.progress.clone()),
-            cancellation: self.cancellation.or_else(|| defaults.cancellation.clone()),
+            progress: self.progress.or(defaults.progress),
+            cancellation: self.cancellation.or(defaults.cancellation),
             meta,
-            source: self.source.or_else(|| defaults.source.clone()),
-            caller: self.caller.or_else(|| defaults.caller.clone()),
-            input: self.input.or_else(|| defaults.input.clone()),
-            capabilities: self.capabilities.or_else(|| defaults.capabilities.clone()),
+            source: self.source.or(defaults.source),
+            caller: self.caller.or(defaults.caller),
+            input: self.input.or(defaults.input),
+            capabilities: self.capabilities.or(defaults.capabilities),
             is_remote: self.is_remote || defaults.is_remote,
             is_template: self.is_template || defaults.is_template,
         }

@@ -72,11 +72,9 @@ pub(crate) async fn report(
     make: impl AsyncFnOnce(ToolCall) -> Result<ToolResult, CallError>,
 ) -> Result<ToolResult, CallError> {
     call.passage.observe_with(observer);
-    let invocation = Invocation::begin(observer, &call);
+    let mut invocation = Invocation::begin(observer, &call);
     let outcome = make(call).await;
-    if let Some(invocation) = invocation {
-        invocation.end(&outcome);
-    }
+    invocation.end(Some(&outcome));
     outcome
 }
 
@@ -85,52 +83,47 @@ struct Invocation {
     observer: Arc<Observer>,
     is_bound: bool,
     begun: Instant,
-    /// The event to publish at the end, until then with the outcome of a dropped call.
+    /// The event to publish at the end, until then with the outcome of a dropped call; `None` if nothing observed the
+    /// beginning.
     event: Option<ToolInvoked>,
 }
 
 impl Invocation {
-    /// Begins a call; returns `None` if nothing observes it.
-    fn begin(observer: &Arc<Observer>, call: &ToolCall) -> Option<Self> {
+    fn begin(observer: &Arc<Observer>, call: &ToolCall) -> Self {
         let has_subscribers = observer.has_subscribers();
         let is_template = observer.kind == CallKind::Mcp && call.options.given().is_template;
-        (has_subscribers || metrics::ARE_KEPT).then(|| Self {
-            observer: observer.clone(),
-            is_bound: call.spec.is_some(),
-            begun: Instant::now(),
-            event: Some(ToolInvoked {
-                server: observer.server_of(call).to_owned(),
-                tool: observer.name(&call.tool),
-                kind: if is_template { CallKind::Template } else { observer.kind },
-                source: observer.source_of(call),
-                caller: call.caller().cloned(),
-                duration: Duration::ZERO,
-                outcome: CallOutcome::Dropped,
-                arguments: if has_subscribers { observer.arguments(&call.arguments) } else { None },
-                result: None,
-            }),
-        })
+        let event = (has_subscribers || metrics::ARE_KEPT).then(|| ToolInvoked {
+            server: observer.server_of(call).to_owned(),
+            tool: observer.name(&call.tool),
+            kind: if is_template { CallKind::Template } else { observer.kind },
+            source: observer.source_of(call),
+            caller: call.caller().cloned(),
+            duration: Duration::ZERO,
+            outcome: CallOutcome::Dropped,
+            arguments: if has_subscribers { observer.arguments(&call.arguments) } else { None },
+            result: None,
+        });
+        Self { observer: observer.clone(), is_bound: call.spec.is_some(), begun: Instant::now(), event }
     }
 
-    fn end(mut self, outcome: &Result<ToolResult, CallError>) {
-        let result = || self.observer.result(outcome.as_ref().ok()?);
-        let result = if self.observer.has_subscribers() { result() } else { None };
-        self.publish(CallOutcome::of(outcome), result);
-    }
-
-    fn publish(&mut self, outcome: CallOutcome, result: Option<Value>) {
+    /// Publishes the event, once; without an outcome the call was dropped.
+    fn end(&mut self, outcome: Option<&Result<ToolResult, CallError>>) {
         let Some(event) = self.event.take() else { return };
+        let (duration, result) = (self.begun.elapsed(), outcome.and_then(|outcome| outcome.as_ref().ok()));
+        let outcome = outcome.map_or(CallOutcome::Dropped, CallOutcome::of);
         if metrics::ARE_KEPT {
             metrics::call_ended(&event.server, &event.tool, self.is_bound, outcome);
         }
-        let duration = self.begun.elapsed();
-        self.observer.publish(|| Event::ToolInvoked(ToolInvoked { duration, outcome, result, ..event }));
+        self.observer.publish(|| {
+            let result = result.and_then(|result| self.observer.result(result));
+            Event::ToolInvoked(ToolInvoked { duration, outcome, result, ..event })
+        });
     }
 }
 
 impl Drop for Invocation {
     fn drop(&mut self) {
-        self.publish(CallOutcome::Dropped, None);
+        self.end(None);
     }
 }
 
