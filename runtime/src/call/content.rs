@@ -89,13 +89,8 @@ impl Content {
         let fields = block.as_object()?;
         let string = |key: &str| fields.get(key)?.as_str().map(str::to_owned);
         let without = |known: &[&str]| {
-            let mut others = Map::new();
-            for (key, value) in fields {
-                if key != "type" && !known.contains(&key.as_str()) {
-                    others.insert(key.clone(), value.clone());
-                }
-            }
-            others
+            let others = fields.iter().filter(|(key, _)| *key != "type" && !known.contains(&key.as_str()));
+            others.map(|(key, value)| (key.clone(), value.clone())).collect()
         };
         let media = &["data", "mimeType"];
         Some(match fields.get("type")?.as_str()? {

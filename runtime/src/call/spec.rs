@@ -97,14 +97,8 @@ impl Annotations {
     #[doc(hidden)]
     #[must_use]
     pub fn to_json(self) -> Value {
-        let mut hints = Map::new();
-        let values = [self.read_only, self.destructive, self.idempotent, self.open_world];
-        for (hint, value) in Hint::ALL.iter().zip(&values) {
-            if let Some(value) = value {
-                hints.insert(hint.wire().to_owned(), Value::Bool(*value));
-            }
-        }
-        Value::Object(hints)
+        let hints = Hint::ALL.iter().zip([self.read_only, self.destructive, self.idempotent, self.open_world]);
+        hints.filter_map(|(hint, value)| Some((hint.wire(), value?))).collect()
     }
 }
 

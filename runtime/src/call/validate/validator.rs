@@ -1,7 +1,7 @@
 //! Schemas that are ready to check values. Those of the bound tools are compiled when they are first used.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, RwLock};
+use std::sync::{Arc, LazyLock, OnceLock, RwLock};
 
 use jsonschema::Draft;
 use mcp_bindgen_schema::Draft as Dialect;
@@ -79,34 +79,30 @@ impl Validator {
     }
 }
 
-type Compiled = Arc<Result<Validator, UnusableSchema>>;
+type Compiled = Arc<OnceLock<Result<Validator, UnusableSchema>>>;
 
 /// The schemas by the address and length of their texts. Hashing a long schema at every call would cost more than most
 /// checks.
 static COMPILED: LazyLock<RwLock<HashMap<(usize, usize), Compiled>>> = LazyLock::new(RwLock::default);
 
-/// Checks a value against a schema of a bound tool.
+/// Checks a value against a schema of a bound tool. Only calls with this schema wait for its compilation.
 pub(super) fn check(tool: &str, schema: &'static str, value: &Value, redactor: &Redactor) -> Result<(), Refusal> {
-    match &*compiled(tool, schema) {
+    let compile = || {
+        let schema = serde_json::from_str(schema).map_err(|error| UnusableSchema::new("", error.to_string()));
+        let compiled = schema.and_then(|schema| Validator::new(&schema));
+        warn(tool, &compiled);
+        compiled
+    };
+    match compiled(schema).get_or_init(compile) {
         Ok(validator) => Ok(validator.check_redacted(value, redactor)?),
         Err(unusable) => Err(unusable.clone().into()),
     }
 }
 
-fn compiled(tool: &str, schema: &'static str) -> Compiled {
+fn compiled(schema: &'static str) -> Compiled {
     let place = (schema.as_ptr().addr(), schema.len());
     let known = read(&COMPILED).get(&place).cloned();
-    known.unwrap_or_else(|| {
-        // Other calls do not wait for the compilation.
-        let schema = serde_json::from_str(schema).map_err(|error| UnusableSchema::new("", error.to_string()));
-        let compiled = Arc::new(schema.and_then(|schema| Validator::new(&schema)));
-        let kept = Arc::clone(write(&COMPILED).entry(place).or_insert_with(|| Arc::clone(&compiled)));
-        // Of calls at the same time, only the first warns.
-        if Arc::ptr_eq(&kept, &compiled) {
-            warn(tool, &kept);
-        }
-        kept
-    })
+    known.unwrap_or_else(|| write(&COMPILED).entry(place).or_default().clone())
 }
 
 /// Warns of what is not validated.
@@ -129,14 +125,14 @@ mod tests {
     fn schema_is_compiled_once_and_survives_a_poisoned_lock() {
         let schema = r#"{"type": "integer"}"#;
         assert!(check("count", schema, &json!(5), &Redactor::default()).is_ok());
-        let first = compiled("count", schema);
+        let first = compiled(schema);
         let poisoned = std::thread::spawn(|| {
             let _held = COMPILED.write();
             panic!("poisons the lock");
         });
         assert!(poisoned.join().is_err());
         assert!(check("count", schema, &json!("5"), &Redactor::default()).is_err());
-        assert!(Arc::ptr_eq(&first, &compiled("count", schema)));
+        assert!(Arc::ptr_eq(&first, &compiled(schema)));
     }
 
     #[test]
