@@ -132,6 +132,11 @@ impl<'a> Links<'a> {
         self.held.get(&(holder, ptr::from_ref(value))).copied()
     }
 
+    /// Returns `true` if a schema is copied for several paths.
+    pub(super) fn is_copied(&self, schema: &Schema<'_>) -> bool {
+        self.indexes.get(&ptr::from_ref(schema.value)).is_some_and(|scopes| scopes.len() > 1)
+    }
+
     /// Returns `true` if a schema is only its `$ref`, as up to draft 7.
     pub(super) fn is_reference(&self, schema: &Value) -> bool {
         self.draft.ref_stands_alone() && schema.get("$ref").is_some_and(Value::is_string)

@@ -13,7 +13,7 @@ use super::{Skipped, UnusableSchema};
 use crate::ground::redact::Redactor;
 use crate::ground::wire::size_of_value;
 
-/// The size by which copies of schemas may enlarge a document, in bytes of text.
+/// The maximum size of all copies of schemas in a document, in bytes of text.
 const MOST_COPIED: usize = 1 << 20;
 /// The keywords that restrict values without holding schemas, and `nullable` of `OpenAPI`.
 const ASSERTIONS: &str = "\
@@ -27,9 +27,8 @@ pub(super) fn compile(
     draft: Draft,
     is_tried: bool,
 ) -> Result<(Validator, Vec<Skipped>), UnusableSchema> {
-    let left = links.schemas.first().map_or(0, |root| size_of_value(root.value)) + MOST_COPIED;
     let (skipped, places, definitions) = (Vec::new(), BTreeSet::new(), Map::new());
-    let mut mender = Mender { links, draft, is_tried, left, skipped, places, definitions };
+    let mut mender = Mender { links, draft, is_tried, left: MOST_COPIED, skipped, places, definitions };
     let mut document = mender.schema(0);
     for target in (1..links.schemas.len()).filter(|index| links.targets.contains(index)) {
         mender.schema(target);
@@ -53,7 +52,7 @@ struct Mender<'l> {
     links: &'l Links<'l>,
     draft: Draft,
     is_tried: bool,
-    /// The remaining size of the document.
+    /// The remaining size of copies.
     left: usize,
     skipped: Vec<Skipped>,
     /// The pointers of the skipped parts.
@@ -121,7 +120,7 @@ impl<'l> Mender<'l> {
 
     fn keyword(&mut self, holder: usize, keyword: &str, value: &Value, here: &str) -> Value {
         match value {
-            _ if !holds_schemas(keyword, value) => self.salvaged(keyword, value),
+            _ if !holds_schemas(keyword, value) => self.salvaged(holder, keyword, value),
             Value::Array(items) => items.iter().map(|item| self.held(holder, item)).collect(),
             Value::Object(entries) if NAMED_SCHEMAS.contains(&keyword) => {
                 self.named(holder, keyword, entries, here).into()
@@ -146,7 +145,7 @@ impl<'l> Mender<'l> {
                 let name = Value::from(name.as_str());
                 self.skip(place, &name, reason(keyword, &name));
             } else if is_list {
-                mended.insert(name.clone(), self.salvaged(keyword, entry));
+                mended.insert(name.clone(), self.salvaged(holder, keyword, entry));
             } else {
                 mended.insert(name.clone(), self.held(holder, entry));
             }
@@ -186,13 +185,13 @@ impl<'l> Mender<'l> {
         !self.is_tried || build(self.draft, &json!({ keyword: value })).is_ok()
     }
 
-    /// Copies a value without entries that do not belong there. Beyond the limit nothing is copied.
-    fn salvaged(&mut self, keyword: &str, value: &Value) -> Value {
-        if self.left == 0 {
-            return Value::Null;
+    /// Returns a keyword's value without entries that do not belong there. Beyond the limit on copies it is nothing.
+    fn salvaged(&mut self, holder: usize, keyword: &str, value: &Value) -> Value {
+        if self.left > 0 && self.links.schemas.get(holder).is_some_and(|schema| self.links.is_copied(schema)) {
+            self.left = self.left.saturating_sub(size_of_value(value));
         }
-        self.left = self.left.saturating_sub(size_of_value(value));
         match value {
+            _ if self.left == 0 => Value::Null,
             Value::Array(entries) if ["required", "type", "enum"].contains(&keyword) => {
                 let mut seen = HashSet::new();
                 let belongs = |entry: &&Value| keyword != "required" || entry.is_string();
