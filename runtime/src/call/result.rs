@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use super::Content;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor, debug_redacted};
-use crate::ground::wire::size_of_value;
 
 /// The `resultType` of an incomplete result.
 pub(crate) const INPUT_REQUIRED: &str = "input_required";
@@ -116,11 +115,6 @@ impl ToolResult {
     /// Returns `true` if the tool succeeded and needs no input.
     pub(crate) fn is_success(&self) -> bool {
         !self.is_error && !self.needs_input()
-    }
-
-    /// Estimates the length of the result as text.
-    pub(crate) fn size(&self) -> usize {
-        size_of_value(&self.to_json())
     }
 
     /// Returns the text blocks, joined by newlines.

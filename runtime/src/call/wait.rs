@@ -12,10 +12,10 @@ use crate::ground::contained::{Panicked, contained_async};
 use crate::ground::deadline::Deadline;
 use crate::{CallError, Dispatched, ToolCall};
 
-/// Waits on the clock of the call, and subtracts the time from the call's limits.
-pub(crate) async fn within<F: Future>(call: &mut ToolCall, future: F) -> Result<F::Output, CallError> {
+/// Waits on the clock of the call, within a `limit`, and subtracts the time from the call's limits.
+pub(crate) async fn within<F: Future>(call: &mut ToolCall, limit: Limit, future: F) -> Result<F::Output, CallError> {
     let (start, given) = (Instant::now(), call.options.given_total().map(Limit::after).unwrap_or_default());
-    let limit = given.earlier(call.passage.limit());
+    let limit = given.earlier(call.passage.limit()).earlier(limit);
     let output = until(call, || limit.end, future).await?;
     call.options.spend(start.elapsed());
     output.ok_or_else(|| call.late(limit))

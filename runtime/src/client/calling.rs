@@ -171,7 +171,8 @@ impl Client {
         let made = async {
             self.check(&call).await?;
             let bound = self.bound(&call)?;
-            let turn = wait::within(&mut call, self.supervisor.shared.limits.turn(self.name())).await?;
+            let turn =
+                wait::within(&mut call, Limit::default(), self.supervisor.shared.limits.turn(self.name())).await?;
             let _place = turn.map_err(|error| self.uncounted(&call, &error))?;
             let (connection, patience) = self.ready(&call.tool, &call.options, call.passage.limit()).await?;
             attempt.connected(&connection.protocol_version);

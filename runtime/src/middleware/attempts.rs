@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_bindgen_model::Rate;
 use tokio::time::Instant;
 
-use super::layer::{Around, Called, Globs};
+use super::layer::{Around, Below, Globs};
 use crate::call::{Limit, wait};
 use crate::ground::backoff::{Backoff, with_jitter};
 use crate::ground::limiter::Limiter;
@@ -25,12 +25,12 @@ pub(super) struct Bounded(pub(super) Duration);
 impl Around for Bounded {
     /// Runs a call within the time. Clients and layers of this crate end in time and know what was sent; for other
     /// services that is unknown.
-    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+    async fn around(&self, mut call: ToolCall, below: Below<'_>) -> Result<ToolResult, CallError> {
         let limit = Limit::after(self.0);
         call.passage.bound(limit);
         let (server, tool) = (call.server.clone(), call.tool.clone());
         let timeout = |dispatched| CallError::timeout(server, tool, limit.after, dispatched);
-        match limit.end.later(GRACE).bound(below(call)).await {
+        match limit.end.later(GRACE).bound(below.call(call)).await {
             Some(Err(CallError::Timeout { dispatched, .. })) if limit.end.has_passed() => Err(timeout(dispatched)),
             Some(outcome) => outcome,
             None => Err(timeout(Dispatched::Unknown)),
@@ -62,9 +62,9 @@ impl RateLimit {
 }
 
 impl Around for RateLimit {
-    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        wait::within(&mut call, self.0.turn()).await?;
-        below(call).await
+    async fn around(&self, mut call: ToolCall, below: Below<'_>) -> Result<ToolResult, CallError> {
+        wait::within(&mut call, Limit::default(), self.0.turn()).await?;
+        below.call(call).await
     }
 }
 
@@ -149,13 +149,13 @@ impl Default for Retry {
 }
 
 impl Around for Retry {
-    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+    async fn around(&self, mut call: ToolCall, below: Below<'_>) -> Result<ToolResult, CallError> {
         let (start, given) = (Instant::now(), call.options.clone());
         let mut backoff = Backoff::new(self.shortest, self.longest);
         let mut may_have_run = false;
         let mut tries = 1;
         loop {
-            let mut error = match below(call.clone()).await {
+            let mut error = match below.call(call.clone()).await {
                 Ok(result) => return Ok(result),
                 Err(error) => error,
             };

@@ -2,49 +2,46 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use mcp_bindgen_model::matches_globs;
 
-use crate::call::{LayerKind, ServiceFuture};
-use crate::{CallError, ToolCall, ToolResult};
+use crate::call::LayerKind;
+use crate::{CallError, DynCallTool, ToolCall, ToolResult};
 
 /// The work of one layer around the calls below it.
-pub(super) trait Around: Send + Sync + 'static {
-    fn around(
-        self: Arc<Self>,
-        call: ToolCall,
-        below: Called,
-    ) -> impl Future<Output = Result<ToolResult, CallError>> + Send;
+pub(super) trait Around: Send + Sync {
+    fn around(&self, call: ToolCall, below: Below<'_>) -> impl Future<Output = Result<ToolResult, CallError>> + Send;
 }
 
-/// The calls below a layer. Cloning it is cheap.
-pub(super) type Called = Arc<dyn Fn(ToolCall) -> ServiceFuture + Send + Sync>;
-
-/// A layer of a stack.
-#[derive(Clone)]
-pub(super) struct Layer {
-    /// The place of the layer among the others.
-    pub(super) kind: LayerKind,
-    around: Arc<dyn Fn(ToolCall, Called) -> ServiceFuture + Send + Sync>,
+/// [`Around`] behind a pointer.
+pub(super) trait DynAround: Send + Sync {
+    fn around_dyn<'a>(&'a self, call: ToolCall, below: Below<'a>) -> BoxFuture<'a, Result<ToolResult, CallError>>;
 }
 
-impl Layer {
-    pub(super) fn new(kind: LayerKind, layer: impl Around) -> Self {
-        let layer = Arc::new(layer);
-        let around = move |mut call: ToolCall, below| -> ServiceFuture {
-            let layer = layer.clone();
-            Box::pin(async move {
-                let _life = call.passage.begin();
-                call.passage.enter(kind).map_err(|reason| call.denied(reason))?;
-                layer.around(call, below).await
-            })
-        };
-        Self { kind, around: Arc::new(around) }
+impl<L: Around> DynAround for L {
+    fn around_dyn<'a>(&'a self, call: ToolCall, below: Below<'a>) -> BoxFuture<'a, Result<ToolResult, CallError>> {
+        Box::pin(self.around(call, below))
     }
+}
 
-    /// Puts the layer around a service.
-    pub(super) fn over(&self, below: Called) -> Called {
-        let around = self.around.clone();
-        Arc::new(move |call| around(call, below.clone()))
+/// A layer of a stack, with its place among the others.
+pub(super) type Layer = (LayerKind, Arc<dyn DynAround>);
+
+/// The calls below a layer.
+#[derive(Clone, Copy)]
+pub(super) struct Below<'a> {
+    pub(super) layers: &'a [Layer],
+    pub(super) client: &'a dyn DynCallTool,
+}
+
+impl Below<'_> {
+    /// Passes a call to the next layer, or to the client below all of them.
+    pub(super) async fn call(self, mut call: ToolCall) -> Result<ToolResult, CallError> {
+        let Some(((kind, layer), layers)) = self.layers.split_first() else {
+            return self.client.call_tool_dyn(call).await;
+        };
+        call.passage.enter(*kind).map_err(|reason| call.denied(reason))?;
+        layer.around_dyn(call, Below { layers, ..self }).await
     }
 }
 

@@ -6,7 +6,6 @@
 
 mod attempts;
 mod cache;
-mod calls;
 mod layer;
 mod policy;
 mod sequential;
@@ -19,10 +18,9 @@ mod validate;
 
 pub use self::attempts::{RateLimit, Retry};
 pub use self::cache::Cache;
-pub use self::calls::Calls;
 pub use self::policy::{Approval, CallFacts, Policy, Verdict};
 pub use self::sequential::SequentialDependency;
-pub use self::stack::Stack;
+pub use self::stack::{Calls, Stack};
 pub use self::transaction::Transaction;
 #[cfg(feature = "validation")]
 pub use self::validate::Validate;

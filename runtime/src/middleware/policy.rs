@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::layer::{Around, Called, Globs};
+use super::layer::{Around, Below, Globs};
 use crate::call::{ApprovalAnswer, ApprovalRequest, Approver, Passage, wait};
 use crate::ground::contained::{Panicked, contained};
 use crate::ground::redact::debug_as;
@@ -168,7 +168,7 @@ impl Policy {
 debug_as!(Policy, "Policy(..)");
 
 impl Around for Policy {
-    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+    async fn around(&self, call: ToolCall, below: Below<'_>) -> Result<ToolResult, CallError> {
         let verdict = match &self.rule {
             Rule::Names { .. } if self.admits(&call.tool) => Verdict::Allow,
             Rule::Names { globs, are_allowed } => {
@@ -187,7 +187,7 @@ impl Around for Policy {
             }
         };
         match verdict {
-            Verdict::Allow => below(call).await,
+            Verdict::Allow => below.call(call).await,
             Verdict::Deny(reason) => Err(call.denied(reason)),
         }
     }
@@ -264,13 +264,13 @@ fn may_destroy(hints: Annotations) -> bool {
 debug_as!(Approval, "Approval(..)");
 
 impl Around for Approval {
-    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+    async fn around(&self, mut call: ToolCall, below: Below<'_>) -> Result<ToolResult, CallError> {
         if contained(|| (self.which)(&CallFacts::of(&call))).unwrap_or(true) {
             self.approver.approve(&call, None).await?;
             let approved = call.canonical();
             call.passage.approve(approved);
         }
-        below(call).await
+        below.call(call).await
     }
 }
 

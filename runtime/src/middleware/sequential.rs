@@ -1,13 +1,14 @@
 //! Tools that may be called only after others.
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use lru::LruCache;
 use mcp_bindgen_model::matches_glob;
 
 use super::CallFacts;
-use super::layer::{Around, Called};
+use super::layer::{Around, Below};
 use crate::ground::contained::{Panicked, contained};
 use crate::ground::on_drop::OnDrop;
 use crate::ground::recent::recent;
@@ -50,13 +51,12 @@ pub struct SequentialDependency {
 type Scoping = dyn Fn(&CallFacts<'_>) -> String + Send + Sync;
 
 /// The progress of the tools that others depend on, in their order, by server and scope.
-type Seen = LruCache<Scope, Vec<Progress>>;
-type Scope = (String, String);
+type Seen = LruCache<(String, String), Arc<[Progress]>>;
 
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 struct Progress {
-    running: usize,
-    has_succeeded: bool,
+    running: AtomicUsize,
+    has_succeeded: AtomicBool,
 }
 
 impl SequentialDependency {
@@ -80,59 +80,52 @@ impl SequentialDependency {
         self
     }
 
-    fn scope_of(&self, call: &ToolCall) -> Result<Scope, CallError> {
-        let scope = match &self.scope {
+    fn scope_of(&self, call: &ToolCall) -> Result<String, CallError> {
+        match &self.scope {
             Some(scope) => contained(|| scope(&CallFacts::of(call)))
-                .map_err(|Panicked| call.panicked("the scope of a sequential dependency"))?,
-            None => call.caller().map(|caller| caller.key()).unwrap_or_default(),
-        };
-        Ok((call.server.to_string(), scope))
+                .map_err(|Panicked| call.panicked("the scope of a sequential dependency")),
+            None => Ok(call.caller().map(|caller| caller.key()).unwrap_or_default()),
+        }
     }
 
-    /// Checks that all prerequisites have succeeded. A denied call must not evict another scope.
-    fn check(&self, scope: &Scope, call: &ToolCall) -> Result<(), CallError> {
-        let known = lock(&self.seen).get(scope).cloned().unwrap_or_else(|| self.beginning());
-        let missing = self.after.iter().zip(known).find(|(_, progress)| !progress.has_succeeded);
+    /// Checks that all prerequisites have succeeded.
+    fn check(&self, progress: &[Progress], call: &ToolCall) -> Result<(), CallError> {
+        let mut prerequisites = self.after.iter().zip(progress);
+        let missing = prerequisites.find(|(_, progress)| !progress.has_succeeded.load(Ordering::Relaxed));
         let Some((after, progress)) = missing else { return Ok(()) };
-        let state = if progress.running > 0 { "it is still running" } else { "it has not run yet" };
+        let is_running = progress.running.load(Ordering::Relaxed) > 0;
+        let state = if is_running { "it is still running" } else { "it has not run yet" };
         Err(call.denied(format!("`{after}` must succeed first; {state}")))
-    }
-
-    /// Returns the progress in a new scope.
-    fn beginning(&self) -> Vec<Progress> {
-        vec![Progress::default(); self.after.len()]
     }
 }
 
 debug_as!(SequentialDependency, "SequentialDependency(..)");
 
 impl Around for SequentialDependency {
-    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+    async fn around(&self, call: ToolCall, below: Below<'_>) -> Result<ToolResult, CallError> {
         let is_it = |(index, glob): (usize, &String)| matches_glob(glob, &call.tool).then_some(index);
         let indices: Vec<usize> = self.after.iter().enumerate().filter_map(is_it).collect();
         let waits = matches_glob(&self.tool, &call.tool);
         if !waits && indices.is_empty() {
-            return below(call).await;
+            return below.call(call).await;
         }
-        let scope = self.scope_of(&call)?;
+        let scope = (call.server.to_string(), self.scope_of(&call)?);
+        let known = lock(&self.seen).get(&scope).cloned();
+        let progress = known.unwrap_or_else(|| self.after.iter().map(|_| Progress::default()).collect());
         if waits {
-            self.check(&scope, &call)?;
+            self.check(&progress, &call)?;
         }
         if indices.is_empty() {
-            return below(call).await;
+            return below.call(call).await;
         }
-        lock(&self.seen).get_or_insert(scope.clone(), || self.beginning());
-        // Records a change of the progress, unless the scope was forgotten meanwhile.
-        let note = |change: fn(&mut Progress)| {
-            if let Some(known) = lock(&self.seen).get_mut(&scope) {
-                indices.iter().for_each(|index| known.get_mut(*index).map_or((), change));
-            }
-        };
-        note(|progress| progress.running += 1);
-        let _running = OnDrop::new(|| note(|progress| progress.running = progress.running.saturating_sub(1)));
-        let outcome = below(call).await;
+        // Only here, so that a denied call evicts no other scope.
+        let progress = lock(&self.seen).get_or_insert(scope, || progress).clone();
+        let own = || indices.iter().filter_map(|index| progress.get(*index));
+        own().for_each(|own| _ = own.running.fetch_add(1, Ordering::Relaxed));
+        let _running = OnDrop::new(|| own().for_each(|own| _ = own.running.fetch_sub(1, Ordering::Relaxed)));
+        let outcome = below.call(call).await;
         if outcome.as_ref().is_ok_and(ToolResult::is_success) {
-            note(|progress| progress.has_succeeded = true);
+            own().for_each(|own| own.has_succeeded.store(true, Ordering::Relaxed));
         }
         outcome
     }

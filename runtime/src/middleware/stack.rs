@@ -1,20 +1,21 @@
-//! All layers in their order. A stack itself has those for events, and for the demands of a client's configuration.
+//! All layers in their order, and callers behind layers of tower. A stack itself has the layers for events, and for the
+//! demands of a client's configuration.
 
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use tower::Service;
+use tower::{BoxError, Service, ServiceExt};
 use tracing::Instrument;
 
 #[cfg(feature = "validation")]
 use super::Validate;
 use super::attempts::Bounded;
-use super::layer::{Around, Called, Layer};
+use super::layer::{Around, Below, Layer};
 use super::{Approval, Cache, Policy, RateLimit, Retry, SequentialDependency, Transaction};
 use crate::call::events::{CallSpan, Events, Observer, report};
-use crate::call::{LayerKind, Offer, ServiceFuture};
+use crate::call::{LayerKind, Limit, Offer, ServiceFuture, wait};
 use crate::{
     CallError, CallTool, Client, GetPrompt, PromptRequest, PromptResult, ReadResource, ResourceRequest, ResourceResult,
     ToolCall, ToolResult,
@@ -63,27 +64,22 @@ pub struct Stack<C> {
     /// The observer of the inner client, or a new one if it has none, as a fake.
     observer: Arc<Observer>,
     /// The layers in their order; those of one kind in the order in which they were added.
-    layers: Vec<Layer>,
+    layers: Arc<Vec<Layer>>,
     policies: Vec<Policy>,
-    /// The client within all layers.
-    service: Called,
 }
 
 impl<C: CallTool + 'static> Stack<C> {
     /// Creates a stack with the layers that the client's configuration requires.
     pub fn new(client: C) -> Self {
-        let inner = Arc::new(client);
-        let offer = inner.offer();
+        let offer = client.offer();
         let observer = offer.observer.clone().unwrap_or_default();
-        let mut layers = vec![Layer::new(LayerKind::Events, EventReports(observer.clone()))];
-        if let Some(client) = offer.client::<Client>() {
-            let view = (!client.config().views.is_empty()).then_some(LayerKind::View);
-            let governing = [LayerKind::Admission, LayerKind::Consent, LayerKind::Drift];
-            let demands = view.into_iter().chain(governing.into_iter().filter(|_| !offer.is_governed));
-            layers.extend(demands.map(|kind| Layer::new(kind, Demand(kind, client.clone()))));
-        }
-        let service = arranged(&inner, &mut layers);
-        Self { inner, observer, layers, policies: Vec::new(), service }
+        let (inner, layers, policies) = (Arc::new(client), Arc::default(), Vec::new());
+        let stack = Self { inner, observer: observer.clone(), layers, policies }.with(LayerKind::Events, observer);
+        let Some(client) = offer.client::<Client>() else { return stack };
+        let view = (!client.config().views.is_empty()).then_some(LayerKind::View);
+        let governing = [LayerKind::Admission, LayerKind::Consent, LayerKind::Drift];
+        let demands = view.into_iter().chain(governing.into_iter().filter(|_| !offer.is_governed));
+        demands.fold(stack, |stack, kind| stack.with(kind, Demand(kind, client.clone())))
     }
 
     /// Limits a whole call, including approvals, waiting for other calls, all attempts and the pauses between them. A
@@ -111,8 +107,7 @@ impl<C: CallTool + 'static> Stack<C> {
 
     /// Checks arguments and results against their schemas. The last call of this method counts.
     #[cfg(feature = "validation")]
-    pub fn validate(mut self, validate: Validate) -> Self {
-        self.layers.retain(|layer| layer.kind != LayerKind::Validate);
+    pub fn validate(self, validate: Validate) -> Self {
         self.with(LayerKind::Validate, validate)
     }
 
@@ -127,8 +122,7 @@ impl<C: CallTool + 'static> Stack<C> {
     }
 
     /// Repeats failed calls. The last call of this method counts.
-    pub fn retry(mut self, retry: Retry) -> Self {
-        self.layers.retain(|layer| layer.kind != LayerKind::Retry);
+    pub fn retry(self, retry: Retry) -> Self {
         self.with(LayerKind::Retry, retry)
     }
 
@@ -143,35 +137,27 @@ impl<C: CallTool + 'static> Stack<C> {
         self.with(LayerKind::TryTimeout, Bounded(timeout))
     }
 
-    fn with(mut self, kind: LayerKind, layer: impl Around) -> Self {
-        self.layers.push(Layer::new(kind, layer));
-        self.service = arranged(&self.inner, &mut self.layers);
+    fn with(mut self, kind: LayerKind, layer: impl Around + 'static) -> Self {
+        let layers = Arc::make_mut(&mut self.layers);
+        // Of these the last one counts.
+        if matches!(kind, LayerKind::Validate | LayerKind::Retry) {
+            layers.retain(|(other, _)| *other != kind);
+        }
+        let place = layers.partition_point(|(other, _)| *other <= kind);
+        layers.insert(place, (kind, Arc::new(layer)));
         self
     }
 }
 
-/// Sorts the layers, and puts them around a client.
-fn arranged<C: CallTool + 'static>(client: &Arc<C>, layers: &mut [Layer]) -> Called {
-    layers.sort_by_key(|layer| layer.kind);
-    let client = client.clone();
-    let service: Called = Arc::new(move |call| {
-        let client = client.clone();
-        Box::pin(async move { client.call_tool(call).await })
-    });
-    layers.iter().rev().fold(service, |below, layer| layer.over(below))
-}
-
-/// A layer that reports each call once, from its beginning to its end, whatever the layers below do.
-struct EventReports(Arc<Observer>);
-
-impl Around for EventReports {
-    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        if call.passage.is_observed_by(&self.0) {
-            return below(call).await;
+/// Reports each call once, from its beginning to its end, whatever the layers below do.
+impl Around for Arc<Observer> {
+    async fn around(&self, call: ToolCall, below: Below<'_>) -> Result<ToolResult, CallError> {
+        if call.passage.is_observed_by(self) {
+            return below.call(call).await;
         }
-        report(&self.0, call, async |call| {
-            let span = CallSpan::of_all(&self.0, &call);
-            let outcome = below(call).instrument(span.span.clone()).await;
+        report(self, call, async |call| {
+            let span = CallSpan::of_all(self, &call);
+            let outcome = below.call(call).instrument(span.span.clone()).await;
             span.end(&outcome);
             outcome
         })
@@ -183,8 +169,8 @@ impl Around for EventReports {
 struct Demand(LayerKind, Client);
 
 impl Around for Demand {
-    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        let Self(kind, client) = &*self;
+    async fn around(&self, mut call: ToolCall, below: Below<'_>) -> Result<ToolResult, CallError> {
+        let Self(kind, client) = self;
         match kind {
             // `view`
             LayerKind::View => call = client.viewed(call)?,
@@ -198,17 +184,15 @@ impl Around for Demand {
             }
             // `approve`
             LayerKind::Consent => client.ask_approval(&call).await?,
-            // `drift`; the last one, after which the client itself has nothing left to check.
-            LayerKind::Drift => {
+            // `drift`: the last one, after which the client itself has nothing left to check.
+            _ => {
                 let begun = Instant::now();
                 client.check_drift(&call).await?;
                 call.options.spend(begun.elapsed());
                 call.passage.guard_with(client.id());
             }
-            // `new` adds no other.
-            _ => return Err(call.denied("its configuration has a demand that is not known")),
         }
-        below(call).await
+        below.call(call).await
     }
 }
 
@@ -236,8 +220,9 @@ impl<C> Stack<C> {
 }
 
 impl<C: CallTool> CallTool for Stack<C> {
-    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
-        (self.service)(call).await
+    async fn call_tool(&self, mut call: ToolCall) -> Result<ToolResult, CallError> {
+        let _life = call.passage.begin();
+        Below { layers: &self.layers, client: &*self.inner }.call(call).await
     }
 
     fn offer(&self) -> Offer {
@@ -248,7 +233,7 @@ impl<C: CallTool> CallTool for Stack<C> {
     }
 }
 
-impl<C> Service<ToolCall> for Stack<C> {
+impl<C: CallTool + 'static> Service<ToolCall> for Stack<C> {
     type Response = ToolResult;
     type Error = CallError;
     type Future = ServiceFuture;
@@ -258,19 +243,15 @@ impl<C> Service<ToolCall> for Stack<C> {
     }
 
     fn call(&mut self, call: ToolCall) -> ServiceFuture {
-        (self.service)(call)
+        let stack = self.clone();
+        Box::pin(async move { stack.call_tool(call).await })
     }
 }
 
 impl<C> Clone for Stack<C> {
     fn clone(&self) -> Self {
-        Self {
-            inner: self.inner.clone(),
-            observer: self.observer.clone(),
-            layers: self.layers.clone(),
-            policies: self.policies.clone(),
-            service: self.service.clone(),
-        }
+        let (inner, observer, layers) = (self.inner.clone(), self.observer.clone(), self.layers.clone());
+        Self { inner, observer, layers, policies: self.policies.clone() }
     }
 }
 
@@ -289,5 +270,52 @@ impl<C: ReadResource> ReadResource for Stack<C> {
 impl<C: fmt::Debug> fmt::Debug for Stack<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stack").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+/// [`CallTool`] through a tower service: use it to pass a client with tower layers to bindings.
+///
+/// ```
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::Client;
+/// use mcp_bindgen_runtime::middleware::Calls;
+/// use tower::limit::ConcurrencyLimit;
+///
+/// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));
+/// let two_at_once = Calls::through(ConcurrencyLimit::new(client, 2));
+/// // Files::with(two_at_once).list(params).await?
+/// # let _ = two_at_once;
+/// ```
+#[derive(Clone, Debug)]
+pub struct Calls<S>(S);
+
+impl<S> Calls<S> {
+    /// Calls tools through a service whose clones share state. An error of the service that is not a [`CallError`] has
+    /// no information about the server: it becomes [`CallError::OutcomeUnknown`].
+    pub fn through(service: S) -> Self
+    where
+        S: Service<ToolCall, Response = ToolResult, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync,
+    {
+        Self(service)
+    }
+}
+
+impl<S> CallTool for Calls<S>
+where
+    S: Service<ToolCall, Response = ToolResult, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync,
+{
+    async fn call_tool(&self, mut call: ToolCall) -> Result<ToolResult, CallError> {
+        let (server, tool) = (call.server.to_string(), call.tool.to_string());
+        let mut service = self.0.clone();
+        let ready = wait::within(&mut call, Limit::default(), service.ready()).await?;
+        let ready: Result<(), BoxError> = ready.map(drop).map_err(Into::into);
+        let outcome = match ready {
+            Ok(()) => service.call(call).await.map_err(Into::into),
+            Err(error) => Err(error),
+        };
+        outcome.map_err(|error| match error.downcast::<CallError>() {
+            Ok(error) => *error,
+            Err(error) => CallError::outcome_unknown(server, tool, error.to_string()),
+        })
     }
 }

@@ -3,14 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::layer::{Around, Called, Globs};
-use crate::call::wait;
+use super::layer::{Around, Below, Globs};
+use crate::call::{Limit, wait};
 use crate::ground::contained::{Panicked, contained};
-use crate::ground::deadline::Deadline;
 use crate::ground::on_drop::OnDrop;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
-use crate::{CallError, Dispatched, ToolCall, ToolResult};
+use crate::{CallError, ToolCall, ToolResult};
 
 /// The longest wait of a call for its turn.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -79,31 +78,23 @@ impl Transaction {
 debug_as!(Transaction, "Transaction(..)");
 
 impl Around for Transaction {
-    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+    async fn around(&self, mut call: ToolCall, below: Below<'_>) -> Result<ToolResult, CallError> {
         let is_selected = self.tools.as_ref().is_none_or(|tools| tools.name(&call.tool));
         if !is_selected || !call.passage.enter_once(Arc::as_ptr(&self.turn).addr()) {
-            return below(call).await;
+            return below.call(call).await;
         }
-        let turn = async {
-            match self.turn.try_lock() {
-                // It needs no timer.
-                Ok(turn) => Some(turn),
-                Err(_) => Deadline::after(PATIENCE).bound(self.turn.lock()).await,
-            }
-        };
-        let Some(_turn) = wait::within(&mut call, turn).await? else {
-            return Err(CallError::timeout(call.server, call.tool, PATIENCE, Dispatched::No));
-        };
+        let _turn = wait::within(&mut call, Limit::after(PATIENCE), self.turn.lock()).await?;
         let restore =
             contained(|| (self.begin)()).map_err(|Panicked| call.panicked("the snapshot of a transaction"))?;
-        let (server, tool) = (call.server.to_string(), call.tool.to_string());
+        let (server, tool) = (call.server.clone(), call.tool.clone());
         // Dropped before the turn ends.
         let rollback = OnDrop::new(move || {
             if contained(restore).is_err() {
+                let (server, tool) = (&*server, &*tool);
                 tracing::error!(server, tool, "restoring the state before a call panicked; it may be partly restored");
             }
         });
-        let outcome = below(call).await;
+        let outcome = below.call(call).await;
         if outcome.as_ref().is_ok_and(ToolResult::is_success) {
             rollback.disarm();
         }

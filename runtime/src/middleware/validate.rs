@@ -1,10 +1,8 @@
 //! Arguments and results that are checked against their schemas.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
-use super::layer::{Around, Called};
+use super::layer::{Around, Below};
 use crate::call::validate::{arguments, result};
 use crate::{CallError, ToolCall, ToolResult};
 
@@ -37,14 +35,14 @@ impl Validate {
 }
 
 impl Around for Validate {
-    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        let Some(spec) = call.known() else { return below(call).await };
+    async fn around(&self, call: ToolCall, below: Below<'_>) -> Result<ToolResult, CallError> {
+        let Some(spec) = call.known() else { return below.call(call).await };
         // The schema of the bindings has no arguments that a view sets.
         let visible = Value::Object(spec.visible(call.arguments.clone()));
         arguments(spec, &visible).map_err(|refusal| {
             CallError::invalid_arguments(&call.server, &call.tool, refusal.pointer(), refusal.message())
         })?;
-        let answer = below(call).await?;
+        let answer = below.call(call).await?;
         match result(spec, &answer) {
             Err(refusal) if !answer.needs_input() => Err(CallError::Decode {
                 pointer: refusal.pointer().to_owned(),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use mcp_bindgen_model::nearest;
 use serde_json::{Map, Value};
 
-use crate::call::{ServiceFuture, place, wait};
+use crate::call::{Limit, ServiceFuture, place, wait};
 use crate::ground::sync::lock;
 use crate::ground::wire::Wire;
 use crate::{CallError, CallTool, Tool, ToolCall, ToolResult, parse_arguments};
@@ -126,10 +126,8 @@ impl CallTool for Fake {
         let answering = self.begin(&call)?;
         // Without progress, the shorter of both limits the call.
         let given = call.options.given();
-        if let Some(limit) = [given.timeout, given.cap].into_iter().flatten().min() {
-            call.options = call.options.cap(limit);
-        }
-        let result = match wait::within(&mut call, answering).await.map_err(CallError::after_dispatch)? {
+        let limit = [given.timeout, given.cap].into_iter().flatten().min().map(Limit::after).unwrap_or_default();
+        let result = match wait::within(&mut call, limit, answering).await.map_err(CallError::after_dispatch)? {
             // A server cannot report that a result is not a success; the caller finds out.
             Err(CallError::Tool(result) | CallError::Decode { result, .. }) => *result,
             outcome => outcome?,
