@@ -1,13 +1,87 @@
-//! Discovers the authorization server of a resource, by the metadata that both publish.
+//! Discovers the authorization server of a resource: by `WWW-Authenticate` of a refusal (RFC 6750, RFC 9728), and by the
+//! metadata that both publish.
 //!
 //! `discover` and `authorization_server` only read: dropping them loses nothing.
 
 use serde_json::Value;
 use url::Url;
 
-use super::challenge::BearerChallenge;
-use super::fetch::{Fetch, quoted, text};
-use crate::ground::redact::Redactor;
+use super::fetch::{Fetch, text};
+
+/// The paths of a resource's metadata, the likeliest first. `*` is the path of the resource.
+const RESOURCE_PATHS: &[&str] = &["/.well-known/oauth-protected-resource*", "/.well-known/oauth-protected-resource"];
+/// The paths of an issuer's metadata, in the order of the protocol. `*` is the path of the issuer.
+const ISSUER_PATHS: &[&str] = &[
+    "/.well-known/oauth-authorization-server*",
+    "/.well-known/openid-configuration*",
+    "*/.well-known/openid-configuration",
+];
+
+/// The parameters of a Bearer challenge.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct BearerChallenge {
+    pub(super) resource_metadata: Option<String>,
+    pub(super) scopes: Vec<String>,
+    pub(super) error: Option<String>,
+}
+
+impl BearerChallenge {
+    /// Parses the first Bearer challenge of these headers; empty if there is none.
+    pub(super) fn parse(headers: &[String]) -> Self {
+        headers.iter().find_map(|header| Self::of(header)).unwrap_or_default()
+    }
+
+    /// Parses the first Bearer challenge of a header.
+    fn of(header: &str) -> Option<Self> {
+        let separates = |c: char| c == ',' || c.is_whitespace();
+        let mut found: Option<Self> = None;
+        let mut rest = header;
+        while let Some(start) = rest.find(|c| !separates(c)) {
+            let (gap, text) = rest.split_at(start);
+            let begins = rest.len() == header.len() || gap.contains(',');
+            let (word, after) = text.split_at(text.find(|c| c == '=' || separates(c)).unwrap_or(text.len()));
+            let Some(value) = after.trim_start().strip_prefix('=') else {
+                // The scheme of the next challenge is a word without a value, at the start or after a comma.
+                if begins && found.is_some() {
+                    break;
+                }
+                found = found.or_else(|| (begins && word.eq_ignore_ascii_case("bearer")).then(Self::default));
+                rest = after;
+                continue;
+            };
+            let (value, after) = split_value(value.trim_start());
+            rest = after;
+            let Some(found) = &mut found else { continue };
+            match word.to_ascii_lowercase().as_str() {
+                "resource_metadata" => found.resource_metadata = found.resource_metadata.take().or(Some(value)),
+                "scope" if found.scopes.is_empty() => {
+                    found.scopes = value.split_whitespace().map(str::to_owned).collect();
+                }
+                "error" => found.error = found.error.take().or(Some(value)),
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+/// Splits a text after the value at its start, which may be in quotation marks.
+fn split_value(text: &str) -> (String, &str) {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let (value, rest) = text.split_at(text.find(',').unwrap_or(text.len()));
+        return (value.trim_end().to_owned(), rest);
+    };
+    let mut value = String::new();
+    let mut characters = quoted.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => break,
+            '\\' => value.extend(characters.next()),
+            other => value.push(other),
+        }
+    }
+    (value, characters.as_str())
+}
 
 /// The discovered metadata of a server.
 pub(super) struct Found {
@@ -27,19 +101,15 @@ pub(super) struct AuthorizationServer {
 
 impl AuthorizationServer {
     /// Checks the metadata of `issuer`, which must name the same issuer.
-    fn new(metadata: Value, issuer: &str, redactor: &Redactor) -> Result<Self, String> {
-        let named = text(&metadata, "issuer").ok_or_else(|| {
-            format!("the metadata of the authorization server {} has no issuer", quoted(issuer, redactor))
-        })?;
-        if !is_same_issuer(&named, issuer) {
-            return Err(format!(
-                "the metadata of the authorization server {} has another issuer, {}; it may be an attack, and is not \
-                 used",
-                quoted(issuer, redactor),
-                quoted(&named, redactor)
-            ));
+    fn new(metadata: Value, issuer: &str) -> Result<Self, String> {
+        match text(&metadata, "issuer") {
+            Some(named) if is_same_issuer(&named, issuer) => Ok(Self { issuer: named, metadata }),
+            Some(named) => Err(format!(
+                "the metadata of the authorization server {issuer} has another issuer, {named}; it may be an attack, and \
+                 is not used"
+            )),
+            None => Err(format!("the metadata of the authorization server {issuer} has no issuer")),
         }
-        Ok(Self { issuer: named, metadata })
     }
 
     /// Returns `true` if the metadata has this flag.
@@ -59,11 +129,11 @@ pub(super) async fn discover(
         let url = fetch.server.join(named).map_err(|_| "`resource_metadata` of the server is not a URL")?;
         places.push(fetch.allowed(url.as_str(), "the server's metadata")?);
     }
-    places.extend(resource_places(&fetch.server));
+    places.extend(at(&fetch.server, RESOURCE_PATHS));
     places.dedup();
     let Some(metadata) = fetch.document(&places).await? else {
         // Protocol 2025-03-26: the server is its own authorization server.
-        let issuer = pinned_or(pinned, &[fetch.server.origin().ascii_serialization()], &fetch.redactor)?;
+        let issuer = pinned_or(pinned, &[fetch.server.origin().ascii_serialization()])?;
         let none = "the server requires authorization and publishes no OAuth metadata (RFC 9728, RFC 8414)";
         let help = "if it takes a key, set `headers.Authorization`";
         let server = published(fetch, &issuer).await.map_err(|error| format!("{none}: {error}; {help}"))?;
@@ -74,74 +144,49 @@ pub(super) async fn discover(
         .ok_or("the server's metadata has no `resource` and is not used (RFC 9728, 3.3); its operator must add it")?;
     if !covers(&resource, &fetch.server) {
         return Err(format!(
-            "the server's metadata is for another resource, {}; it may be an attack, and is not used",
-            quoted(&resource, &fetch.redactor)
+            "the server's metadata is for another resource, {resource}; it may be an attack, and is not used"
         ));
     }
-    let issuer = pinned_or(pinned, &texts(&metadata, "authorization_servers"), &fetch.redactor)?;
+    let issuer = pinned_or(pinned, &texts(&metadata, "authorization_servers"))?;
     let server = authorization_server(fetch, &issuer).await?;
     Ok(Found { resource, scopes: texts(&metadata, "scopes_supported"), server })
 }
 
-fn pinned_or(pinned: Option<&str>, issuers: &[String], redactor: &Redactor) -> Result<String, String> {
+fn pinned_or(pinned: Option<&str>, issuers: &[String]) -> Result<String, String> {
     let first = issuers.first().ok_or("the server's metadata has no authorization server")?;
-    match pinned {
-        None => Ok(first.clone()),
-        Some(pinned) => issuers.iter().find(|issuer| is_same_issuer(issuer, pinned)).cloned().ok_or_else(|| {
-            format!(
-                "the server's authorization server is {}, and `OAuth::issuer` only allows {}; if it has moved, \
-                 register the client there",
-                quoted(first, redactor),
-                quoted(pinned, redactor)
-            )
-        }),
-    }
+    let Some(pinned) = pinned else { return Ok(first.clone()) };
+    issuers.iter().find(|issuer| is_same_issuer(issuer, pinned)).cloned().ok_or_else(|| {
+        format!(
+            "the server's authorization server is {first}, and `OAuth::issuer` only allows {pinned}; if it has moved, \
+             register the client there"
+        )
+    })
 }
 
 /// Returns the metadata of an issuer, at the URLs of RFC 8414 and OpenID Connect.
 pub(super) async fn authorization_server(fetch: &Fetch, issuer: &str) -> Result<AuthorizationServer, String> {
-    published(fetch, issuer).await?.ok_or_else(|| {
-        let issuer = quoted(issuer, &fetch.redactor);
-        format!("the authorization server {issuer} publishes no metadata (RFC 8414, OpenID Connect)")
-    })
+    let missing = || format!("the authorization server {issuer} publishes no metadata (RFC 8414, OpenID Connect)");
+    published(fetch, issuer).await?.ok_or_else(missing)
 }
 
 /// Returns the metadata of an issuer, if it is published.
 async fn published(fetch: &Fetch, issuer: &str) -> Result<Option<AuthorizationServer>, String> {
     let base = fetch.allowed(issuer, "the authorization server")?;
-    let metadata = fetch.document(&issuer_places(&base)).await?;
-    metadata.map(|metadata| AuthorizationServer::new(metadata, issuer, &fetch.redactor)).transpose()
+    let metadata = fetch.document(&at(&base, ISSUER_PATHS)).await?;
+    metadata.map(|metadata| AuthorizationServer::new(metadata, issuer)).transpose()
 }
 
-/// Returns the URLs of a resource's metadata, the likeliest first.
-fn resource_places(server: &Url) -> Vec<Url> {
-    let path = server.path().trim_end_matches('/');
-    at(server, [path, ""].map(|path| format!("/.well-known/oauth-protected-resource{path}")))
-}
-
-/// Returns the URLs of an issuer's metadata, in the order of the protocol.
-fn issuer_places(issuer: &Url) -> Vec<Url> {
-    let path = issuer.path().trim_end_matches('/');
-    at(
-        issuer,
-        [
-            format!("/.well-known/oauth-authorization-server{path}"),
-            format!("/.well-known/openid-configuration{path}"),
-            format!("{path}/.well-known/openid-configuration"),
-        ],
-    )
-}
-
-/// Returns the URLs of paths on a server. Paths that are the same follow each other.
-fn at(base: &Url, paths: impl IntoIterator<Item = String>) -> Vec<Url> {
-    let url = |path: String| {
+/// Returns the URLs of paths on a server, in which `*` is its own path. Paths that are the same follow each other.
+fn at(base: &Url, paths: &[&str]) -> Vec<Url> {
+    let own = base.path().trim_end_matches('/');
+    let url = |path: &&str| {
         let mut url = base.clone();
-        url.set_path(&path);
+        url.set_path(&path.replace('*', own));
         url.set_query(None);
         url.set_fragment(None);
         url
     };
-    let mut urls: Vec<Url> = paths.into_iter().map(url).collect();
+    let mut urls: Vec<Url> = paths.iter().map(url).collect();
     urls.dedup();
     urls
 }
@@ -191,18 +236,18 @@ mod tests {
     #[test]
     fn metadata_urls_follow_the_order_of_the_protocol() {
         assert_eq!(
-            texts(&resource_places(&url("https://a.example/v1/mcp/?key=x#y"))),
+            texts(&at(&url("https://a.example/v1/mcp/?key=x#y"), RESOURCE_PATHS)),
             [
                 "https://a.example/.well-known/oauth-protected-resource/v1/mcp",
                 "https://a.example/.well-known/oauth-protected-resource"
             ]
         );
         assert_eq!(
-            texts(&resource_places(&url("https://a.example"))),
+            texts(&at(&url("https://a.example"), RESOURCE_PATHS)),
             ["https://a.example/.well-known/oauth-protected-resource"]
         );
         assert_eq!(
-            texts(&issuer_places(&url("https://a.example:8443/tenant1"))),
+            texts(&at(&url("https://a.example:8443/tenant1"), ISSUER_PATHS)),
             [
                 "https://a.example:8443/.well-known/oauth-authorization-server/tenant1",
                 "https://a.example:8443/.well-known/openid-configuration/tenant1",
@@ -210,7 +255,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            texts(&issuer_places(&url("https://a.example/"))),
+            texts(&at(&url("https://a.example/"), ISSUER_PATHS)),
             [
                 "https://a.example/.well-known/oauth-authorization-server",
                 "https://a.example/.well-known/openid-configuration"
@@ -246,7 +291,6 @@ mod tests {
     #[test]
     fn pinned_issuer_must_be_in_the_list() {
         let issuers = ["https://a.example".to_owned(), "https://b.example".to_owned()];
-        let pinned_or = |pinned, issuers: &[String]| pinned_or(pinned, issuers, &Redactor::default());
         assert_eq!(pinned_or(None, &issuers).expect("the first"), "https://a.example");
         assert_eq!(pinned_or(Some("https://b.example/"), &issuers).expect("the second"), "https://b.example");
         let error = pinned_or(Some("https://c.example"), &issuers).expect_err("not there").to_string();
@@ -256,9 +300,7 @@ mod tests {
 
     #[test]
     fn metadata_of_another_issuer_is_refused() {
-        let parse = |document: &Value, issuer: &str| {
-            AuthorizationServer::new(document.clone(), issuer, &Redactor::default()).map(drop)
-        };
+        let parse = |document: &Value, issuer: &str| AuthorizationServer::new(document.clone(), issuer).map(drop);
         let document = json!({"issuer": "https://a.example", "token_endpoint": "https://a.example/token"});
         assert!(parse(&document, "https://a.example").is_ok());
         assert!(parse(&document, "https://a.example/").is_ok());
@@ -280,5 +322,58 @@ mod tests {
     fn trailing_slash_distinguishes_tenants() {
         assert!(!is_same_issuer("https://a.example/t", "https://a.example/t/"));
         assert!(is_same_issuer("http://localhost:80/", "http://localhost:80"));
+    }
+
+    fn parse(values: &[&str]) -> BearerChallenge {
+        BearerChallenge::parse(&values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn bearer_challenge_parameters_are_parsed() {
+        let challenge =
+            parse(&[r#"bearer realm="a, \"b\"", error="insufficient_scope", scope="files:read  files:write""#]);
+        assert_eq!(challenge.error.as_deref(), Some("insufficient_scope"));
+        assert_eq!(challenge.scopes, ["files:read", "files:write"]);
+        assert_eq!(challenge.resource_metadata, None);
+    }
+
+    #[test]
+    fn bearer_challenge_is_found_among_other_schemes_and_headers() {
+        let wanted = Some("https://a.example/.well-known/x".to_owned());
+        for values in [
+            &[r#"Basic realm="x", Bearer resource_metadata="https://a.example/.well-known/x""#][..],
+            &[r#"Basic realm="x""#, r#"Bearer resource_metadata = "https://a.example/.well-known/x""#],
+            &[r#"Bearer resource_metadata=https://a.example/.well-known/x, Digest resource_metadata="no""#],
+            &[r#"Negotiate abc==, Bearer resource_metadata="https://a.example/.well-known/x", Bearer scope="no""#],
+        ] {
+            let challenge = parse(values);
+            assert_eq!(challenge.resource_metadata, wanted, "{values:?}");
+            assert!(challenge.scopes.is_empty(), "{values:?}");
+        }
+    }
+
+    #[test]
+    fn malformed_parameters_do_not_hide_others_of_a_bearer_challenge() {
+        let first =
+            r#"Bearer error=invalid_token, error_description=The token expired, resource_metadata="m", scope="x""#;
+        for values in [
+            &[first][..],
+            &[r#"Bearer scope="x"b, resource_metadata="m", error=invalid_token"#],
+            &[r#"Basic realm="x"#, r#"Bearer error="invalid_token", scope="x", resource_metadata="m""#],
+            &[r#"Bearer error=invalid_token, scope=x, resource_metadata=m, error=e, scope=s, resource_metadata=r"#],
+        ] {
+            let challenge = parse(values);
+            assert_eq!(challenge.error.as_deref(), Some("invalid_token"), "{values:?}");
+            assert_eq!(challenge.resource_metadata.as_deref(), Some("m"), "{values:?}");
+            assert_eq!(challenge.scopes, ["x"], "{values:?}");
+        }
+        assert_eq!(parse(&["Bearer scope=read write, error=e"]).scopes, ["read", "write"]);
+    }
+
+    #[test]
+    fn malformed_challenge_yields_no_scopes() {
+        for value in ["", ",,,", "Bearer", "=", "Bearer scope=\"", r#"Basic scope="x""#, "\"", "\\"] {
+            assert!(parse(&[value]).scopes.is_empty(), "{value}");
+        }
     }
 }

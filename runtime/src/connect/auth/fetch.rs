@@ -5,18 +5,17 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use http::header::ACCEPT;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::Value;
 use url::Url;
 
 use crate::ground::address::{is_public, is_this_machine};
-use crate::ground::redact::Redactor;
+use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 use crate::rpc::transports::http::documents::exchange;
 use crate::rpc::transports::http::network::{Network, shared};
 use crate::rpc::transports::http::refusals::describe;
 
-const LONGEST_QUOTE: usize = 200;
 const LONGEST_BODY: usize = 128 * 1024;
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -79,7 +78,7 @@ impl Fetch {
     /// Parses `url` and checks that requests may go there. It must use https, or stay on this machine. A distant server
     /// must not name a nearer one.
     pub(super) fn allowed(&self, url: &str, what: &str) -> Result<Url, String> {
-        let refused = |why: &str| format!("{what} is at {}, {why}", quoted(url, &self.redactor));
+        let refused = |why: &str| format!("{what} is at {url}, {why}");
         let parsed = Url::parse(url).map_err(|_| refused("which is not a URL"))?;
         if !is_safe(&parsed) {
             return Err(refused("which does not use https"));
@@ -88,6 +87,11 @@ impl Fetch {
             return Err(refused("which is an address of this machine or network, unlike the server"));
         }
         Ok(parsed)
+    }
+
+    /// Returns a message that may repeat texts of servers and of the program, without secrets.
+    pub(super) fn shown(&self, message: &str) -> String {
+        self.redactor.shown_line(message, LONGEST_MESSAGE)
     }
 
     /// Returns the JSON document at the first of these URLs that has one, or `None` if all report that they have none.
@@ -109,22 +113,27 @@ impl Fetch {
         failure.map_or(Ok(None), Err)
     }
 
-    /// Sends a POST request with the content that `fill` adds, and returns the JSON of a successful response. `endpoint`
-    /// names the URL in errors.
+    /// Sends a POST request with content of a type, and returns the JSON of a successful response. `endpoint` names the
+    /// URL in errors.
     pub(super) async fn post(
         &self,
         url: &str,
         endpoint: &str,
-        fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
+        (content_type, content): (&str, String),
+        authorization: Option<String>,
     ) -> Result<Value, Refusal> {
         let url = self.allowed(url, endpoint)?;
         let failed = |why| format!("{endpoint} at {} failed: {why}", url.host_str().unwrap_or_default());
+        let fill = |post: RequestBuilder| {
+            let post = post.header(CONTENT_TYPE, content_type).body(content);
+            authorization.into_iter().fold(post, |post, header| post.header(AUTHORIZATION, header))
+        };
         let (status, body) = self.send(Method::POST, &url, fill).await.map_err(failed)?;
         if status.is_success() {
             return Ok(body);
         }
         let (code, description) = (text(&body, "error"), text(&body, "error_description"));
-        let reasons = code.iter().chain(&description).map(|reason| format!(": {}", quoted(reason, &self.redactor)));
+        let reasons = code.iter().chain(&description).map(|reason| format!(": {reason}"));
         let message = failed(format!("HTTP {}{}", status.as_u16(), reasons.collect::<String>()));
         let is_final = |code: &String| status.is_client_error() && code != "temporarily_unavailable";
         Err(Refusal { message, code: code.filter(is_final) })
@@ -147,11 +156,6 @@ impl Fetch {
         let (status, body) = exchange(request, LONGEST_BODY, PATIENCE, |_| true, failed).await?;
         Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
     }
-}
-
-/// Returns untrusted text for a message, without secrets.
-pub(super) fn quoted(text: &str, redactor: &Redactor) -> String {
-    redactor.shown_line(text, LONGEST_QUOTE)
 }
 
 /// Returns a text of a JSON object, unless it is missing or empty.
@@ -275,7 +279,10 @@ mod tests {
     async fn refusal_is_final_with_a_client_error_that_is_not_temporary() {
         let code = async |answers| {
             let (fetch, url) = answered(answers).await;
-            let refusal = fetch.post(url.as_str(), "the endpoint", |post| post).await.expect_err("it refuses");
+            let refusal = fetch
+                .post(url.as_str(), "the endpoint", ("text/plain", String::new()), None)
+                .await
+                .expect_err("it refuses");
             assert!(refusal.message.contains("the endpoint at 127.0.0.1 failed: HTTP"), "{}", refusal.message);
             refusal.code
         };

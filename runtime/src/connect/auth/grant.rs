@@ -8,16 +8,14 @@
 
 use std::io;
 
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use serde_json::Value;
 use tokio::time::timeout;
 use url::Url;
 use url::form_urlencoded::Serializer;
 
-use super::client::{Client, Form, register};
 use super::discovery::{AuthorizationServer, Found, texts};
-use super::entry::{Entry, Tokens};
-use super::fetch::{Fetch, Refusal, quoted, text};
+use super::entry::{Client, Entry, Form, Tokens, register};
+use super::fetch::{Fetch, Refusal, text};
 use super::loopback::Loopback;
 use super::secret::{Secret, code_challenge, now, random};
 use super::session::{Core, OFFLINE_ACCESS};
@@ -76,9 +74,8 @@ impl Core {
 
     /// Returns the URL to request tokens at.
     fn token_endpoint(&self, server: &AuthorizationServer) -> Result<Url, String> {
-        let endpoint = text(&server.metadata, "token_endpoint").ok_or_else(|| {
-            format!("the authorization server {} has no token endpoint", quoted(&server.issuer, &self.fetch.redactor))
-        })?;
+        let endpoint = text(&server.metadata, "token_endpoint")
+            .ok_or_else(|| format!("the authorization server {} has no token endpoint", server.issuer))?;
         self.fetch.allowed(&endpoint, "the token endpoint")
     }
 
@@ -104,18 +101,13 @@ impl Core {
     async fn request(&self, url: &str, resource: &str, form: Form, header: Option<String>) -> Result<Value, Refusal> {
         let secrets = form.iter().filter(|(name, _)| SECRET.contains(name)).map(|(_, value)| value);
         secrets.chain(&header).for_each(|secret| self.fetch.redactor.learn(secret));
-        let body = Serializer::new(String::new()).extend_pairs(form).append_pair("resource", resource).finish();
-        let fill = |post: reqwest::RequestBuilder| {
-            let post = post.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body);
-            header.into_iter().fold(post, |post, header| post.header(AUTHORIZATION, header))
-        };
-        self.fetch.post(url, "the token endpoint", fill).await
+        let form = Serializer::new(String::new()).extend_pairs(form).append_pair("resource", resource).finish();
+        self.fetch.post(url, "the token endpoint", ("application/x-www-form-urlencoded", form), header).await
     }
 
     /// Asks the program.
     async fn given(&self, what: &str, source: &Source, argument: &str) -> Result<String, String> {
-        let given = source(argument.to_owned()).await;
-        given.map_err(|why| format!("failed to get {what} from the program: {}", quoted(&why, &self.fetch.redactor)))
+        source(argument.to_owned()).await.map_err(|why| format!("failed to get {what} from the program: {why}"))
     }
 
     /// Requests tokens for a user, with a client that is registered if necessary.
@@ -126,7 +118,7 @@ impl Core {
                 "the server requires a user to authorize this program at {}: set `OAuth::on_url`, \
                  `OAuth::open_browser` or `OAuth::on_redirect`, reuse stored tokens with `OAuth::store`, or use \
                  `OAuth::client_credentials`",
-                quoted(&server.issuer, &self.fetch.redactor)
+                server.issuer
             ));
         }
         // No user is asked for a code that cannot be exchanged.
@@ -237,7 +229,7 @@ fn authorization_url(
         format!(
             "the authorization server {} cannot authorize users: it needs an `authorization_endpoint`, and PKCE \
              (`code_challenge_methods_supported` with S256); without a user, use `OAuth::client_credentials`",
-            quoted(&found.server.issuer, &fetch.redactor)
+            found.server.issuer
         )
     })?;
     let mut url = fetch.allowed(&endpoint, "the authorization endpoint")?;
@@ -257,7 +249,6 @@ fn authorization_url(
 
 /// Returns the code of a redirect, once it is known to come from this server in answer to this request.
 fn code(redirected: &str, state: &str, server: &AuthorizationServer, redactor: &Redactor) -> Result<String, String> {
-    let quoted = |text: &str| quoted(text, redactor);
     let url = Url::parse(redirected).map_err(|_| "the redirect is not a URL")?;
     let parameter = |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
     if parameter("state").as_deref() != Some(state) {
@@ -272,13 +263,13 @@ fn code(redirected: &str, state: &str, server: &AuthorizationServer, redactor: &
         return Err(format!(
             "the redirect is from another authorization server (`iss` is {}), and not from {}; it may be an attack, and \
              its code is not used",
-            quoted(issuer.as_deref().unwrap_or("missing")),
-            quoted(&server.issuer)
+            issuer.as_deref().unwrap_or("missing"),
+            server.issuer
         ));
     }
     if let Some(error) = parameter("error") {
-        let why = parameter("error_description").map(|why| format!(": {}", quoted(&why))).unwrap_or_default();
-        return Err(format!("the authorization was refused: {}{why}", quoted(&error)));
+        let why = parameter("error_description").map(|why| format!(": {why}")).unwrap_or_default();
+        return Err(format!("the authorization was refused: {error}{why}"));
     }
     Ok(code.ok_or("the redirect has no code")?)
 }
@@ -307,7 +298,8 @@ mod tests {
     }
 
     fn code(redirected: &str, state: &str, server: &AuthorizationServer) -> Result<String, String> {
-        super::code(redirected, state, server, &Redactor::default())
+        let fetch = fetch();
+        super::code(redirected, state, server, &fetch.redactor).map_err(|error| fetch.shown(&error))
     }
 
     #[test]

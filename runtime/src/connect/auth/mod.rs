@@ -6,8 +6,6 @@
 //! with the session, when its client and connections are gone. Tokens that were granted and not yet adopted are then
 //! lost: a rotated refresh token is gone, and the user is asked again.
 
-mod challenge;
-mod client;
 mod discovery;
 mod entry;
 mod fetch;

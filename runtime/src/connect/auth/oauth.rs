@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use mcp_bindgen_model::{AuthConfig, ServerConfig, Transport};
 
-use super::client::Client;
-use super::entry::StoredAuthorization;
+use super::entry::{Client, StoredAuthorization};
 use super::fetch::Fetch;
 use super::secret::Secret;
 use super::session::Session;

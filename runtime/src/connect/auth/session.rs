@@ -5,6 +5,7 @@
 //! the lock; tokens that were granted and not yet adopted are lost. A method of the store that `with_store` has begun runs
 //! to its end, so that saving is whole.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,10 +16,10 @@ use http::{HeaderValue, StatusCode};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::challenge::BearerChallenge;
-use super::client::Client;
-use super::discovery::{AuthorizationServer, Found, authorization_server, discover, is_same_issuer, texts};
-use super::entry::{Entry, Tokens};
+use super::discovery::{
+    AuthorizationServer, BearerChallenge, Found, authorization_server, discover, is_same_issuer, texts,
+};
+use super::entry::{Client, Entry, Tokens};
 use super::fetch::{Fetch, Refusal};
 use super::secret::Secret;
 use super::settings::Settings;
@@ -111,11 +112,10 @@ impl Session {
         self.core.load().await?;
         if self.core.may_renew() {
             let renewal = self.obtain(Need::Renewal);
-            if self.core.token().is_none() {
-                renewal.await?;
-            } else {
+            match self.core.token() {
+                None => renewal.await?,
                 // However it ends, the token is still good.
-                let _ = timeout(RENEWAL_WAIT, renewal).await;
+                Some(_) => drop(timeout(RENEWAL_WAIT, renewal).await),
             }
         }
         let Some(token) = self.core.token() else { return Ok(None) };
@@ -223,9 +223,10 @@ impl Core {
         Ok(had_tokens)
     }
 
-    /// Obtains tokens. A failed renewal is not repeated for a while, because the token may still be good.
+    /// Obtains tokens. A failed renewal is not repeated for a while, because the token may still be good. Only here
+    /// messages lose the secrets that they repeat.
     async fn obtain(&self, need: &Need) -> Result<(), String> {
-        let outcome = self.obtain_locked(need).await;
+        let outcome = self.obtain_locked(need).await.map_err(|error| self.fetch.shown(&error));
         if let (Err(error), Need::Renewal) = (&outcome, need) {
             tracing::warn!("failed to renew the tokens: {error}");
             *lock(&self.renewal_failed) = Some(Instant::now());
@@ -276,7 +277,7 @@ impl Core {
                 Ok(true)
             }
             Err(Refusal { message, code: Some(code) }) => {
-                tracing::info!("failed to renew the tokens, requesting new ones: {message}");
+                tracing::info!("failed to renew the tokens, requesting new ones: {}", self.fetch.shown(&message));
                 entry.tokens = Some(Tokens { refresh: None, ..tokens }).filter(Tokens::is_usable);
                 if code == "invalid_client" || code == "unauthorized_client" {
                     entry.client = None;
@@ -295,26 +296,22 @@ impl Core {
             *entry = Entry { issuer: found.server.issuer.clone(), ..Entry::default() };
         }
         let granted = entry.tokens.as_ref().map(|tokens| tokens.scopes.clone()).unwrap_or_default();
-        let is_covered = covers(&granted, &challenge.scopes);
-        if is_step_up {
-            if is_covered {
-                let message =
-                    "the server rejected the token's scopes (insufficient_scope), but requires no other scope";
-                return Err(message.to_owned());
+        match (is_step_up, covers(&granted, &challenge.scopes)) {
+            (true, true) => {
+                return Err(
+                    "the server rejected the token's scopes (insufficient_scope), but requires no other scope".into()
+                );
             }
-            if self.step_ups.fetch_add(1, Ordering::Relaxed) >= STEP_UPS {
+            (true, false) if self.step_ups.fetch_add(1, Ordering::Relaxed) >= STEP_UPS => {
                 return Err(format!(
                     "the server asked for more scopes more than {STEP_UPS} times; set all of them with `OAuth::scopes`"
                 ));
             }
-        } else if is_covered {
-            if self.refresh(entry, &found.server).await? {
-                return Ok(());
-            }
-            entry.tokens = None;
-        } else if let Some(tokens) = &mut entry.tokens {
+            (true, false) => {}
+            (false, true) if self.refresh(entry, &found.server).await? => return Ok(()),
+            (false, true) => entry.tokens = None,
             // The access token is useless. The refresh token stays, because no user may be present to grant another.
-            tokens.expires = Some(0);
+            (false, false) => entry.tokens.iter_mut().for_each(|tokens| tokens.expires = Some(0)),
         }
         let scopes = select(self.settings.scopes.as_deref(), &challenge.scopes, &found, &granted);
         entry.tokens = Some(self.ask(entry, &found, &scopes).await?);
@@ -367,25 +364,17 @@ impl Core {
 /// or else all that the resource names, or none. Granted scopes are requested again, or one operation's token would lose
 /// the scopes of another.
 fn select(configured: Option<&[String]>, challenged: &[String], found: &Found, granted: &[String]) -> Vec<String> {
-    let first = match configured {
-        Some(configured) => configured,
-        None if challenged.is_empty() => &found.scopes,
-        None => challenged,
-    };
+    let named = if challenged.is_empty() { &found.scopes } else { challenged };
     // A token that was not enough has to get the scopes of the challenge in any case.
     let missing: &[String] = if granted.is_empty() { &[] } else { challenged };
-    let mut scopes = granted.to_vec();
-    for scope in first.iter().chain(missing) {
-        if !scopes.contains(scope) {
-            scopes.push(scope.clone());
-        }
-    }
+    let mut scopes = [granted, configured.unwrap_or(named), missing].concat();
     // Without any scope the server gives its default ones; naming this one alone would lose them.
-    let offline = OFFLINE_ACCESS.to_owned();
-    let is_offered = || texts(&found.server.metadata, "scopes_supported").contains(&offline);
-    if !scopes.is_empty() && !scopes.contains(&offline) && is_offered() {
-        scopes.push(offline);
+    if !scopes.is_empty() {
+        let supported = texts(&found.server.metadata, "scopes_supported");
+        scopes.extend(supported.into_iter().filter(|scope| scope == OFFLINE_ACCESS));
     }
+    let mut seen = HashSet::new();
+    scopes.retain(|scope| seen.insert(scope.clone()));
     scopes
 }
 

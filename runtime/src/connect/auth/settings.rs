@@ -10,8 +10,8 @@ use mcp_bindgen_model::{AuthConfig, GrantType};
 use serde_json::json;
 use url::Url;
 
-use super::client::{AuthMethod, Client};
 use super::discovery::AuthorizationServer;
+use super::entry::{AuthMethod, Client};
 use super::fetch::Fetch;
 use super::secret::{Secret, hash, parse};
 use super::store::{MemoryTokenStore, TokenStore};
