@@ -47,6 +47,7 @@ impl ApprovalRequest {
     /// # let approval = Approval::of(["write_*"], ask);
     /// ```
     #[must_use]
+    #[inline]
     pub fn shown_arguments(&self, longest: usize) -> Value {
         let mut arguments = Value::Object(self.arguments.clone());
         let mut lengths = Vec::new();

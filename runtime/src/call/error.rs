@@ -361,6 +361,7 @@ impl CallError {
     }
 
     /// Returns the error of a call of which an earlier part may have reached the tool.
+    #[inline]
     pub(crate) fn after_dispatch(mut self) -> Self {
         match &mut self {
             Self::Timeout { dispatched, .. } | Self::Cancelled { dispatched, .. } => *dispatched = Dispatched::Unknown,

@@ -159,6 +159,7 @@ impl CallOptions {
     /// # result.map(drop)
     /// # }
     /// ```
+    #[inline]
     pub fn progress_stream(self) -> (Self, ProgressStream) {
         let (sender, reports) = mpsc::channel(UNREAD);
         // A full channel or a dropped reader does not stop the call.

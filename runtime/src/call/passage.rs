@@ -110,6 +110,7 @@ impl Passage {
     ///
     /// # Errors
     /// Fails if the layer is inside another layer that excludes it.
+    #[inline]
     pub(crate) fn enter(&mut self, kind: LayerKind) -> Result<(), String> {
         let state = self.state_mut();
         for (outer, inner, why) in EXCLUSIONS {
@@ -125,6 +126,7 @@ impl Passage {
     }
 
     /// Enters a layer that would wait for itself inside itself. Returns `false` if the call is inside it already.
+    #[inline]
     pub(crate) fn enter_once(&mut self, id: usize) -> bool {
         let within = &mut self.state_mut().within;
         let is_new = !within.contains(&id);

@@ -45,6 +45,7 @@ impl From<ToolResult> for ToolReply {
 }
 
 impl From<CallError> for ToolReply {
+    #[inline]
     fn from(error: CallError) -> Self {
         match error {
             CallError::Tool(result) => Self::from(*result),
@@ -57,6 +58,7 @@ impl From<CallError> for ToolReply {
 }
 
 impl From<Result<ToolResult, CallError>> for ToolReply {
+    #[inline]
     fn from(outcome: Result<ToolResult, CallError>) -> Self {
         outcome.map_or_else(Self::from, Self::from)
     }

@@ -111,6 +111,7 @@ impl ToolCall {
     /// let call = ToolCall::new("files", "remove", Default::default()).described(Annotations::listed(&listed));
     /// assert_eq!(CallFacts::of(&call).annotations.destructive, Some(true));
     /// ```
+    #[inline]
     pub fn described(self, annotations: Annotations) -> Self {
         if annotations == Annotations::default() {
             return self;
@@ -145,6 +146,7 @@ impl ToolCall {
 
     /// Adds the values of another call, except those of types that this call already has.
     #[doc(hidden)]
+    #[inline]
     pub fn with_extensions_of(mut self, other: &Self) -> Self {
         if let Some(values) = &other.extensions {
             let own = Arc::make_mut(self.extensions.get_or_insert_default());

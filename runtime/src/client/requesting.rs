@@ -119,6 +119,7 @@ impl Client {
     }
 
     /// Checks that the configuration allows the prompt or resource in a request.
+    #[inline]
     fn admit_request(&self, method: &str, params: &Map<String, Value>) -> Result<(), CallError> {
         if !is_of_protocol(method) {
             return Ok(());

@@ -122,6 +122,7 @@ impl Servers {
     ///
     /// # Errors
     /// Fails if there is no such server, with the nearest names.
+    #[inline]
     pub fn client(&self, name: &str) -> Result<Client, ConnectError> {
         if let Some(client) = self.clients.iter().find(|client| client.name() == name) {
             return Ok(client.clone());
@@ -161,6 +162,7 @@ impl Servers {
     /// # let _ = events;
     /// ```
     #[must_use]
+    #[inline]
     pub fn events(&self) -> Events {
         subscribe(self.clients.iter().map(|client| client as &dyn DynCallTool))
     }
@@ -354,6 +356,7 @@ impl Client {
     /// list may depend on them. If the configuration rejects changed tools, calls are compared with it. A child
     /// process starts in the folder of the configuration.
     #[doc(hidden)]
+    #[inline]
     pub fn for_snapshot(
         config: &Config,
         server: &ServerConfig,

@@ -59,6 +59,7 @@ impl Globs {
     }
 
     /// Returns the globs as a sentence has them.
+    #[inline]
     pub(super) fn listed(&self) -> String {
         self.0.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ")
     }

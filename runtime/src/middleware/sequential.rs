@@ -80,6 +80,7 @@ impl SequentialDependency {
         self
     }
 
+    #[inline]
     fn scope_of(&self, call: &ToolCall) -> Result<String, CallError> {
         match &self.scope {
             Some(scope) => contained(|| scope(&CallFacts::of(call)))
@@ -89,6 +90,7 @@ impl SequentialDependency {
     }
 
     /// Checks that all prerequisites have succeeded.
+    #[inline]
     fn check(&self, progress: &[Progress], call: &ToolCall) -> Result<(), CallError> {
         let mut prerequisites = self.after.iter().zip(progress);
         let missing = prerequisites.find(|(_, progress)| !progress.has_succeeded.load(Ordering::Relaxed));

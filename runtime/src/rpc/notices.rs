@@ -50,6 +50,7 @@ pub(crate) struct Notices {
 }
 
 impl Notices {
+    #[inline]
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Erased> {
         let listener = self.channel.get_or_init(|| broadcast::Sender::new(UNREAD)).subscribe();
         self.is_wanted.cancel();
@@ -172,6 +173,7 @@ pub(crate) enum Refusal {
 
 impl Subscriptions {
     /// Watches a resource until [`unwatch`](Self::unwatch). A refused subscription is requested again.
+    #[inline]
     pub(crate) fn watch(&self, uri: &str) -> watch::Receiver<ResourceState> {
         let mut watched = lock(&self.watched);
         let Watched { watchers, state } = watched.entry(uri.to_owned()).or_default();

@@ -50,6 +50,7 @@ type Handler = Arc<dyn Fn(&Map<String, Value>) -> Result<ServiceFuture, CallErro
 
 impl Fake {
     /// Creates a fake that expects nothing.
+    #[inline]
     pub fn new() -> Self {
         Self::default()
     }
@@ -99,16 +100,19 @@ impl Fake {
 
     /// Returns every call so far, in the order in which they came, also those that were refused.
     #[must_use]
+    #[inline]
     pub fn tool_calls(&self) -> Vec<ToolCall> {
         lock(&self.inner).calls.clone()
     }
 
     /// Returns the errors of refused calls: unexpected calls, or calls whose arguments do not match.
     #[must_use]
+    #[inline]
     pub fn refused(&self) -> Vec<CallError> {
         lock(&self.inner).refused.clone()
     }
 
+    #[inline]
     fn begin(&self, call: &ToolCall) -> Result<ServiceFuture, CallError> {
         let handler = {
             let mut inner = lock(&self.inner);
@@ -137,12 +141,14 @@ impl CallTool for Fake {
 }
 
 impl Inner {
+    #[inline]
     fn handle(&mut self, names: Names, handler: Handler) {
         self.handlers.retain(|(known, _)| *known != names);
         let place = self.handlers.partition_point(|(known, _)| *known < names);
         self.handlers.insert(place, (names, handler));
     }
 
+    #[inline]
     fn unexpected(&self, call: &ToolCall) -> CallError {
         let (mut servers, mut tools) = (Vec::new(), Vec::new());
         for ((server, tool), _) in &self.handlers {

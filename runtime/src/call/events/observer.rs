@@ -139,6 +139,7 @@ impl Observer {
 }
 
 /// Subscribes to the events of several observers, and removes listeners that are gone.
+#[inline]
 pub(crate) fn subscribe_to_all(observers: &[Arc<Observer>]) -> Events {
     let (subscriber, events) = broadcast::channel(UNREAD);
     for observer in observers {

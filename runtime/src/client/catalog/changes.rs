@@ -148,6 +148,7 @@ impl Client {
     /// Subscribes to the server's notifications. For tools use [`tool_changes`](Self::tool_changes), for a resource
     /// [`subscribe`](Self::subscribe).
     #[must_use]
+    #[inline]
     pub fn notifications(&self) -> Notifications {
         Notifications { notices: self.supervisor.shared.notices.subscribe(), missed: 0 }
     }

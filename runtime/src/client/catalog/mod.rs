@@ -100,6 +100,7 @@ impl Client {
     /// # }
     /// ```
     #[must_use]
+    #[inline]
     pub fn list_terms(&self, method: &str) -> Option<ListTerms> {
         let connection = &self.supervisor.open_connection()?.connection;
         Some(connection.kept.get(method, connection.changes_of(Listing::of_method(method)?))?.1)

@@ -168,12 +168,14 @@ impl PromptResult {
 
     /// Returns the texts of all messages, joined by newlines.
     #[must_use]
+    #[inline]
     pub fn text(&self) -> String {
         joined(&mut self.messages.iter().filter_map(|message| message.content.as_text()))
     }
 
     /// Returns the `result` of a `prompts/get` response, with everything that the server sent.
     #[must_use]
+    #[inline]
     pub fn to_json(&self) -> Value {
         let messages = self.messages.iter().map(PromptMessage::to_json).collect();
         let description = self.description.clone().map(Value::String);
@@ -353,12 +355,14 @@ impl ResourceResult {
 
     /// Returns the texts, joined by newlines.
     #[must_use]
+    #[inline]
     pub fn text(&self) -> String {
         joined(&mut self.contents.iter().filter_map(ResourceContents::as_text))
     }
 
     /// Returns the `result` of a `resources/read` response, with everything that the server sent.
     #[must_use]
+    #[inline]
     pub fn to_json(&self) -> Value {
         let contents = self.contents.iter().map(ResourceContents::to_json).collect();
         let meta = self.meta.clone().map(Value::Object);

@@ -94,6 +94,7 @@ debug_as!(Streams, "Streams(..)");
 
 impl Streams {
     /// Creates the source of one pair, which serves one session.
+    #[inline]
     pub(crate) fn new(reader: Reader, writer: Writing) -> Self {
         let pair = Mutex::new(Some((reader, writer)));
         let open = move || -> Boxed<io::Result<Pair>> {
