@@ -64,6 +64,7 @@ impl Bindings {
 
     /// Returns the names that [`generate`](Self::generate) gives to each bound tool.
     #[must_use]
+    #[inline]
     pub fn describe(snapshot: &Snapshot, options: &Options) -> (Vec<ToolBinding>, Diagnostics) {
         let planned = Self::plan(snapshot, options);
         (planned.tools(), planned.diagnostics)
@@ -71,6 +72,7 @@ impl Bindings {
 
     /// Returns the names of the bound prompts and resource templates. `tools` and `exclude` do not affect them.
     #[must_use]
+    #[inline]
     pub fn offers(snapshot: &Snapshot, options: &Options) -> Vec<OfferBinding> {
         Self::plan(snapshot, options).offers()
     }
@@ -101,6 +103,7 @@ impl Bindings {
     /// # Ok::<(), mcp_bindgen_model::FileError>(())
     /// ```
     #[must_use]
+    #[inline]
     pub fn alike_shapes(snapshot: &Snapshot, options: &Options) -> Vec<AlikeShapes> {
         // Options for undeclared keys and checks do not change the declared types.
         let options = options.clone().unknown(UnknownKeys::Ignore).checked(false);
@@ -109,6 +112,7 @@ impl Bindings {
 
     /// Counts the properties that declare a type, and those without a type in Rust.
     #[must_use]
+    #[inline]
     pub fn coverage(snapshot: &Snapshot, options: &Options) -> Coverage {
         let plan = Plan::new(snapshot, options);
         plan.tools.iter().flat_map(ToolPlan::schemas).fold(Coverage::default(), |all, schema| {
@@ -167,6 +171,7 @@ impl<'s> PlannedBindings<'s> {
 
     /// Returns the names of each bound tool, in the order of the list.
     #[must_use]
+    #[inline]
     pub fn tools(&self) -> Vec<ToolBinding> {
         let plan = &self.plan;
         let mut by_tool: Table<Vec<Diagnostic>> = Table::default();
@@ -207,6 +212,7 @@ impl<'s> PlannedBindings<'s> {
 
     /// Returns the names of the bound prompts and resource templates. `tools` and `exclude` do not affect them.
     #[must_use]
+    #[inline]
     pub fn offers(&self) -> Vec<OfferBinding> {
         let plan = &self.plan;
         let binding = |offer: &Offer<'_>| {
@@ -234,6 +240,7 @@ impl<'s> PlannedBindings<'s> {
 
     /// Returns the schemas of each bound tool, in the order of the list.
     #[must_use]
+    #[inline]
     pub fn schemas(&self) -> Vec<ToolSchemas<'_, 's>> {
         let mut schemas = Table::default();
         for tool in &self.plan.tools {
@@ -275,6 +282,7 @@ impl<'s> PlannedBindings<'s> {
 
 /// Returns the types inside of a schema's own, in the order in which they are written. typify's are in a module of its
 /// own.
+#[inline]
 fn inner_types(schema: &SchemaPlan<'_>, is_replaced: bool) -> Vec<String> {
     let root = schema.document.root;
     let inner = schema.order.iter().filter(|id| !is_replaced && **id != root).filter_map(|id| schema.name(*id));

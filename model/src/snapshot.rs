@@ -141,6 +141,7 @@ impl Snapshot {
     }
 
     /// Formats the file: lists sorted by name, two spaces, line feeds; independent of the time and the machine.
+    #[inline]
     pub fn to_text(&self) -> String {
         let text = |text: &Option<String>| text.as_deref().map(Value::from);
         let list = |list: &[Value]| (!list.is_empty()).then(|| sorted(list));

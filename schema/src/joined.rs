@@ -34,6 +34,7 @@ impl JoinedTools {
     ///
     /// # Errors
     /// Fails with the reason if the arguments of two of them are not alike.
+    #[inline]
     pub fn of(name: &str, tools: &[(&str, &Value)]) -> Result<Self, String> {
         let Some((first_server, first)) = tools.first() else {
             return Err("none of its servers has the tool".to_owned());

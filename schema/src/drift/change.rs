@@ -187,6 +187,7 @@ pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
 /// # Ok::<(), mcp_bindgen_model::FileError>(())
 /// ```
 #[must_use]
+#[inline]
 pub fn told(changes: &[Change], at_most: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for group in grouped(changes).into_iter().take(at_most) {
@@ -207,6 +208,7 @@ pub fn told(changes: &[Change], at_most: usize) -> Vec<String> {
 
 /// Returns the number of changes that [`told`] omits.
 #[must_use]
+#[inline]
 pub fn untold(changes: &[Change], at_most: usize) -> usize {
     grouped(changes).iter().skip(at_most).map(Vec::len).sum()
 }

@@ -171,6 +171,7 @@ impl PrefixedNames {
     }
 
     /// Adds the servers of others, and their facts about the same servers.
+    #[inline]
     pub fn merge(&mut self, others: &Self) {
         for other in &others.servers {
             let mut server = if self.has(&other.name) { self.take(&other.name) } else { other.clone() };
