@@ -180,7 +180,7 @@ impl Cache {
         let is_own = outcome.as_ref().is_ok_and(ToolResult::needs_input)
             || matches!(&outcome, Err(CallError::Timeout { .. })) && is_hurried
             || matches!(&outcome, Err(CallError::Cancelled { .. }));
-        lead.for_all = (!is_own).then(|| outcome.clone());
+        lead.for_all = (!is_own).then(|| Box::new(outcome.clone()));
         outcome
     }
 }
@@ -253,14 +253,14 @@ struct Lead<'c> {
     key: Arc<str>,
     begun: u64,
     outcome: Shared,
-    for_all: Option<Outcome>,
+    for_all: Option<Box<Outcome>>,
 }
 
 /// Caches a result, unless there was a write since. Passes the outcome to all waiting calls at once.
 impl Drop for Lead<'_> {
     #[inline]
     fn drop(&mut self) {
-        let outcome = self.for_all.take();
+        let outcome = self.for_all.take().map(|outcome| *outcome);
         let result = outcome.as_ref().and_then(|outcome| outcome.as_ref().ok()).filter(|result| result.is_success());
         let size = result.map(|result| self.key.len() + serde_json::to_string(result).map_or(0, |text| text.len()));
         let mut guard = lock(&self.cache.storage);
@@ -346,7 +346,7 @@ mod tests {
 
     impl Lead<'_> {
         fn land(mut self, outcome: &Outcome) {
-            self.for_all = Some(outcome.clone());
+            self.for_all = Some(Box::new(outcome.clone()));
         }
     }
 
