@@ -6,6 +6,7 @@ use std::mem;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -16,31 +17,6 @@ use crate::connect::connection::Listing;
 use crate::connect::rounds::Ask;
 use crate::ground::redact::{Redactor, debug_redacted};
 use crate::{CallError, CallOptions, Client, ConnectError, Content};
-
-/// Serializes values as the server sent them, except for the order of keys.
-macro_rules! serialized_as_sent {
-    ($($of:ident),+) => {$(
-        impl Serialize for $of {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                self.to_json().serialize(serializer)
-            }
-        }
-    )+};
-}
-
-serialized_as_sent!(PromptResult, PromptMessage, ResourceResult, ResourceContents);
-
-/// Returns an object of known members and the others.
-fn sent(known: &mut [(&str, Option<Value>)], others: &Map<String, Value>) -> Value {
-    let mut fields = Map::new();
-    for (key, value) in known {
-        if let Some(value) = value.take() {
-            fields.insert((*key).to_owned(), value);
-        }
-    }
-    fields.append(&mut others.clone());
-    Value::Object(fields)
-}
 
 /// A request for a prompt, with its arguments.
 #[derive(Clone, Debug)]
@@ -132,21 +108,27 @@ impl Client {
 
 /// The messages of a prompt, exactly as the server sent them. `Debug` is without the secrets of the server's
 /// configuration.
-#[derive(Clone, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PromptResult {
     /// The server's name.
+    #[serde(skip)]
     pub server: String,
     /// The prompt's name.
+    #[serde(skip)]
     pub prompt: String,
     /// The server's description of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The messages, in order.
     pub messages: Vec<PromptMessage>,
     /// `_meta`.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
     /// The other members that the server sent.
+    #[serde(flatten)]
     pub extra: Map<String, Value>,
+    #[serde(skip)]
     redactor: Redactor,
 }
 
@@ -177,10 +159,7 @@ impl PromptResult {
     #[must_use]
     #[inline]
     pub fn to_json(&self) -> Value {
-        let messages = self.messages.iter().map(PromptMessage::to_json).collect();
-        let description = self.description.clone().map(Value::String);
-        let meta = self.meta.clone().map(Value::Object);
-        sent(&mut [("description", description), ("messages", Some(messages)), ("_meta", meta)], &self.extra)
+        serde_json::to_value(self).unwrap_or_default()
     }
 }
 
@@ -221,13 +200,18 @@ impl PromptMessage {
         }
         Self { role: String::new(), content: Content::Other(message), extra: Map::new() }
     }
+}
 
-    fn to_json(&self) -> Value {
+impl Serialize for PromptMessage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if let (true, Content::Other(message)) = (self.role.is_empty(), &self.content) {
-            return message.clone();
+            return message.serialize(serializer);
         }
-        let content = serde_json::to_value(&self.content).unwrap_or_default();
-        sent(&mut [("role", Some(self.role.as_str().into())), ("content", Some(content))], &self.extra)
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("role", &self.role)?;
+        fields.serialize_entry("content", &self.content)?;
+        self.extra.iter().try_for_each(|(key, value)| fields.serialize_entry(key, value))?;
+        fields.end()
     }
 }
 
@@ -322,19 +306,24 @@ impl Client {
 }
 
 /// The contents of a resource, exactly as the server sent them. `Debug` is without the secrets of the server's configuration.
-#[derive(Clone, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ResourceResult {
     /// The server's name.
+    #[serde(skip)]
     pub server: String,
     /// The URI that was read.
+    #[serde(skip)]
     pub uri: String,
     /// Its contents; a folder may have several.
     pub contents: Vec<ResourceContents>,
     /// `_meta`.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
     /// The other members that the server sent.
+    #[serde(flatten)]
     pub extra: Map<String, Value>,
+    #[serde(skip)]
     redactor: Redactor,
 }
 
@@ -364,9 +353,7 @@ impl ResourceResult {
     #[must_use]
     #[inline]
     pub fn to_json(&self) -> Value {
-        let contents = self.contents.iter().map(ResourceContents::to_json).collect();
-        let meta = self.meta.clone().map(Value::Object);
-        sent(&mut [("contents", Some(contents)), ("_meta", meta)], &self.extra)
+        serde_json::to_value(self).unwrap_or_default()
     }
 }
 
@@ -385,7 +372,8 @@ debug_redacted!(ResourceResult { server, uri, contents, meta, extra });
 /// assert_eq!(serde_json::to_value(&contents)?, sent);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 #[non_exhaustive]
 pub enum ResourceContents {
     /// Text.
@@ -394,6 +382,7 @@ pub enum ResourceContents {
         /// The URI of the resource.
         uri: String,
         /// The other keys.
+        #[serde(flatten)]
         extra: Map<String, Value>,
         /// The text.
         text: String,
@@ -404,6 +393,7 @@ pub enum ResourceContents {
         /// The URI of the resource.
         uri: String,
         /// The other keys.
+        #[serde(flatten)]
         extra: Map<String, Value>,
         /// The bytes, in base64.
         blob: String,
@@ -427,19 +417,6 @@ impl ResourceContents {
             Some(text) => Self::Text { uri, text, extra: fields },
             None => Self::Blob { uri, blob: text_of("blob").unwrap_or_default(), extra: fields },
         }
-    }
-
-    fn to_json(&self) -> Value {
-        let (uri, key, value, extra) = match self {
-            Self::Text { uri, text, extra } => (uri, "text", text, extra),
-            Self::Blob { uri, blob, extra } => (uri, "blob", blob, extra),
-            Self::Other(contents) => return contents.clone(),
-        };
-        let mut fields = sent(&mut [("uri", Some(uri.as_str().into()))], extra);
-        if let Value::Object(fields) = &mut fields {
-            fields.insert(key.to_owned(), value.as_str().into());
-        }
-        fields
     }
 
     /// Returns the URI of the resource.
