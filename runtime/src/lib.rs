@@ -50,12 +50,11 @@ pub use call::{
     TypedCall, WithOptions, parse_arguments,
 };
 pub use client::catalog::Declared;
-pub use client::catalog::changes::{Notifications, ToolChanges};
+pub use client::catalog::changes::{Notifications, ResourceUpdates, ToolChanges};
 pub use client::catalog::offers::{
     GetPrompt, PromptMessage, PromptRequest, PromptResult, ReadResource, ResourceContents, ResourceRequest,
     ResourceResult,
 };
-pub use client::catalog::subscriptions::ResourceUpdates;
 pub use client::{Client, ConnectReport, Servers, StateWatch};
 #[cfg(all(feature = "auth", feature = "keyring"))]
 pub use connect::auth::KeyringTokenStore;

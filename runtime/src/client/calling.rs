@@ -151,14 +151,11 @@ impl Client {
         if options.given().capabilities.as_deref().is_some_and(|capabilities| !capabilities.is_object()) {
             return Err(self.invalid(what, "expected a JSON object for the client capabilities"));
         }
-        let Some(meta) = &options.given().meta else { return Ok(()) };
-        for key in meta.keys() {
-            if key == PROGRESS_TOKEN || (key.starts_with(RESERVED) && key != LOG_LEVEL) {
-                let message = format!("`{key}` in `_meta` is set by the client; remove it from the options");
-                return Err(self.invalid(what, message));
-            }
-        }
-        Ok(())
+        let is_reserved = |key: &&String| *key == PROGRESS_TOKEN || (key.starts_with(RESERVED) && *key != LOG_LEVEL);
+        let Some(key) = options.given().meta.as_ref().and_then(|meta| meta.keys().find(is_reserved)) else {
+            return Ok(());
+        };
+        Err(self.invalid(what, format!("`{key}` in `_meta` is set by the client; remove it from the options")))
     }
 
     pub(super) fn invalid(&self, what: &str, message: impl Into<String>) -> CallError {

@@ -23,21 +23,12 @@ impl Client {
     ///
     /// Cancel safe: a dropped call may have used up one turn of a rate.
     pub(crate) async fn admit(&self, call: &ToolCall) -> Result<(), CallError> {
-        if self.config().selects(&call.tool) {
-            self.admit_remote(call)?;
-            return self.admit_by_policies(call).await;
+        if !self.config().selects(&call.tool) {
+            let is_excluded = self.config().excludes(&call.tool);
+            let cause = if is_excluded { "excluded by `exclude`" } else { "not selected by `tools`" };
+            return Err(self.denied(&call.tool, format!("it is {cause} of the server")));
         }
-        let is_excluded = self.config().excludes(&call.tool);
-        let cause = if is_excluded { "excluded by `exclude`" } else { "not selected by `tools`" };
-        Err(self.denied(&call.tool, format!("it is {cause} of the server")))
-    }
-
-    fn denied(&self, what: &str, reason: impl Into<String>) -> CallError {
-        CallError::denied(self.name(), what, reason)
-    }
-
-    /// Checks the call against the rules in `policy`, and counts it for rules with a rate.
-    async fn admit_by_policies(&self, call: &ToolCall) -> Result<(), CallError> {
+        self.admit_remote(call)?;
         let rules = self.policies_of(call);
         let Some((_, first)) = rules.first() else { return Ok(()) };
         let denied = |rule: &PolicyRule, what: &str, retry_after: Option<Duration>| {
@@ -63,6 +54,10 @@ impl Client {
         Ok(())
     }
 
+    fn denied(&self, what: &str, reason: impl Into<String>) -> CallError {
+        CallError::denied(self.name(), what, reason)
+    }
+
     /// Returns the error of a call whose turn cannot be counted.
     pub(super) fn uncounted(&self, call: &ToolCall, error: &str) -> CallError {
         tracing::error!(server = self.name(), tool = &*call.tool, "cannot count calls: {error}");
@@ -74,14 +69,6 @@ impl Client {
         let names = call.caller().and_then(|caller| caller.names());
         let rules = self.config().policies.iter().enumerate();
         rules.filter(|(_, rule)| rule.applies(&call.tool, &call.arguments, names.as_deref())).collect()
-    }
-
-    /// Returns whether the configuration demands an approval of the call, and why.
-    fn approval_demanded(&self, call: &ToolCall) -> Option<Option<&str>> {
-        let rules = self.policies_of(call);
-        let by_rule = rules.iter().find(|(_, rule)| rule.then == PolicyEffect::Approve);
-        let by_rule = by_rule.map(|(_, rule)| rule.reason.as_deref());
-        by_rule.or_else(|| self.config().needs_approval(&call.tool).then_some(None))
     }
 
     /// Checks that the configuration allows a prompt: `prompts`.
@@ -142,7 +129,9 @@ impl Client {
         if !drift::compares(self.config()) {
             return Ok(None);
         }
-        let bound = call.known().map(Bound::Spec).or_else(|| self.baseline.find(&call.tool));
+        let of_bindings = || self.bindings?.tools.iter().find(|spec| spec.name == call.tool).map(Bound::Spec);
+        let of_snapshot = || self.snapshot.iter().find(|bound| bound.name() == call.tool).cloned();
+        let bound = call.known().map(Bound::Spec).or_else(of_bindings).or_else(of_snapshot);
         if bound.is_none() && drift::refuses(self.config()) {
             let reason = "`drift = \"deny\"` refuses tools that are in neither the bindings nor the snapshot; run \
                           `mcp-bindgen sync`, or set `drift = \"warn\"`";
@@ -162,7 +151,7 @@ impl Client {
         patience: Patience,
     ) -> Result<(Patience, Option<u64>), CallError> {
         let live = &connection.opened.live_tools;
-        live.bind(bound, call.bindings.or(self.baseline.bindings()));
+        live.bind(bound, call.bindings.or(self.bindings));
         if !drift::refuses(self.config()) {
             return Ok((patience, None));
         }
@@ -184,7 +173,11 @@ impl Client {
 
     /// Asks for the approval that the configuration demands: `approve` and `policy`.
     pub(crate) async fn ask_approval(&self, call: &ToolCall) -> Result<(), CallError> {
-        let Some(reason) = self.approval_demanded(call) else { return Ok(()) };
+        let rules = self.policies_of(call);
+        let rule = rules.iter().find(|(_, rule)| rule.then == PolicyEffect::Approve);
+        if rule.is_none() && !self.config().needs_approval(&call.tool) {
+            return Ok(());
+        }
         if call.passage.has_come_through(LayerKind::Cache) {
             let reason = "it requires approval, and a cache around the client would bypass it; move the cache into the \
                           client's stack";
@@ -201,7 +194,7 @@ impl Client {
             let reason = "it requires an approval that was not given".to_owned();
             return Err(CallError::Denied { server, tool, reason, help: Some(help.to_owned()), retry_after: None });
         };
-        approver.approve(call, reason).await?;
+        approver.approve(call, rule.and_then(|(_, rule)| rule.reason.as_deref())).await?;
         call.passage.grant(self.id(), canonical);
         Ok(())
     }

@@ -16,7 +16,7 @@ use mcp_bindgen_model::ServerConfig;
 use self::state::Lease;
 use self::supervisor::Supervisor;
 use crate::call::events::{Events, Observer, subscribe_to_all};
-use crate::client::catalog::drift::Baseline;
+use crate::client::catalog::drift::Bound;
 use crate::ground::deadline::Patience;
 use crate::{CallTool, ClientOptions, ConnectError, ConnectionState, DynCallTool, ServerSpec};
 
@@ -65,8 +65,10 @@ pub fn subscribe<'c>(callers: impl IntoIterator<Item = &'c dyn DynCallTool>) -> 
 #[derive(Clone)]
 pub struct Client {
     supervisor: Arc<Supervisor>,
-    /// The reviewed tools of the server, if known.
-    baseline: Baseline,
+    /// The bindings that connect with it.
+    bindings: Option<&'static ServerSpec>,
+    /// The reviewed tools of the server, for calls without bindings.
+    snapshot: Arc<Vec<Bound>>,
 }
 
 impl Client {
@@ -77,8 +79,7 @@ impl Client {
 
     /// Creates a client with options.
     pub fn with_options(config: ServerConfig, options: ClientOptions) -> Self {
-        let supervisor = Arc::new(Supervisor::new(config, options, None));
-        Self { supervisor, baseline: Baseline::Snapshot(Arc::default()) }
+        Self { supervisor: Arc::new(Supervisor::new(config, options, None)), bindings: None, snapshot: Arc::default() }
     }
 
     /// Creates a client of the server at the other end of a pair of streams: one in the same process, on a pipe of
@@ -139,7 +140,7 @@ impl Client {
     /// Fails if none of them has the server, or one of them cannot be read.
     pub fn for_spec(spec: &'static ServerSpec) -> Result<Self, ConnectError> {
         let (config, options) = servers::of_spec(spec, ClientOptions::default())?;
-        Ok(Self { supervisor: servers::shared(config, options), baseline: Baseline::Bindings(spec) })
+        Ok(Self { supervisor: servers::shared(config, options), bindings: Some(spec), snapshot: Arc::default() })
     }
 
     /// Creates a client like [`for_spec`](Self::for_spec), with options, which the configuration overrides.
@@ -163,7 +164,7 @@ impl Client {
     /// Fails like [`for_spec`](Self::for_spec).
     pub fn for_spec_with(spec: &'static ServerSpec, options: ClientOptions) -> Result<Self, ConnectError> {
         let (config, options) = servers::of_spec(spec, options)?;
-        Ok(Self { baseline: Baseline::Bindings(spec), ..Self::with_options(config, options) })
+        Ok(Self { bindings: Some(spec), ..Self::with_options(config, options) })
     }
 
     /// Returns the client at the end of these calls, if there is one: layers may be around it.
@@ -264,4 +265,9 @@ impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client").field("config", &self.supervisor.shared.config).field("state", &self.state()).finish()
     }
+}
+
+/// Logs a warning about a server.
+fn warn(server: &str, message: fmt::Arguments<'_>) {
+    tracing::warn!(server, "{message}");
 }

@@ -10,9 +10,9 @@ use mcp_bindgen_model::{Config, FileError, SecretRef, ServerConfig, Snapshot, Tr
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use super::catalog::drift::{Baseline, refuses};
-use super::subscribe;
-use super::supervisor::{Key, Supervisor};
+use super::catalog::drift::{Bound, refuses};
+use super::supervisor::Supervisor;
+use super::{subscribe, warn};
 use crate::call::events::Events;
 use crate::ground::sync::lock;
 use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind, DynCallTool, ServerSpec};
@@ -110,11 +110,9 @@ impl Servers {
     /// Adds a client, or replaces the one of its name.
     #[must_use]
     pub fn with_client(mut self, client: Client) -> Self {
+        self.clients.retain(|known| known.name() != client.name());
         let place = self.clients.partition_point(|known| known.name() < client.name());
-        match self.clients.get_mut(place) {
-            Some(known) if known.name() == client.name() => *known = client,
-            _ => self.clients.insert(place, client),
-        }
+        self.clients.insert(place, client);
         self
     }
 
@@ -127,12 +125,7 @@ impl Servers {
         if let Some(client) = self.clients.iter().find(|client| client.name() == name) {
             return Ok(client.clone());
         }
-        let known: Vec<&str> = self.names().collect();
-        let message = match (nearest(name, known.iter().copied()).first(), known.is_empty()) {
-            (Some(near), _) => format!("unknown server; did you mean `{near}`?"),
-            (None, true) => "unknown server; none are configured".to_owned(),
-            (None, false) => format!("unknown server; configured are {}", known.join(", ")),
-        };
+        let message = format!("unknown server; {}", known(name, &self.names().collect::<Vec<_>>()));
         Err(ConnectError::new(name, ConnectErrorKind::Config, message))
     }
 
@@ -215,13 +208,14 @@ pub(super) fn of_spec(
     spec: &'static ServerSpec,
     mut options: ClientOptions,
 ) -> Result<(ServerConfig, ClientOptions), ConnectError> {
-    let wrong = |error: Box<dyn Error>| ConnectError::new(spec.name, ConnectErrorKind::Config, error.to_string());
-    let config = configured(spec, &options).map_err(wrong)?;
-    let capabilities = spec.client_capabilities.map(serde_json::from_str).transpose();
-    let capabilities = capabilities
-        .map_err(|error| wrong(format!("the client capabilities of its bindings are not JSON: {error}").into()))?;
+    let wrong = |message: String| ConnectError::new(spec.name, ConnectErrorKind::Config, message);
+    let config = configured(spec, &options).map_err(|error| wrong(error.to_string()))?;
+    if let Some(text) = spec.client_capabilities {
+        let fault = |error| wrong(format!("the client capabilities of its bindings are not JSON: {error}"));
+        let capabilities = serde_json::from_str(text).map_err(fault)?;
+        options.capabilities.get_or_insert(capabilities);
+    }
     options.protocol_version = options.protocol_version.or_else(|| spec.protocol_version.map(str::to_owned));
-    options.capabilities = options.capabilities.or(capabilities);
     Ok((config, options))
 }
 
@@ -234,7 +228,12 @@ fn configured(spec: &ServerSpec, options: &ClientOptions) -> Result<ServerConfig
             warn_of(&config, Some(spec.name));
             return Ok(carried.iter().fold(server, ServerConfig::with_demands_of));
         }
-        warn_of_strangers(spec.name, &config);
+        let (name, names) = (spec.name, config.names());
+        if !names.is_empty() {
+            // A misspelt name would otherwise be ignored silently.
+            let unknown = format!("{SERVERS_VARIABLE} does not contain the server `{name}` of these bindings");
+            warn(name, format_args!("{unknown}; {}", known(name, &names)));
+        }
     }
     match carried {
         Some(server) => Ok(server),
@@ -251,19 +250,13 @@ fn carried(spec: &ServerSpec) -> Result<Option<ServerConfig>, Box<dyn Error>> {
     Ok(Some(server))
 }
 
-/// Warns that the variable does not name the server of the bindings, because a misspelt name would otherwise be ignored
-/// silently.
-fn warn_of_strangers(bound: &str, config: &Config) {
-    let names = config.names();
-    if names.is_empty() {
-        return;
+/// Returns the nearest of the known names, or all of them, for the message about an unknown server.
+fn known(name: &str, names: &[&str]) -> String {
+    match (nearest(name, names.iter().copied()).first(), names) {
+        (Some(near), _) => format!("did you mean `{}`?", printable(near)),
+        (None, []) => "none are configured".to_owned(),
+        (None, names) => format!("configured are {}", printable(&names.join(", "))),
     }
-    let meant = match nearest(bound, names.iter().copied()).first() {
-        Some(near) => format!("was `{}` meant?", printable(near)),
-        None => format!("it names {}", printable(&names.join(", "))),
-    };
-    let unknown = format!("{SERVERS_VARIABLE} does not contain the server `{bound}` of these bindings");
-    tracing::warn!(server = bound, "{unknown}; {meant}");
 }
 
 /// Returns the configuration in a file of the working directory. Its author may not be the user of the program. Without
@@ -302,7 +295,7 @@ fn snapshot_of(config: &Config, name: &str) -> Option<Snapshot> {
     config.path.as_ref()?;
     let path = config.snapshot_path(name);
     let known = path.exists().then(|| Snapshot::load(&path))?;
-    known.inspect_err(|error| tracing::warn!(server = name, "failed to read its snapshot: {error}")).ok()
+    known.inspect_err(|error| warn(name, format_args!("failed to read its snapshot: {error}"))).ok()
 }
 
 /// Returns the supervisor shared by clients with the same configuration. The options are the defaults, plus the
@@ -312,7 +305,7 @@ pub(super) fn shared(config: ServerConfig, options: ClientOptions) -> Arc<Superv
     let mut shared = lock(&SHARED);
     shared.retain(|supervisor| supervisor.strong_count() > 0);
     for found in shared.iter().filter_map(Weak::upgrade) {
-        if key.is_some() && found.key == key && !found.is_shut_down() {
+        if key.is_some() && found.key == key && *found.shared.config == config && !found.is_shut_down() {
             return found;
         }
     }
@@ -322,7 +315,7 @@ pub(super) fn shared(config: ServerConfig, options: ClientOptions) -> Arc<Superv
 }
 
 /// Returns the key of a configuration that can be resolved. Others are not shared; connecting reports the error.
-fn key(config: &ServerConfig, options: &ClientOptions) -> Option<Key> {
+fn key(config: &ServerConfig, options: &ClientOptions) -> Option<String> {
     let variable = |name: &str| std::env::var(name).ok();
     // Keyrings and files are read when a connection is opened; an entry is the same for all.
     let value = |secret: &SecretRef| match secret {
@@ -333,13 +326,9 @@ fn key(config: &ServerConfig, options: &ClientOptions) -> Option<Key> {
     // A connection belongs to the runtime that opened it.
     let runtime = Handle::try_current().ok().map(|runtime| runtime.id().to_string());
     let mut rest = vec![runtime.into(), options.protocol_version.clone().into(), options.declared_capabilities()];
-    for secret in &config.placeholders() {
-        rest.push(value(secret).into());
-    }
-    for name in &resolved.inherit_env {
-        rest.push(variable(name).into());
-    }
-    Some(Key { config: config.clone(), rest: digest(&Value::Array(rest)) })
+    rest.extend(config.placeholders().iter().map(|secret| value(secret).into()));
+    rest.extend(resolved.inherit_env.iter().map(|name| variable(name).into()));
+    Some(digest(&Value::Array(rest)))
 }
 
 impl Client {
@@ -377,13 +366,10 @@ impl Client {
     }
 
     /// Sets the snapshot that tools without bindings are compared with, if the configuration rejects changed tools.
-    fn compared_with(mut self, snapshot: &dyn Fn() -> Option<Snapshot>) -> Self {
-        if refuses(self.config())
-            && let Some(snapshot) = snapshot()
-        {
-            self.baseline = Baseline::Snapshot(Arc::new(snapshot.tools));
-        }
-        self
+    fn compared_with(self, snapshot: &dyn Fn() -> Option<Snapshot>) -> Self {
+        let known = if refuses(self.config()) { snapshot() } else { None };
+        let tools = known.unwrap_or_default().tools.into_iter();
+        Self { snapshot: Arc::new(tools.map(|tool| Bound::Listed(Arc::new(tool))).collect()), ..self }
     }
 }
 
@@ -395,6 +381,6 @@ mod tests {
     fn key_of_a_shared_connection_contains_no_values() {
         let config = ServerConfig::http("s", "https://h").header("Authorization", "Bearer ${PATH}");
         let key = key(&config, &ClientOptions::new()).expect("the variable is set");
-        assert!(key.config == config && key.rest.len() == 64);
+        assert!(key.len() == 64 && key.bytes().all(|byte| byte.is_ascii_hexdigit()), "{key}");
     }
 }

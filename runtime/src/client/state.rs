@@ -126,9 +126,9 @@ pub(super) struct Activity {
 }
 
 impl Opened {
-    pub(super) fn new(connection: Connection, config: &Arc<ServerConfig>, reported: &Arc<Reported>) -> Arc<Self> {
+    pub(super) fn new(connection: Connection, reported: &Arc<Reported>) -> Arc<Self> {
         let connection = Arc::new(connection);
-        let live_tools = LiveTools::new(config.clone(), connection.clone(), reported.clone());
+        let live_tools = LiveTools::new(connection.clone(), reported.clone());
         let activity = Activity { users: 0, was_used: false, since: Instant::now(), is_retired: false };
         Arc::new(Self { connection, live_tools, end: CancellationToken::new(), activity: Mutex::new(activity) })
     }
@@ -204,14 +204,15 @@ impl Shared {
         let limits = options.limits.clone().unwrap_or_default();
         limits.set(config.limit, options.max_concurrent_requests);
         let observer = Arc::new(Observer::new(&config, options.records_content));
+        let config = Arc::new(config);
         Self {
-            config: Arc::new(config),
             options,
             progress: watch::Sender::new(Published { progress: Progress::Closed, failures: 0, error: None }),
             tools: Changes::new(observer.clone()),
             notices: Arc::default(),
             limits,
-            drift: Arc::new(Reported::new(observer.clone())),
+            drift: Arc::new(Reported::new(config.clone(), observer.clone())),
+            config,
             observer,
         }
     }

@@ -14,11 +14,13 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::catalog::{changes, drift, subscriptions};
+use super::catalog::{changes, drift};
 use super::state::{Failed, Lease, Opened, Progress, Published, Shared};
+use super::warn;
 use crate::connect::open::establish;
 use crate::connect::options::ClientOptions;
 use crate::ground::backoff::with_jitter;
+use crate::ground::on_drop::OnDrop;
 use crate::ground::sync::{awaited, lock};
 use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
@@ -41,22 +43,14 @@ const MOST_ENDED_CONNECTIONS: usize = 5;
 /// The connection of one client and its clones. When the last of them goes, its keeper closes the connection.
 pub(super) struct Supervisor {
     pub(super) shared: Arc<Shared>,
-    /// The key, if clients with the same one share the connection.
-    pub(super) key: Option<Key>,
+    /// The digest of everything that clients with the same configuration must share to share the connection; `None` if
+    /// they do not. It lives as long as this, so it contains no values of placeholders.
+    pub(super) key: Option<String>,
     /// The keepers that have not ended, and the last one. Only that may have a connection; the others may still be closing
     /// theirs.
     keepers: Mutex<Vec<KeeperHandle>>,
     /// `true` once calls are refused; the end of the connection is published later.
     is_shut_down: AtomicBool,
-}
-
-/// The key of a shared connection. It lives as long as the supervisor, so it contains no values of placeholders.
-#[derive(PartialEq)]
-pub(super) struct Key {
-    /// The configuration with its placeholders.
-    pub(super) config: ServerConfig,
-    /// The digest of all else that must be equal.
-    pub(super) rest: String,
 }
 
 /// A keeper at work, or at the end of it.
@@ -72,7 +66,7 @@ struct KeeperHandle {
 }
 
 impl Supervisor {
-    pub(super) fn new(config: ServerConfig, options: ClientOptions, key: Option<Key>) -> Self {
+    pub(super) fn new(config: ServerConfig, options: ClientOptions, key: Option<String>) -> Self {
         let (keepers, is_shut_down) = (Mutex::default(), AtomicBool::new(false));
         Self { shared: Arc::new(Shared::new(config, options)), key, keepers, is_shut_down }
     }
@@ -108,7 +102,6 @@ impl Supervisor {
                         format!("the server closed {MOST_ENDED_CONNECTIONS} connections right after they opened");
                     opened.connection.link.notes.explain(&problem)
                 }
-                Progress::Failed(failed) => return Err(failed.error),
                 _ if self.is_shut_down() => return Err(self.shut_down_error()),
                 // It was open, and was closed or unused.
                 _ if !was_opening => continue,
@@ -197,11 +190,14 @@ impl Supervisor {
             Handle::try_current().map_err(|_| self.error(Kind::Unsupported, "connecting requires a tokio runtime"))?;
         let (close, ended) = (CancellationToken::new(), CancellationToken::new());
         self.shared.publish(None, Progress::Opening);
+        let (shared, closing) = (self.shared.clone(), close.clone());
+        // The runtime may end in between, and a connector may panic.
+        let unfinished = OnDrop::new(move || shared.publish(Some(&closing), Progress::Closed));
         let (shared, is_another, serving) = (self.shared.clone(), !keepers.is_empty(), JoinSet::new());
         let _ended = ended.clone().drop_guard();
-        let keeper = Keeper { shared, close: close.clone(), pause, is_another, serving, has_ended: false, _ended };
+        let keeper = Keeper { shared, close: close.clone(), pause, is_another, serving, _ended };
         let failures = self.shared.progress.borrow().failures;
-        let running = runtime.spawn(task(keeper.run()));
+        let running = runtime.spawn(task(keeper.run(unfinished)));
         let keeper = KeeperHandle { close, ended, failures, task: running.abort_handle() };
         keepers.retain(|keeper| !keeper.task.is_finished());
         keepers.push(keeper.clone());
@@ -234,13 +230,13 @@ struct Keeper {
     is_another: bool,
     /// The tasks that serve the connection, and those that are ending.
     serving: JoinSet<()>,
-    has_ended: bool,
     /// Dropped last.
     _ended: DropGuard,
 }
 
 impl Keeper {
-    async fn run(mut self) {
+    /// Keeps a connection until it is closed or lost for good. A keeper that ends earlier drops `unfinished`.
+    async fn run(mut self, unfinished: OnDrop<impl FnOnce()>) {
         let close = self.close.clone();
         let mut was_lost = false;
         let last = loop {
@@ -253,12 +249,12 @@ impl Keeper {
             if !self.attend(opened).await {
                 break Progress::Closed;
             }
-            tracing::warn!(server = self.shared.config.name, "connection lost; reconnecting");
+            warn(&self.shared.config.name, format_args!("connection lost; reconnecting"));
             self.publish(Progress::Reopening);
             was_lost = true;
         };
         self.publish(last);
-        self.has_ended = true;
+        unfinished.disarm();
         while self.serving.join_next().await.is_some() {}
     }
 
@@ -284,16 +280,16 @@ impl Keeper {
         let background: Vec<BoxFuture<'_, Infallible>> = vec![
             Box::pin(changes::forward(connection, tools)),
             Box::pin(changes::subscribe_to_tools(connection, tools)),
-            Box::pin(subscriptions::keep(connection, &notices.resources, patience)),
             Box::pin(changes::subscribe_to_lists(connection, notices, is_another)),
-            Box::pin(compare_tools(&self.shared, &opened)),
+            Box::pin(changes::subscribe_to_resources(connection, &notices.resources, patience)),
+            Box::pin(drift::watch(&opened.live_tools, tools, options)),
         ];
         let was_lost = tokio::select! {
             () = opened.end.cancelled() => true,
             () = self.close.cancelled() => false,
             () = idle(&opened, options.idle_timeout) => false,
             () = unresponsive(&opened, options.health_check, patience) => {
-                tracing::warn!(server = config.name, "the server stopped responding");
+                warn(&config.name, format_args!("the server stopped responding"));
                 true
             }
             (never, ..) = select_all(background) => match never {},
@@ -319,12 +315,12 @@ impl Keeper {
             // Large, in a task that otherwise only waits.
             let opening = Box::pin(establish((config, options), (notices, limits), left));
             let error = match opening.await {
-                Ok(connection) => return Ok(Opened::new(connection, config, drift)),
+                Ok(connection) => return Ok(Opened::new(connection, drift)),
                 Err(error) if was_lost => error,
                 Err(error) => return Err(error),
             };
             let number = PAUSES.len() + 1 - pauses.len();
-            tracing::warn!(server = config.name, "reconnect attempt {number} failed: {error}");
+            warn(&config.name, format_args!("reconnect attempt {number} failed: {error}"));
             let may_pass = matches!(error.kind, Kind::Spawn | Kind::Transport | Kind::Timeout);
             let Some(pause) = pauses.next().filter(|_| may_pass) else { return Err(error) };
             sleep(with_jitter(*pause)).await;
@@ -338,25 +334,6 @@ impl Keeper {
     fn publish(&self, progress: Progress) {
         self.shared.publish(Some(&self.close), progress);
     }
-}
-
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        // The runtime ends in between, or a connector panics.
-        if !self.has_ended {
-            self.publish(Progress::Closed);
-        }
-    }
-}
-
-/// Reports tools that differ from their bindings.
-async fn compare_tools(Shared { config, options, tools, .. }: &Shared, opened: &Opened) -> Infallible {
-    // A recorded session has no requests that no program makes.
-    #[cfg(feature = "cassette")]
-    if options.cassette.is_some() {
-        return pending().await;
-    }
-    drift::watch(&opened.live_tools, tools, || options.call_patience(config.timeout)).await
 }
 
 /// Waits until the connection has been unused for the given time.

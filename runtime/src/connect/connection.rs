@@ -1,7 +1,7 @@
 //! An open connection to a server, the state that it shares with its transport, and the lists that it keeps.
 //!
 //! Dropping `answers` or `set_subscription` gives up the request, as `Session::request` does; dropping
-//! `listen_to_resources` or `listen_to_lists` ends the subscription.
+//! `listen_to_resources` ends the subscription.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use crate::ground::sync::lock;
 use crate::rpc::handlers::Answers;
 use crate::rpc::ledger::Ledger;
 use crate::rpc::notes::Notes;
-use crate::rpc::notices::{Notices, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
+use crate::rpc::notices::Notices;
 use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
 use crate::rpc::sent::MethodCall;
@@ -258,27 +258,6 @@ impl Connection {
     /// Subscribes to these resources (protocol 2026-07-28).
     pub(crate) async fn listen_to_resources(&self, uris: Vec<String>) -> Result<Subscription, RequestError> {
         self.session.listen(json!({ "resourceSubscriptions": uris })).await
-    }
-
-    /// Subscribes to changes of these lists (protocol 2026-07-28); returns when the subscription ends.
-    pub(crate) async fn listen_to_lists(&self, changes: &[&str]) -> Result<(), RequestError> {
-        let mut filter = Map::new();
-        for (key, change) in [
-            ("toolsListChanged", TOOLS_CHANGED),
-            ("promptsListChanged", PROMPTS_CHANGED),
-            ("resourcesListChanged", RESOURCES_CHANGED),
-        ] {
-            if changes.contains(&change) {
-                filter.insert(key.to_owned(), true.into());
-            }
-        }
-        let mut subscription = self.session.listen(filter.into()).await?;
-        let ended = subscription.ended().await;
-        if changes.contains(&TOOLS_CHANGED) {
-            // The server no longer reports changes.
-            self.link.ledger.list_changes.mark_changed();
-        }
-        ended
     }
 
     /// Returns `true` if the server refused a call because of a missing header, which its list of tools declares.

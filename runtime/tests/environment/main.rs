@@ -58,12 +58,12 @@ fn server_in_mcp_servers_overrides_the_embedded_one() {
 #[test]
 fn unknown_names_in_mcp_servers_are_a_warning() {
     let said = program(r#"{"fixtur":{"command":"named"}}"#);
-    let warning = "MCP_SERVERS does not contain the server `fixture` of these bindings; was `fixtur` meant?";
+    let warning = "MCP_SERVERS does not contain the server `fixture` of these bindings; did you mean `fixtur`?";
     assert!(said.contains("warning: ") && said.contains(warning) && said.contains("embedded"), "{said}");
     let said = program(r#"{"zebra":{"command":"named"}}"#);
-    assert!(said.contains("of these bindings; it names zebra"), "{said}");
+    assert!(said.contains("of these bindings; configured are zebra"), "{said}");
     let said = program(r#"{"Fixture":{"command":"named"}}"#);
-    assert!(said.contains("was `Fixture` meant?"), "{said}");
+    assert!(said.contains("did you mean `Fixture`?"), "{said}");
 }
 
 /// Asks where requests would go, and why two fail: the ports are closed.

@@ -3,7 +3,6 @@
 pub(crate) mod changes;
 pub(crate) mod drift;
 pub(crate) mod offers;
-pub(crate) mod subscriptions;
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -11,13 +10,14 @@ use std::time::Duration;
 use mcp_bindgen_model::Snapshot;
 use serde_json::Value;
 
+use crate::client::warn;
 use crate::connect::connection::{Connection, ListTerms, Listing, Terms};
 use crate::ground::deadline::Patience;
 #[cfg(feature = "http")]
 use crate::ground::redact::LONGEST_MESSAGE;
 use crate::ground::wire::size_of_value;
 use crate::rpc::RequestError;
-use crate::{Client, ConnectError, ConnectErrorKind as Kind, Dispatched};
+use crate::{Client, ConnectError, ConnectErrorKind as Kind};
 
 const MAX_PAGES: usize = 1000;
 /// The approximate limit on the bytes of a listing, over all its pages.
@@ -235,19 +235,6 @@ async fn all(
             {
                 return Ok(found);
             }
-            Err(RequestError::Rpc(error)) => {
-                let message = format!("`{method}` failed with JSON-RPC error {}: {}", error.code.0, error.message);
-                return Err(wrong(Kind::Protocol, message));
-            }
-            Err(RequestError::Failed(failure)) => {
-                let kind = match failure.dispatched {
-                    _ if failure.wants_authorization => Kind::Auth,
-                    Dispatched::Yes => Kind::Protocol,
-                    Dispatched::No | Dispatched::Unknown => Kind::Transport,
-                };
-                let error = wrong(kind, format!("`{method}` failed: {}", failure.message));
-                return Err(error.with_retry_after(failure.retry_after));
-            }
             // No caller cancels a listing.
             Err(RequestError::Timeout(_) | RequestError::Cancelled(_)) => {
                 let message = match found.len() {
@@ -257,6 +244,14 @@ async fn all(
                     _ => format!("no answer to `{method}` within {:?}", patience.timeout),
                 };
                 return Err(wrong(Kind::Timeout, message));
+            }
+            Err(error) => {
+                let (kind, retry_after) = match &error {
+                    RequestError::Failed(failure) if failure.wants_authorization => (Kind::Auth, failure.retry_after),
+                    RequestError::Failed(failure) if !error.is_answer() => (Kind::Transport, failure.retry_after),
+                    _ => (Kind::Protocol, None),
+                };
+                return Err(wrong(kind, format!("`{method}` failed: {error}")).with_retry_after(retry_after));
             }
         };
         terms.add(&page);
@@ -273,7 +268,7 @@ async fn all(
         let repeats = next.is_some_and(|next| !cursors.insert(next.to_owned()));
         // Some servers always send a cursor; the list ends if it leads to no new item.
         if repeats && items.iter().all(|item| found.contains(item)) {
-            tracing::warn!(server, "`{method}` repeated a cursor without new items; the list ends there");
+            warn(server, format_args!("`{method}` repeated a cursor without new items; the list ends there"));
             return Ok(found);
         }
         found.extend(items);

@@ -9,19 +9,22 @@ use std::time::Duration;
 
 use mcp_bindgen_model::{Drift, ServerConfig};
 use serde_json::{Map, Value};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 pub(crate) use self::verdict::Reported;
-use self::verdict::{Budget, LONGEST_FOR_A_LIST, Verdict, is_same};
+use self::verdict::{Verdict, is_same};
 use super::changes::{Changes, reports_changes};
 use super::name_of;
+use crate::client::warn;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::Patience;
 use crate::ground::redact::Redactor;
 use crate::ground::sync::{awaited, count, lock};
-use crate::{ConnectError, ConnectErrorKind as Kind, ServerSpec, ToolSpec};
+use crate::{ClientOptions, ConnectError, ConnectErrorKind as Kind, ServerSpec, ToolSpec};
 
+/// The time for comparing all tools of one list. Each comparison has a budget; this limits hundreds of them.
+const LONGEST_FOR_A_LIST: Duration = Duration::from_secs(30);
 /// The delay that lets the triggering call go first.
 const HEAD_START: Duration = Duration::from_millis(10);
 /// The longest pause before the next list of a server that reports changes all the time.
@@ -40,19 +43,19 @@ pub(crate) fn refuses(config: &ServerConfig) -> bool {
 }
 
 /// A tool as it was when it was bound. One constant may have several addresses, so that equal tools are the same.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(crate) enum Bound {
     /// The tool of generated bindings.
     Spec(&'static ToolSpec),
-    /// The tool at an index of a snapshot.
-    Listed(Arc<Vec<Value>>, usize),
+    /// The tool of a snapshot.
+    Listed(Arc<Value>),
 }
 
 impl Bound {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Spec(spec) => spec.name,
-            Self::Listed(tools, index) => tools.get(*index).and_then(name_of).unwrap_or_default(),
+            Self::Listed(tool) => name_of(tool).unwrap_or_default(),
         }
     }
 
@@ -63,110 +66,56 @@ impl Bound {
     fn declared(&self) -> Result<Value, serde_json::Error> {
         let spec = match self {
             Self::Spec(spec) => spec,
-            Self::Listed(tools, index) => return Ok(tools.get(*index).cloned().unwrap_or_default()),
+            Self::Listed(tool) => return Ok(Value::clone(tool)),
         };
         let mut tool = Map::new();
+        if let Some(texts) = spec.declared_texts() {
+            tool = texts;
+        } else {
+            let (title, description) = (spec.title.into(), spec.description.into());
+            let annotations = spec.annotations.to_json();
+            for (key, text) in [("title", title), ("description", description), ("annotations", annotations)] {
+                tool.insert(key.to_owned(), text);
+            }
+        }
         tool.insert("name".to_owned(), spec.name.into());
         tool.insert("inputSchema".to_owned(), serde_json::from_str(spec.declared_input_schema())?);
         if let Some(output) = spec.declared_output_schema() {
             tool.insert("outputSchema".to_owned(), serde_json::from_str(output)?);
         }
-        if let Some(mut texts) = spec.declared_texts() {
-            tool.append(&mut texts);
-            return Ok(tool.into());
-        }
-        for (key, text) in &[("title", spec.title), ("description", spec.description)] {
-            if let Some(text) = text {
-                tool.insert((*key).to_owned(), (*text).into());
-            }
-        }
-        tool.insert("annotations".to_owned(), spec.annotations.to_json());
         Ok(tool.into())
     }
-}
 
-impl PartialEq for Bound {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            // The texts of schemas are long, and nearly always the address is the same.
-            (Self::Spec(one), Self::Spec(other)) => std::ptr::eq(*one, *other) || one == other,
-            (Self::Listed(one, at), Self::Listed(other, place)) => {
-                (Arc::ptr_eq(one, other) && at == place) || one.get(*at) == other.get(*place)
-            }
-            _ => false,
-        }
-    }
-}
-
-/// A value for each of the bound tools, sorted by their names.
-#[derive(Default)]
-struct PerTool<T>(Vec<(Bound, T)>);
-
-impl<T> PerTool<T> {
-    /// Returns the place of a tool, or the one where it belongs as an error.
-    fn place(&self, bound: &Bound) -> Result<usize, usize> {
-        let mut place = self.0.partition_point(|(known, _)| known.name() < bound.name());
-        while let Some((known, _)) = self.0.get(place)
-            && known.name() == bound.name()
+    /// Adds the tool to a list that is sorted by names; returns `false` if it is there already.
+    fn add_to(&self, tools: &mut Vec<Self>) -> bool {
+        let mut place = tools.partition_point(|known| known.name() < self.name());
+        while let Some(known) = tools.get(place)
+            && known.name() == self.name()
         {
-            if known == bound {
-                return Ok(place);
+            if known == self {
+                return false;
             }
             place += 1;
         }
-        Err(place)
-    }
-
-    /// Adds a tool; returns `false` if it is there already.
-    fn insert(&mut self, bound: &Bound, value: T) -> bool {
-        let Err(place) = self.place(bound) else { return false };
-        self.0.insert(place, (bound.clone(), value));
+        tools.insert(place, self.clone());
         true
-    }
-}
-
-/// The tools that calls of a client without bindings of their own are compared with.
-#[derive(Clone)]
-pub(crate) enum Baseline {
-    Bindings(&'static ServerSpec),
-    /// The tools of a snapshot.
-    Snapshot(Arc<Vec<Value>>),
-}
-
-impl Baseline {
-    pub(crate) fn bindings(&self) -> Option<&'static ServerSpec> {
-        if let Self::Bindings(server) = self { Some(server) } else { None }
-    }
-
-    pub(crate) fn find(&self, tool: &str) -> Option<Bound> {
-        match self {
-            Self::Bindings(server) => server.tools.iter().find(|spec| spec.name == tool).map(Bound::Spec),
-            Self::Snapshot(tools) => {
-                let index = tools.iter().position(|listed| name_of(listed) == Some(tool))?;
-                Some(Bound::Listed(tools.clone(), index))
-            }
-        }
     }
 }
 
 /// The tools of one connection, and how they differ from those that were bound.
 pub(crate) struct LiveTools {
-    config: Arc<ServerConfig>,
     connection: Arc<Connection>,
     reported: Arc<Reported>,
-    /// The last list.
-    listed: Mutex<Option<Arc<Listed>>>,
-    /// Taken while listing; others wait for the same list.
-    listing: Semaphore,
-    /// The tools that are called over this connection, and the rest of their bindings.
-    bound: Mutex<PerTool<()>>,
+    /// The last list. It is locked while listing, so that others wait for the same list.
+    listed: tokio::sync::Mutex<Option<Arc<Listed>>>,
+    /// The tools that are called over this connection, and the rest of their bindings, sorted by names.
+    bound: Mutex<Vec<Bound>>,
     /// Counts what there is to compare: bound tools, and lists that calls requested.
     news: watch::Sender<u64>,
 }
 
 /// The tools as they were listed once.
 struct Listed {
-    config: Arc<ServerConfig>,
     reported: Arc<Reported>,
     redactor: Redactor,
     /// The count of changes when the list was requested.
@@ -174,24 +123,24 @@ struct Listed {
     /// The count when the list arrived: some servers report a change after every request.
     end: u64,
     tools: Map<String, Value>,
-    verdicts: Mutex<PerTool<Arc<Verdict>>>,
-    budget: Budget,
+    verdicts: Mutex<Vec<(Bound, Arc<Verdict>)>>,
+    /// The time left to compare the tools. A comparison locks it, so only one runs at a time.
+    budget: Arc<tokio::sync::Mutex<Duration>>,
 }
 
 impl LiveTools {
-    pub(crate) fn new(config: Arc<ServerConfig>, connection: Arc<Connection>, reported: Arc<Reported>) -> Self {
+    pub(crate) fn new(connection: Arc<Connection>, reported: Arc<Reported>) -> Self {
         let (listed, bound, news) = Default::default();
-        Self { config, connection, reported, listed, listing: Semaphore::new(1), bound, news }
+        Self { connection, reported, listed, bound, news }
     }
 
     /// Records the tool that a call is bound to, and the rest of its bindings.
     pub(crate) fn bind(&self, bound: &Bound, bindings: Option<&'static ServerSpec>) {
         let mut known = lock(&self.bound);
-        if known.insert(bound, ()) {
+        if bound.add_to(&mut known) {
             for tool in bindings.map_or(&[][..], |server| server.tools) {
-                known.insert(&Bound::Spec(tool), ());
+                Bound::Spec(tool).add_to(&mut known);
             }
-            drop(known);
             count(&self.news);
         }
     }
@@ -207,7 +156,7 @@ impl LiveTools {
             let listed = self.current(patience).await?;
             // Schemas of strangers are compared in bounded time, but not always in a call's.
             let verdict = listed.verdict(bound);
-            let late = || self.error(Kind::Timeout, "its tools are still being compared");
+            let late = || self.late("its tools are still being compared");
             let refusal = patience.renewed().first.bound(verdict).await.ok_or_else(late)?.refusal();
             if self.is_current(&listed) || has_looked_again {
                 return Ok(refusal.map_or(Ok(listed.end), Err));
@@ -222,41 +171,40 @@ impl LiveTools {
 
     /// Returns the list of tools as it is now. One caller requests it, and the others wait.
     async fn current(&self, patience: Patience) -> Result<Arc<Listed>, ConnectError> {
-        let known = || lock(&self.listed).clone().filter(|listed| self.is_current(listed));
-        if let Some(listed) = known() {
-            return Ok(listed);
-        }
-        let Some(_one_at_a_time) = patience.first.bound(self.listing.acquire()).await else {
-            let message = format!("no answer to `tools/list` within {:?}", patience.timeout);
-            return Err(self.error(Kind::Timeout, message));
+        let Some(mut last) = patience.first.bound(self.listed.lock()).await else {
+            return Err(self.late(&format!("no answer to `tools/list` within {:?}", patience.timeout)));
         };
-        if let Some(listed) = known() {
-            return Ok(listed);
+        if let Some(listed) = last.as_ref().filter(|listed| self.is_current(listed)) {
+            return Ok(listed.clone());
         }
-        let changes = &self.connection.link.ledger.list_changes;
+        let (redactor, changes) = (self.connection.link.notes.redactor(), &self.connection.link.ledger.list_changes);
         let list_changes = changes.count();
         let mut tools = Map::new();
-        for mut tool in super::tools(&self.config.name, &self.connection, patience).await? {
+        for mut tool in super::tools(&self.reported.config.name, &self.connection, patience).await? {
             // The snapshot holds redacted descriptions, so the live tool is redacted too.
-            self.connection.link.notes.redactor().description(&mut tool);
+            redactor.description(&mut tool);
             if let Some(name) = name_of(&tool).map(str::to_owned) {
                 tools.entry(name).or_insert(tool);
             }
         }
-        let budget = Budget::new(tokio::sync::Mutex::new(LONGEST_FOR_A_LIST));
-        let (config, reported) = (self.config.clone(), self.reported.clone());
-        let (redactor, verdicts) = (self.connection.link.notes.redactor().clone(), Mutex::default());
-        let end = changes.count();
-        let listed = Arc::new(Listed { config, reported, redactor, list_changes, end, tools, verdicts, budget });
-        *lock(&self.listed) = Some(listed.clone());
-        if refuses(&self.config) {
+        let listed = Arc::new(Listed {
+            reported: self.reported.clone(),
+            redactor: redactor.clone(),
+            list_changes,
+            end: changes.count(),
+            tools,
+            verdicts: Mutex::default(),
+            budget: Arc::new(LONGEST_FOR_A_LIST.into()),
+        });
+        *last = Some(listed.clone());
+        if refuses(&self.reported.config) {
             count(&self.news);
         }
         Ok(listed)
     }
 
-    fn error(&self, kind: Kind, message: impl Into<String>) -> ConnectError {
-        ConnectError::new(&self.config.name, kind, message)
+    fn late(&self, message: &str) -> ConnectError {
+        ConnectError::new(&self.reported.config.name, Kind::Timeout, message)
     }
 }
 
@@ -267,26 +215,31 @@ impl Listed {
             Some(verdict) => verdict,
             None => self.compared(bound).await,
         };
-        self.reported.report(&self.config, bound.name(), &verdict);
+        self.reported.report(bound.name(), &verdict);
         verdict
     }
 
     fn known(&self, bound: &Bound) -> Option<Arc<Verdict>> {
         let verdicts = lock(&self.verdicts);
-        let (_, verdict) = verdicts.0.get(verdicts.place(bound).ok()?)?;
-        Some(verdict.clone())
+        verdicts.iter().find(|(known, _)| known == bound).map(|(_, verdict)| verdict.clone())
     }
 
     fn keep(&self, bound: &Bound, verdict: Verdict) -> Arc<Verdict> {
         let verdict = Arc::new(verdict);
-        lock(&self.verdicts).insert(bound, verdict.clone());
+        lock(&self.verdicts).push((bound.clone(), verdict.clone()));
         verdict
     }
 
     async fn compared(self: &Arc<Self>, bound: &Bound) -> Arc<Verdict> {
+        let declared = match bound.declared() {
+            Ok(declared) => declared,
+            Err(error) => {
+                let fault = format!("its bindings contain a schema that is not JSON: {error}");
+                return self.keep(bound, Verdict::breaking(fault));
+            }
+        };
         let live = self.tools.get(bound.name());
-        let is_live = |declared: Value| live.is_some_and(|live| is_same(&declared, live, &self.config));
-        if bound.declared().is_ok_and(is_live) {
+        if live.is_some_and(|live| is_same(&declared, live, &self.reported.config)) {
             return self.keep(bound, Verdict::default());
         }
         // Other callers wait.
@@ -299,21 +252,28 @@ impl Listed {
         let (listed, tool) = (self.clone(), bound.clone());
         let comparing = tokio::task::spawn_blocking(move || {
             let live = listed.tools.get(tool.name());
-            listed.keep(&tool, Verdict::of(&tool, live, &listed.config, &listed.redactor, &mut left))
+            let verdict = Verdict::of(&declared, live, &listed.reported.config, &listed.redactor, &mut left);
+            listed.keep(&tool, verdict)
         });
-        let failed = |_| self.keep(bound, Verdict::breaking("its declaration cannot be compared"));
+        let failed = |_| self.keep(bound, Verdict::breaking("its declaration cannot be compared".to_owned()));
         comparing.await.unwrap_or_else(failed)
     }
 }
 
 /// Compares the tools of a connection with the bound tools, once a bound tool was called, and after each change of the
 /// list. If calls wait for the comparison, they list the tools themselves.
-pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn() -> Patience) -> Infallible {
-    let (connection, refuses) = (&live.connection, refuses(&live.config));
-    if !compares(&live.config) {
+pub(crate) async fn watch(live: &LiveTools, changes: &Changes, options: &ClientOptions) -> Infallible {
+    let (connection, config) = (&live.connection, &*live.reported.config);
+    // A recorded session has no requests that no program makes.
+    #[cfg(feature = "cassette")]
+    if options.cassette.is_some() {
         return pending().await;
     }
-    let (mut news, mut list_changes) = (live.news.subscribe(), connection.link.ledger.list_changes.count.subscribe());
+    if !compares(config) {
+        return pending().await;
+    }
+    let (refuses, list_changes) = (refuses(config), &connection.link.ledger.list_changes.count);
+    let (mut news, mut list_changes) = (live.news.subscribe(), list_changes.subscribe());
     awaited(&mut news, &mut |news| *news > 0).await;
     let mut pause = HEAD_START;
     sleep(pause).await;
@@ -330,22 +290,22 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn
         news.borrow_and_update();
         list_changes.borrow_and_update();
         let list = match refuses {
-            true => Ok(lock(&live.listed).clone()),
-            false => live.current(patience()).await.map(Some),
+            true => Ok(live.listed.lock().await.clone()),
+            false => live.current(options.call_patience(config.timeout)).await.map(Some),
         };
-        if let Err(error) = &list
-            && connection.is_open()
-        {
-            let server = &*live.config.name;
-            tracing::warn!(server, "cannot compare its tools with the bindings: {}", error.message);
-        }
-        if let Ok(Some(list)) = list {
-            let tools = lock(&live.bound).0.clone();
-            for (tool, ()) in tools {
-                list.verdict(&tool).await;
-                // Bindings may be many, and calls have their turn.
-                tokio::task::yield_now().await;
+        match list {
+            Ok(Some(list)) => {
+                let tools = lock(&live.bound).clone();
+                for tool in tools {
+                    list.verdict(&tool).await;
+                    // Bindings may be many, and calls have their turn.
+                    tokio::task::yield_now().await;
+                }
             }
+            Err(error) if connection.is_open() => {
+                warn(&config.name, format_args!("cannot compare its tools with the bindings: {}", error.message));
+            }
+            _ => {}
         }
         let compared = Instant::now();
         // Their senders live as long as `live`.
@@ -373,14 +333,14 @@ mod tests {
     /// Three bound tools, of which only the first is equal to the live one.
     fn listed(left: Duration) -> (Arc<Listed>, [Bound; 3]) {
         let tool = |name: &str, input: Value| json!({ "name": name, "inputSchema": input });
-        let bound = Arc::new(["a", "b", "c"].map(|name| tool(name, json!({ "type": "object" }))).to_vec());
+        let bound = ["a", "b", "c"].map(|name| tool(name, json!({ "type": "object" })));
         let mut tools = Map::from_iter(["b", "c"].map(|name| (name.to_owned(), tool(name, json!({})))));
         tools.insert("a".to_owned(), bound[0].clone());
         let config = Arc::new(ServerConfig::stdio("s", "x"));
-        let reported = Arc::new(Reported::new(Arc::new(Observer::new(&config, false))));
-        let (redactor, verdicts, budget) = (Redactor::default(), Mutex::default(), Budget::new(left.into()));
-        let listed = Listed { config, reported, redactor, list_changes: 0, end: 0, tools, verdicts, budget };
-        (Arc::new(listed), [0, 1, 2].map(|index| Bound::Listed(bound.clone(), index)))
+        let reported = Arc::new(Reported::new(config.clone(), Arc::new(Observer::new(&config, false))));
+        let (redactor, verdicts, budget) = (Redactor::default(), Mutex::default(), Arc::new(left.into()));
+        let listed = Listed { reported, redactor, list_changes: 0, end: 0, tools, verdicts, budget };
+        (Arc::new(listed), bound.map(|tool| Bound::Listed(Arc::new(tool))))
     }
 
     #[tokio::test]
@@ -408,10 +368,10 @@ mod tests {
     fn bound_tool_with_several_addresses_is_compared_once() {
         static TOOLS: [ToolSpec; 4] =
             [ToolSpec::new("b", "{}"), ToolSpec::new("a", "{}"), ToolSpec::new("b", "{}"), ToolSpec::new("a", "true")];
-        let mut known = PerTool::default();
-        let inserted = [&TOOLS, &TOOLS].map(|tools| tools.each_ref().map(|tool| known.insert(&Bound::Spec(tool), ())));
-        assert_eq!(inserted, [[true, true, false, true], [false; 4]]);
-        let names: Vec<&str> = known.0.iter().map(|(bound, ())| bound.name()).collect();
+        let mut known = Vec::new();
+        let added = [&TOOLS, &TOOLS].map(|tools| tools.each_ref().map(|tool| Bound::Spec(tool).add_to(&mut known)));
+        assert_eq!(added, [[true, true, false, true], [false; 4]]);
+        let names: Vec<&str> = known.iter().map(Bound::name).collect();
         assert_eq!(names, ["a", "a", "b"]);
     }
 }

@@ -1,15 +1,14 @@
 //! The difference between a live tool and the bound one.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mcp_bindgen_model::{Acceptance, ChangeKind, Date, Hint, Pin, ServerConfig, Snapshot};
 use mcp_bindgen_schema::drift::{self, Class};
 use serde_json::{Map, Value};
-use tokio::sync::Mutex;
 
-use super::{Bound, name_of, refuses};
+use super::{name_of, refuses};
 use crate::call::events::Observer;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 use crate::ground::sync::lock;
@@ -18,11 +17,6 @@ use crate::ground::sync::lock;
 const MOST_NAMED: usize = 5;
 /// The maximum number of differences reported for one tool.
 const MOST_REPORTED: usize = 20;
-/// The time for comparing all tools of one list. Each comparison has a budget; this limits hundreds of them.
-pub(super) const LONGEST_FOR_A_LIST: Duration = Duration::from_secs(30);
-
-/// The time left to compare the tools of one list. A comparison locks it, so only one runs at a time.
-pub(super) type Budget = Arc<Mutex<Duration>>;
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,10 +30,6 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    fn breaking(description: impl Into<String>) -> Self {
-        Self { description: description.into(), is_breaking: true, accepted: None }
-    }
-
     /// Returns `true` for a breaking difference that the configuration does not accept on a day.
     fn breaks(&self, today: Date) -> bool {
         self.is_breaking && self.accepted.as_ref().is_none_or(|accepted| accepted.is_expired(today))
@@ -56,24 +46,19 @@ pub(super) struct Verdict {
 impl Verdict {
     /// Compares a bound tool with the live one; `None` means that it was removed. Takes the time from what is left.
     pub(super) fn of(
-        bound: &Bound,
+        bound: &Value,
         live: Option<&Value>,
         config: &ServerConfig,
         redactor: &Redactor,
         left: &mut Duration,
     ) -> Self {
-        let bound = match bound.declared() {
-            Ok(bound) => bound,
-            Err(error) => return Self::breaking(format!("its bindings contain a schema that is not JSON: {error}")),
-        };
         if left.is_zero() {
-            return Self::breaking(
-                "not compared: comparing the other tools of this list took too long; run `mcp-bindgen check`, or limit \
-                 `tools` to the ones you call",
-            );
+            let fault = "not compared: comparing the other tools of this list took too long; run `mcp-bindgen check`, or \
+                         limit `tools` to the ones you call";
+            return Self::breaking(fault.to_owned());
         }
         let start = Instant::now();
-        let mut differences = differences(&bound, live, config);
+        let mut differences = differences(bound, live, config);
         *left = left.saturating_sub(start.elapsed());
         for found in &mut differences {
             found.description = redactor.shown_line(&found.description, LONGEST_MESSAGE);
@@ -81,59 +66,55 @@ impl Verdict {
         Self { differences, ..Self::default() }
     }
 
-    pub(super) fn breaking(description: impl Into<String>) -> Self {
-        Self { differences: vec![Difference::breaking(description)], ..Self::default() }
+    pub(super) fn breaking(description: String) -> Self {
+        Self { differences: vec![Difference { description, is_breaking: true, accepted: None }], ..Self::default() }
     }
 
     /// Returns the reason against calling the tool.
     pub(super) fn refusal(&self) -> Option<String> {
         let today = Date::today();
-        let (mut named, mut more) = (Vec::new(), 0);
-        for found in &self.differences {
-            match found.breaks(today) {
-                true if named.len() < MOST_NAMED => named.push(&*found.description),
-                is_breaking => more += usize::from(is_breaking),
-            }
-        }
-        let more = if more > 0 { format!(" · and {more} more") } else { String::new() };
+        let breaking = || self.differences.iter().filter(|found| found.breaks(today));
+        let named: Vec<&str> = breaking().take(MOST_NAMED).map(|found| &*found.description).collect();
+        let more = match breaking().skip(MOST_NAMED).count() {
+            0 => String::new(),
+            more => format!(" · and {more} more"),
+        };
         (!named.is_empty()).then(|| named.join(" · ") + &more)
     }
 }
 
 /// The differences that were reported of each tool of a server, over all its connections, so that each is reported once.
 pub(crate) struct Reported {
+    pub(super) config: Arc<ServerConfig>,
     observer: Arc<Observer>,
     /// The descriptions, as the keys of an object for each tool.
-    descriptions: std::sync::Mutex<Map<String, Value>>,
+    descriptions: Mutex<Map<String, Value>>,
 }
 
 impl Reported {
-    pub(crate) fn new(observer: Arc<Observer>) -> Self {
-        Self { observer, descriptions: std::sync::Mutex::default() }
+    pub(crate) fn new(config: Arc<ServerConfig>, observer: Arc<Observer>) -> Self {
+        Self { config, observer, descriptions: Mutex::default() }
     }
 
     /// Reports the differences of a tool, unless another caller that received the same verdict has.
-    pub(super) fn report(&self, config: &ServerConfig, tool: &str, verdict: &Verdict) {
+    pub(super) fn report(&self, tool: &str, verdict: &Verdict) {
         if verdict.is_reported.swap(true, Ordering::Relaxed) {
             return;
         }
         // Without differences now, a later change is reported again.
-        let mut now = Map::new();
-        for found in &verdict.differences {
-            now.insert(found.description.clone(), Value::Null);
-        }
+        let now: Map<_, _> = verdict.differences.iter().map(|found| (found.description.clone(), Value::Null)).collect();
         let before = lock(&self.descriptions).insert(tool.to_owned(), now.into()).unwrap_or_default();
         let today = Date::today();
         let is_new = |found: &&Difference| before.get(&found.description).is_none();
         for found in verdict.differences.iter().filter(is_new).take(MOST_REPORTED) {
             let (change, is_breaking) = (&found.description, found.breaks(today));
-            let is_refused = is_breaking && refuses(config);
+            let is_refused = is_breaking && refuses(&self.config);
             let effect = match (is_breaking, is_refused) {
                 (_, true) => "calls are refused",
                 (true, false) => "calls may fail",
                 (false, false) => "its bindings still work",
             };
-            let server = &*config.name;
+            let server = &*self.config.name;
             tracing::warn!(server, tool, "the tool has changed since its bindings were generated; {effect}: {change}");
             self.observer.drift_detected(tool, change, is_breaking, is_refused);
         }
@@ -142,19 +123,18 @@ impl Reported {
 
 /// Returns the parts of a tool that are compared: all of it that bindings know, or the parts that calls and results depend on.
 fn compared(tool: &Value, pin: Pin) -> Value {
+    let text = |pointer: &str| tool.pointer(pointer).filter(|value| pin == Pin::All && value.is_string());
     let mut kept = Map::new();
-    let mut keep = |key: &str, value: Option<&Value>| {
+    for (key, value) in [
+        ("name", tool.get("name")),
+        ("inputSchema", tool.get("inputSchema")),
+        ("outputSchema", tool.get("outputSchema")),
+        ("title", text("/title").or_else(|| text("/annotations/title"))),
+        ("description", text("/description")),
+    ] {
         if let Some(value) = value {
             kept.insert(key.to_owned(), value.clone());
         }
-    };
-    for key in &["name", "inputSchema", "outputSchema"] {
-        keep(key, tool.get(key));
-    }
-    if pin == Pin::All {
-        let text = |pointer: &str| tool.pointer(pointer).filter(|value| value.is_string());
-        keep("title", text("/title").or_else(|| text("/annotations/title")));
-        keep("description", text("/description"));
     }
     kept.into()
 }
@@ -195,7 +175,7 @@ fn differences(bound: &Value, live: Option<&Value>, config: &ServerConfig) -> Ve
             let text = |hint: Option<bool>| hint.map_or_else(|| "not said".to_owned(), |hint| hint.to_string());
             let description = format!("/annotations/{key}: {} now, {} before", text(now), text(before));
             let accepted = rules.accepted(ChangeKind::Hints, name, &format!("/annotations/{key}"), today).cloned();
-            found.push(Difference { accepted, ..Difference::breaking(description) });
+            found.push(Difference { description, is_breaking: true, accepted });
         }
     }
     found
@@ -212,11 +192,10 @@ mod tests {
         let config = ServerConfig::stdio("s", "x");
         let tool = |properties: Value| json!({ "name": "find", "inputSchema": { "type": "object", "properties": properties } });
         let (equal, wider) = (tool(json!({})), tool(json!({ "q": {} })));
-        let bound = Bound::Listed(Arc::new(vec![equal.clone()]), 0);
-        let of = |left: &mut Duration| Verdict::of(&bound, Some(&wider), &config, &Redactor::default(), left).refusal();
-        let mut left = LONGEST_FOR_A_LIST;
+        let of = |left: &mut Duration| Verdict::of(&equal, Some(&wider), &config, &Redactor::default(), left).refusal();
+        let mut left = Duration::from_secs(30);
         assert_eq!(of(&mut left), None);
-        assert!(left < LONGEST_FOR_A_LIST);
+        assert!(left < Duration::from_secs(30));
         // Enough for the first of several.
         let mut left = Duration::from_nanos(1);
         assert_eq!(of(&mut left), None);
