@@ -123,7 +123,14 @@ impl Client {
         options: &CallOptions,
         limit: Limit,
     ) -> Result<(Lease, Patience), CallError> {
-        self.check_meta(what, options)?;
+        if options.given().capabilities.as_deref().is_some_and(|capabilities| !capabilities.is_object()) {
+            return Err(self.invalid(what, "expected a JSON object for the client capabilities"));
+        }
+        let is_reserved = |key: &&String| *key == PROGRESS_TOKEN || (key.starts_with(RESERVED) && *key != LOG_LEVEL);
+        if let Some(key) = options.given().meta.as_ref().and_then(|meta| meta.keys().find(is_reserved)) {
+            let message = format!("`{key}` in `_meta` is set by the client; remove it from the options");
+            return Err(self.invalid(what, message));
+        }
         let given = self.given_patience(options);
         let connecting = given.map_or(Deadline::NEVER, |given| given.first).earlier(limit.end);
         let connection = options.unless_cancelled(connecting.bound(self.connection())).await;
@@ -145,17 +152,6 @@ impl Client {
     pub(super) fn not_connected(&self, what: &str, error: ConnectError) -> CallError {
         let (server, tool, message) = (self.name().to_owned(), what.to_owned(), error.message.clone());
         CallError::NotConnected { server, tool, message, source: Some(Cause::new(error)) }
-    }
-
-    fn check_meta(&self, what: &str, options: &CallOptions) -> Result<(), CallError> {
-        if options.given().capabilities.as_deref().is_some_and(|capabilities| !capabilities.is_object()) {
-            return Err(self.invalid(what, "expected a JSON object for the client capabilities"));
-        }
-        let is_reserved = |key: &&String| *key == PROGRESS_TOKEN || (key.starts_with(RESERVED) && *key != LOG_LEVEL);
-        let Some(key) = options.given().meta.as_ref().and_then(|meta| meta.keys().find(is_reserved)) else {
-            return Ok(());
-        };
-        Err(self.invalid(what, format!("`{key}` in `_meta` is set by the client; remove it from the options")))
     }
 
     pub(super) fn invalid(&self, what: &str, message: impl Into<String>) -> CallError {

@@ -368,8 +368,11 @@ impl Client {
     /// Sets the snapshot that tools without bindings are compared with, if the configuration rejects changed tools.
     fn compared_with(self, snapshot: &dyn Fn() -> Option<Snapshot>) -> Self {
         let known = if refuses(self.config()) { snapshot() } else { None };
-        let tools = known.unwrap_or_default().tools.into_iter();
-        Self { snapshot: Arc::new(tools.map(|tool| Bound::Listed(Arc::new(tool))).collect()), ..self }
+        let mut bound = Vec::new();
+        for tool in known.unwrap_or_default().tools {
+            bound.push(Bound::Listed(Arc::new(tool)));
+        }
+        Self { snapshot: Arc::new(bound), ..self }
     }
 }
 

@@ -342,7 +342,7 @@ pub(crate) async fn subscribe_to_resources(
         changes.borrow_and_update();
         let wanted = watched.wanted();
         if !connection.is_modern() {
-            request_resources(connection, watched, (before.as_deref(), &wanted), patience).await;
+            request_resources(connection, watched, before.as_deref(), &wanted, patience).await;
         } else if wanted.is_empty() {
             stream = None;
         } else {
@@ -371,7 +371,8 @@ pub(crate) async fn subscribe_to_resources(
 async fn request_resources(
     connection: &Connection,
     watched: &Subscriptions,
-    (before, wanted): (Option<&[(String, bool)]>, &[(String, bool)]),
+    before: Option<&[(String, bool)]>,
+    wanted: &[(String, bool)],
     patience: Duration,
 ) {
     for (uri, _) in before.unwrap_or_default() {

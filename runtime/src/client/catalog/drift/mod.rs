@@ -290,22 +290,24 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, options: &ClientO
         news.borrow_and_update();
         list_changes.borrow_and_update();
         let list = match refuses {
-            true => Ok(live.listed.lock().await.clone()),
-            false => live.current(options.call_patience(config.timeout)).await.map(Some),
-        };
-        match list {
-            Ok(Some(list)) => {
-                let tools = lock(&live.bound).clone();
-                for tool in tools {
-                    list.verdict(&tool).await;
-                    // Bindings may be many, and calls have their turn.
-                    tokio::task::yield_now().await;
+            true => live.listed.lock().await.clone(),
+            false => {
+                let list = live.current(options.call_patience(config.timeout)).await;
+                if let Err(error) = &list
+                    && connection.is_open()
+                {
+                    warn(&config.name, format_args!("cannot compare its tools with the bindings: {}", error.message));
                 }
+                list.ok()
             }
-            Err(error) if connection.is_open() => {
-                warn(&config.name, format_args!("cannot compare its tools with the bindings: {}", error.message));
+        };
+        if let Some(list) = list {
+            let tools = lock(&live.bound).clone();
+            for tool in tools {
+                list.verdict(&tool).await;
+                // Bindings may be many, and calls have their turn.
+                tokio::task::yield_now().await;
             }
-            _ => {}
         }
         let compared = Instant::now();
         // Their senders live as long as `live`.
