@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use tower::Service;
 use tracing::Instrument;
 
-use super::Client;
 use super::state::Lease;
+use super::{Client, Subject};
 use crate::call::events::{CallSpan, report};
 use crate::call::{Limit, Offer, ServiceFuture, wait};
 use crate::client::catalog::drift::Bound;
@@ -29,15 +29,6 @@ const RESOURCE_NOT_FOUND: i32 = -32002;
 const MOST_COMPARISONS: usize = 5;
 /// The reserved key of `_meta` that the caller may set: it requests log messages from the server.
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-
-/// The kind of a request's subject.
-#[derive(Clone, Copy)]
-pub(super) enum Subject {
-    Tool,
-    Prompt,
-    Resource,
-    Method,
-}
 
 impl CallTool for Client {
     async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {

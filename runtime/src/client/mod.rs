@@ -267,6 +267,15 @@ impl fmt::Debug for Client {
     }
 }
 
+/// The kind of a request's subject.
+#[derive(Clone, Copy)]
+enum Subject {
+    Tool,
+    Prompt,
+    Resource,
+    Method,
+}
+
 /// Logs a warning about a server.
 fn warn(server: &str, message: fmt::Arguments<'_>) {
     tracing::warn!(server, "{message}");

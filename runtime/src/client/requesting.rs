@@ -2,9 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::Client;
-use super::calling::Subject;
 use super::catalog::retain_usable;
+use super::{Client, Subject};
 use crate::call::{Limit, object, take};
 use crate::connect::rounds::Ask;
 use crate::rpc::messages::is_of_protocol;

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::call::Limit;
 use crate::call::events::Observer;
-use crate::client::calling::Subject;
+use crate::client::Subject;
 use crate::connect::connection::Connection;
 use crate::ground::backoff::Backoff;
 use crate::ground::deadline::{Deadline, Patience};

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::passed_on;
 use crate::call::{joined, object, string, take, take_list};
-use crate::client::calling::Subject;
+use crate::client::Subject;
 use crate::connect::connection::Listing;
 use crate::connect::rounds::Ask;
 use crate::ground::redact::{Redactor, debug_redacted};
