@@ -16,7 +16,7 @@ use crate::live::{Door, VARIABLE};
 use crate::options::{Options, is_module_name};
 use crate::overlay::Overlay;
 use crate::project::{Project, Source, check_backend, check_pattern};
-use crate::rules::{Kind, rule_methods};
+use crate::rules::{EXTERN, RENAME, SHARED, rule_methods};
 
 /// Generates bindings in `OUT_DIR`, for `mcp_bindgen::include_bindings!`.
 ///
@@ -239,13 +239,13 @@ impl Builder {
         if let Some((twice, _)) = servers.iter().find(|(name, _)| !seen.insert(name)) {
             return Err(BuildError(format!("server `{}` is bound twice", printable(twice))));
         }
-        let has_rules = |kind| !self.every.rules.of(kind).is_empty();
+        let has_rules = |option| !self.every.rules.of(option).is_empty();
         let single = [
             ("module", self.every.module.is_some()),
             ("path", self.every.path.is_some()),
-            ("rename", has_rules(Kind::Rename)),
-            ("extern_type", has_rules(Kind::Extern)),
-            ("shared", has_rules(Kind::Shared)),
+            ("rename", has_rules(RENAME)),
+            ("extern_type", has_rules(EXTERN)),
+            ("shared", has_rules(SHARED)),
         ];
         if let Some((option, _)) = single.iter().find(|(_, given)| *given && servers.len() != 1) {
             let message = format!("`{option}` applies to one server: call it after its `.server(\"..\")`");

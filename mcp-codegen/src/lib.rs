@@ -6,6 +6,7 @@
 mod bindings;
 #[cfg(feature = "build-script")]
 pub mod build_script;
+#[cfg(feature = "format")]
 mod described;
 mod emit;
 #[cfg(feature = "format")]
@@ -28,10 +29,11 @@ mod table;
 pub mod template;
 mod typify;
 
-pub use bindings::{Bindings, Coverage, PlannedBindings, ToolSchemas};
+pub use bindings::{Bindings, PlannedBindings};
 #[cfg(feature = "build-script")]
 pub use build_script::Builder;
-pub use described::{OfferBinding, OverrideBinding, ToolBinding};
+#[cfg(feature = "format")]
+pub use described::{Coverage, OfferBinding, OverrideBinding, ToolBinding, ToolSchemas};
 #[cfg(feature = "format")]
 pub use format::{format, format_file, format_types};
 pub use markdown::opening_sentence;
@@ -41,5 +43,6 @@ pub use overrides::{apply_overrides, snapshot_for_bindings};
 #[doc(hidden)]
 pub use paths::relative;
 pub use patterns::{Idle, IdlePattern};
+#[cfg(feature = "format")]
 pub use plan::{AlikePlace, AlikeShapes};
 pub use rules::RuleFault;

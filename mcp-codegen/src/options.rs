@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::names::{Style, ident, module_name, server_module};
 use crate::paths::{in_manifest_dir, relative};
-use crate::rules::{Kind, Rules, rule_methods};
+use crate::rules::{RENAME, Rules, rule_methods};
 
 /// Options of [`Bindings::generate`](crate::Bindings::generate).
 ///
@@ -168,7 +168,7 @@ impl Options {
     /// Returns the tools that the options name in full.
     pub(crate) fn named_tools(&self) -> impl Iterator<Item = &String> {
         let patterns = self.tools.iter().flatten().chain(&self.server.approve).chain(&self.server.remote_use);
-        let renamed = self.rules.of(Kind::Rename).into_iter().filter(|rule| !rule.key.contains('/'));
+        let renamed = self.rules.of(RENAME).into_iter().filter(|rule| !rule.key.contains('/'));
         patterns.chain(renamed.flat_map(|rule| [&rule.key, &rule.value])).filter(|name| !name.contains(['*', '?', '!']))
     }
 

@@ -43,7 +43,7 @@ pub fn snapshot_for_bindings(
 pub fn apply_overrides(snapshot: &Snapshot, overrides: &Overrides) -> Result<Snapshot, Vec<FileError>> {
     let mended = overrides.apply(snapshot).map_err(|_| overrides.misfits(snapshot))?;
     let mut faults = Vec::new();
-    for (name, overridden) in &mended.overridden {
+    for (name, overridden) in mended.overridden.iter() {
         let Some(index) = mended.tools.iter().position(|tool| tool.get("name").is_some_and(|found| found == name))
         else {
             continue;

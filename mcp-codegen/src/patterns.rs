@@ -147,7 +147,8 @@ impl Options {
         // A tool that declares no arguments takes any.
         let is_open = declared.iter().any(Vec::is_empty);
         let known: Vec<&str> = declared.iter().flatten().map(String::as_str).collect();
-        let unknown = rule.when.keys().filter(|argument| !is_open && !known.contains(&&*first_name(argument)));
+        let named = rule.when.iter().map(|(argument, _)| argument);
+        let unknown = named.filter(|argument| !is_open && !known.contains(&&*first_name(argument)));
         let arguments = unknown.map(|argument| self.idle("policy", argument, Idle::NoArgument, &known));
         let tools = tools.into_iter().map(|idle| (format!("tools/{}", idle.pattern), idle));
         let arguments = arguments.map(|idle| (format!("when/{}", idle.pattern), idle));

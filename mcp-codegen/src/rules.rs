@@ -10,8 +10,11 @@ pub(crate) struct Rules(pub(crate) Vec<Rule>);
 /// One entry.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
-    pub(crate) kind: Kind,
+    /// The option of `[servers.x.rust]` that it belongs to.
+    pub(crate) option: &'static str,
+    /// The key; empty for a derive or a switch.
     pub(crate) key: String,
+    /// The value; `true` or `false` for a switch.
     pub(crate) value: String,
     /// `true` for the name of a view.
     is_view: bool,
@@ -21,19 +24,18 @@ pub(crate) struct Rule {
     spans: Option<[Span; 2]>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Its key is empty.
-    Derive,
-    /// A place, and the name for it.
-    Rename,
-    /// The pointer of a definition, and the path of a type.
-    Extern,
-    /// The name of a type, and a place.
-    Shared,
-    /// The key of a switch, and `true` or `false`.
-    Switch,
-}
+/// Derives for every type.
+pub(crate) const DERIVE: &str = "derive";
+/// Places, and the names for them.
+pub(crate) const RENAME: &str = "rename";
+/// The pointers of definitions, and the paths of types.
+pub(crate) const EXTERN: &str = "extern";
+/// The names of types, and places.
+pub(crate) const SHARED: &str = "shared";
+/// The switches.
+pub(crate) const SETTERS: &str = "setters";
+pub(crate) const NAMED: &str = "named";
+pub(crate) const CHECKED: &str = "checked";
 
 /// The switches for every type.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,11 +47,6 @@ pub(crate) struct Switches {
     /// Newtypes for the strings and numbers of arguments that the schema narrows.
     pub(crate) checked: bool,
 }
-
-/// The keys of the switches.
-pub(crate) const SETTERS: &str = "setters";
-pub(crate) const NAMED: &str = "named";
-pub(crate) const CHECKED: &str = "checked";
 
 /// A rule that does not fit the tools.
 #[derive(Clone, Debug)]
@@ -65,8 +62,13 @@ pub struct RuleFault {
 
 impl Rule {
     /// Creates a rule from code.
-    pub(crate) fn new(kind: Kind, key: impl Into<String>, value: impl Into<String>) -> Self {
-        Self { kind, key: key.into(), value: value.into(), is_view: false, place: None, spans: None }
+    pub(crate) fn new(option: &'static str, key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { option, key: key.into(), value: value.into(), is_view: false, place: None, spans: None }
+    }
+
+    /// Creates a switch from code.
+    pub(crate) fn switch(option: &'static str, on: bool) -> Self {
+        Self::new(option, "", on.to_string())
     }
 
     /// Sets the literals of the macro.
@@ -98,15 +100,8 @@ impl Rule {
     }
 
     /// Returns the key of the configuration that such rules are in.
-    fn config_key(&self) -> &str {
-        match self.kind {
-            Kind::Derive => "derive",
-            Kind::Rename if self.is_view => "view",
-            Kind::Rename => "rename",
-            Kind::Extern => "extern",
-            Kind::Shared => "shared",
-            Kind::Switch => &self.key,
-        }
+    fn config_key(&self) -> &'static str {
+        if self.is_view { "view" } else { self.option }
     }
 
     /// Returns the span for code that comes of the rule.
@@ -117,19 +112,12 @@ impl Rule {
 
 impl From<&ServerConfig> for Rules {
     fn from(config: &ServerConfig) -> Self {
-        let rust = &config.rust;
-        let lists = [
-            (Kind::Derive, &rust.derive),
-            (Kind::Rename, &rust.rename),
-            (Kind::Extern, &rust.extern_types),
-            (Kind::Shared, &rust.shared),
-            (Kind::Switch, &rust.switches),
-        ];
-        let rules = lists.into_iter().flat_map(|(kind, rules)| rules.iter().map(move |rule| (kind, rule)));
-        let rules = rules
-            .map(|(kind, rule)| Rule { place: Some(rule.place.clone()), ..Rule::new(kind, &rule.key, &rule.value) });
+        let rules = config.rust.rules.iter().map(|rule| {
+            let place = Some(rule.place.clone());
+            Rule { place, ..Rule::new(rule.option, &rule.key, &rule.value) }
+        });
         let views = config.views.iter().filter_map(|(tool, view)| {
-            let rule = Rule::new(Kind::Rename, pointer_segment(tool), view.name.clone()?);
+            let rule = Rule::new(RENAME, pointer_segment(tool), view.name.clone()?);
             Some(Rule { is_view: true, place: Some(view.place("name")), ..rule })
         });
         Self(rules.chain(views).collect())
@@ -137,14 +125,13 @@ impl From<&ServerConfig> for Rules {
 }
 
 impl Rules {
-    /// Returns the rules of one kind.
-    pub(crate) fn of(&self, kind: Kind) -> Vec<&Rule> {
-        self.0.iter().filter(|rule| rule.kind == kind).collect()
+    /// Returns the rules of one option.
+    pub(crate) fn of(&self, option: &str) -> Vec<&Rule> {
+        self.0.iter().filter(|rule| rule.option == option).collect()
     }
 
     pub(crate) fn switches(&self) -> Switches {
-        let rules = self.of(Kind::Switch);
-        let is_on = |key: &str| rules.iter().any(|rule| rule.key == key && rule.value == "true");
+        let is_on = |option: &str| self.0.iter().any(|rule| rule.option == option && rule.value == "true");
         Switches { setters: is_on(SETTERS), named: is_on(NAMED), checked: is_on(CHECKED) }
     }
 
@@ -166,18 +153,13 @@ impl Rules {
 
     /// Adds a rule. Of two for one key the later holds; derives have none.
     pub(crate) fn add(&mut self, rule: Rule) {
-        self.0.retain(|known| rule.kind == Kind::Derive || (known.kind, &known.key) != (rule.kind, &rule.key));
+        self.0.retain(|known| rule.option == DERIVE || (known.option, &known.key) != (rule.option, &rule.key));
         self.0.push(rule);
     }
 
     /// Adds the rules of others.
     pub(crate) fn extend(&mut self, others: Self) {
         others.0.into_iter().for_each(|rule| self.add(rule));
-    }
-
-    /// Adds a switch that was set in code.
-    pub(crate) fn switch(&mut self, key: &str, on: bool) {
-        self.add(Rule::new(Kind::Switch, key, on.to_string()));
     }
 }
 
@@ -188,7 +170,7 @@ macro_rules! rule_methods {
             /// Adds derives: `"Eq"`, `"PartialOrd"` and the like on types that can have them, any other path on every type.
             pub fn derive<S: Into<String>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
                 for path in paths {
-                    self.$($rules)+.add($crate::rules::Rule::new($crate::rules::Kind::Derive, "", path));
+                    self.$($rules)+.add($crate::rules::Rule::new($crate::rules::DERIVE, "", path));
                 }
                 self
             }
@@ -196,41 +178,41 @@ macro_rules! rule_methods {
             /// Renames a tool (`"create_issue"`) or the field of a property (`"create_issue/labels"`,
             /// `"create_issue/$output/number"`, `"create_entities/entities/*/name"`). The JSON keeps the original names.
             pub fn rename(mut self, place: impl Into<String>, name: impl Into<String>) -> Self {
-                self.$($rules)+.add($crate::rules::Rule::new($crate::rules::Kind::Rename, place, name));
+                self.$($rules)+.add($crate::rules::Rule::new($crate::rules::RENAME, place, name));
                 self
             }
 
             /// Uses a type of the program, which implements serde's traits, for a definition: `"#/$defs/Money"`,
             /// `"crate::Money"`.
             pub fn extern_type(mut self, pointer: impl Into<String>, path: impl Into<String>) -> Self {
-                self.$($rules)+.add($crate::rules::Rule::new($crate::rules::Kind::Extern, pointer, path));
+                self.$($rules)+.add($crate::rules::Rule::new($crate::rules::EXTERN, pointer, path));
                 self
             }
 
             /// Uses one type with this name for every place with the same shape as the given one: `"Entity"`,
             /// `"create_entities/entities/*"`.
             pub fn shared(mut self, name: impl Into<String>, place: impl Into<String>) -> Self {
-                self.$($rules)+.add($crate::rules::Rule::new($crate::rules::Kind::Shared, name, place));
+                self.$($rules)+.add($crate::rules::Rule::new($crate::rules::SHARED, name, place));
                 self
             }
 
             /// Generates setters for the optional fields of parameters: `Params::new("title").labels(labels)`.
             pub fn setters(mut self, on: bool) -> Self {
-                self.$($rules)+.switch($crate::rules::SETTERS, on);
+                self.$($rules)+.add($crate::rules::Rule::switch($crate::rules::SETTERS, on));
                 self
             }
 
             /// Generates a builder instead of a positional `new`; its `build` is available once all required properties
             /// are set: `Params::builder().title("t").build()`.
             pub fn named(mut self, on: bool) -> Self {
-                self.$($rules)+.switch($crate::rules::NAMED, on);
+                self.$($rules)+.add($crate::rules::Rule::switch($crate::rules::NAMED, on));
                 self
             }
 
             /// Generates newtypes for strings and numbers of arguments with a pattern, a length or bounds: they cannot
             /// hold invalid values. Results keep plain types.
             pub fn checked(mut self, on: bool) -> Self {
-                self.$($rules)+.switch($crate::rules::CHECKED, on);
+                self.$($rules)+.add($crate::rules::Rule::switch($crate::rules::CHECKED, on));
                 self
             }
         }

@@ -5,7 +5,6 @@ use quote::{quote, quote_spanned};
 use syn::Token;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
-use syn::punctuated::Punctuated;
 
 /// The words that only the beginning of a path can have.
 const LEADS: [&str; 3] = ["crate", "self", "super"];
@@ -26,8 +25,11 @@ pub(crate) fn module_path(input: ParseStream<'_>) -> syn::Result<TokenStream> {
 
 fn words(input: ParseStream<'_>) -> syn::Result<RustPath> {
     let is_absolute = input.parse::<Option<Token![::]>>()?.is_some();
-    let segments = Punctuated::<Ident, Token![::]>::parse_separated_nonempty_with(input, Ident::parse_any)?;
-    Ok(RustPath { is_absolute, segments: segments.into_iter().collect() })
+    let mut segments = vec![input.call(Ident::parse_any)?];
+    while input.parse::<Option<Token![::]>>()?.is_some() {
+        segments.push(input.call(Ident::parse_any)?);
+    }
+    Ok(RustPath { is_absolute, segments })
 }
 
 impl RustPath {

@@ -22,7 +22,9 @@ impl<T> Table<T> {
 
     pub(crate) fn insert(&mut self, number: impl Into<usize>, value: T) {
         let number = number.into();
-        self.0.extend((self.0.len()..=number).map(|_| None));
+        while self.0.len() <= number {
+            self.0.push(None);
+        }
         if let Some(slot) = self.0.get_mut(number) {
             *slot = Some(value);
         }
@@ -38,7 +40,9 @@ impl<T> Table<T> {
 
     /// Returns the values, sorted by their numbers.
     pub(crate) fn values(self) -> Vec<T> {
-        self.0.into_iter().flatten().collect()
+        let mut values = Vec::new();
+        self.0.into_iter().for_each(|value| values.extend(value));
+        values
     }
 }
 

@@ -12,22 +12,13 @@ pub(crate) fn object(members: Vec<(&str, Option<Value>)>) -> Map<String, Value> 
 
 /// Returns the error of something at a JSON pointer of the text.
 pub(crate) fn fault(text: &str, pointer: &str, message: impl Into<String>) -> FileError {
-    placed(FileError::new(message), text, pointer)
+    FileError { position: locate(text, pointer), ..FileError::new(message) }
 }
 
-/// Returns an error with its place in the text.
-pub(crate) fn placed(error: FileError, text: &str, pointer: &str) -> FileError {
-    FileError { position: locate(text, pointer), ..error }
-}
-
-/// Fails if the text is empty. `file` describes the expected content: `the snapshot`.
-pub(crate) fn check_not_empty(file: &str, text: &str) -> Result<(), FileError> {
-    if text.trim().is_empty() { Err(FileError::new(format!("{file} is empty")).at(1, 1)) } else { Ok(()) }
-}
-
-/// Returns the error of a text that is not JSON.
+/// Returns the error of a text that is not JSON. `file` describes the expected content: `the snapshot`.
 pub(crate) fn not_json(file: &str, text: &str, error: &serde_json::Error) -> FileError {
     let message = match error.classify() {
+        _ if text.trim().is_empty() => return FileError::new(format!("{file} is empty")).at(1, 1),
         Category::Eof => "cut off",
         _ => "not valid JSON",
     };
@@ -42,17 +33,17 @@ fn characters(text: &str, error: &serde_json::Error) -> usize {
     line.char_indices().filter(|(index, _)| index + 1 < error.column()).count() + 1
 }
 
-/// Fails if the `format` of a file is unknown to this version.
-pub(crate) fn check_format(file: &str, found: Option<u64>, known: u32) -> Result<(), FileError> {
-    match found {
+/// Fails if the `format` of a file, at this pointer, is unknown to this version.
+pub(crate) fn check_format(file: &str, text: &str, pointer: &str, format: &Value, known: u32) -> Result<(), FileError> {
+    match format.as_u64() {
         Some(format) if format == u64::from(known) => Ok(()),
         // Format N came with version 0.N.
         Some(newer) if newer > u64::from(known) => {
             let version = env!("CARGO_PKG_VERSION");
             let message = format!("{file} has format {newer}; mcp-bindgen {version} reads format {known}");
             let help = format!("install mcp-bindgen 0.{newer} or later, in Cargo.toml and on the command line");
-            Err(FileError::new(message).with_help(help))
+            Err(fault(text, pointer, message).with_help(help))
         }
-        _ => Err(FileError::new(format!("`format` is not {known}"))),
+        _ => Err(fault(text, pointer, format!("`format` is not {known}"))),
     }
 }

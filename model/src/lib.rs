@@ -3,6 +3,7 @@
 //!
 //! This crate is the part that the macro, the command line and the runtime share. Programs use it through `mcp-bindgen`.
 
+mod by_name;
 mod canonical;
 mod change;
 mod config;
@@ -23,11 +24,11 @@ mod setters;
 mod sha256;
 mod side_by_side;
 mod snapshot;
-
 mod text;
 mod uri_template;
 mod words;
 
+pub use by_name::ByName;
 pub use canonical::{canonical_json, digest, hex_digest};
 pub use change::{ChangeKind, Class};
 pub use config::{Access, AccessEntry, Config, ConfigWarning, Defaults, DiagnosticLevels, JoinedTool, ServerConfig};

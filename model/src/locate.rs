@@ -76,54 +76,38 @@ impl<'a> Scanner<'a> {
     /// Moves to the member or element of a segment, and returns the offset to point at.
     fn enter(&mut self, segment: &str) -> Option<usize> {
         self.skip_space();
-        match self.peek()? {
-            b'{' => self.enter_member(segment),
-            b'[' => self.enter_element(segment.parse().ok()?),
-            _ => None,
-        }
-    }
-
-    fn enter_member(&mut self, name: &str) -> Option<usize> {
-        self.position += 1;
+        let is_object = self.peek()? == b'{';
+        self.take(if is_object { b'{' } else { b'[' })?;
+        // The elements of a list before the wanted one.
+        let mut before: usize = if is_object { 0 } else { segment.parse().ok()? };
         // The last of two members with one name counts, as in the parser.
         let mut found = None;
         loop {
             self.skip_space();
-            if self.peek()? == b'}' {
-                break;
-            }
-            let key_at = self.position;
-            let key = self.string()?;
-            self.take(b':')?;
-            self.skip_space();
-            if key == name {
-                found = Some((key_at, self.position));
+            let at = self.position;
+            match self.peek()? {
+                b'}' | b']' => break,
+                _ if is_object => {
+                    let key = self.string()?;
+                    self.take(b':')?;
+                    self.skip_space();
+                    if key == segment {
+                        found = Some((at, self.position));
+                    }
+                }
+                _ if before == 0 => return Some(at),
+                _ => before -= 1,
             }
             self.skip_value()?;
             self.skip_space();
             match self.peek()? {
                 b',' => self.position += 1,
-                b'}' => break,
-                _ => return None,
+                _ => break,
             }
         }
         let (key_at, value_at) = found?;
         self.position = value_at;
         Some(key_at)
-    }
-
-    fn enter_element(&mut self, index: usize) -> Option<usize> {
-        self.position += 1;
-        for _ in 0..index {
-            self.skip_space();
-            if self.peek()? == b']' {
-                return None;
-            }
-            self.skip_value()?;
-            self.take(b',')?;
-        }
-        self.skip_space();
-        (self.peek()? != b']').then_some(self.position)
     }
 
     fn string(&mut self) -> Option<String> {

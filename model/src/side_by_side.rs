@@ -1,3 +1,4 @@
+use std::collections::BinaryHeap;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -13,25 +14,31 @@ use std::thread;
 /// assert_eq!(lengths, [1, 3]);
 /// ```
 pub fn side_by_side<T: Sync, R: Send>(items: &[T], worth_a_thread: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let most = items.len() / worth_a_thread.max(1);
+    let results: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::default()).collect();
+    each_place(items.len(), worth_a_thread, &|place| {
+        if let (Some(item), Some(result)) = (items.get(place), results.get(place)) {
+            let done = work(item);
+            *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+        }
+    });
+    results.into_iter().filter_map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+}
+
+/// Calls a function once for each place in a list.
+fn each_place(count: usize, worth_a_thread: usize, work: &(dyn Fn(usize) + Sync)) {
+    let most = count / worth_a_thread.max(1);
     // Asking how many threads run at once takes longer than a little work.
     let threads = if most < 2 { 1 } else { thread::available_parallelism().map_or(1, NonZero::get).min(most) };
-    if threads < 2 {
-        return items.iter().map(work).collect();
-    }
     let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::with_capacity(items.len()));
-    // Threads take items one by one, because some take much longer.
-    let take = || {
-        let place = next.fetch_add(1, Ordering::Relaxed);
-        items.get(place).map(|item| (place, item))
-    };
+    // Threads take places one by one, because some items take much longer.
     let work_on = || {
-        let mut own = Vec::new();
-        while let Some((place, item)) = take() {
-            own.push((place, work(item)));
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            if place >= count {
+                return;
+            }
+            work(place);
         }
-        done.lock().unwrap_or_else(PoisonError::into_inner).append(&mut own);
     };
     thread::scope(|scope| {
         for _ in 1..threads {
@@ -42,17 +49,14 @@ pub fn side_by_side<T: Sync, R: Send>(items: &[T], worth_a_thread: usize, work: 
         }
         work_on();
     });
-    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    in_order(done, |(place, _)| *place).into_iter().map(|(_, result)| result).collect()
 }
 
 /// Sorts items by a number of each; equal ones keep their order. The compiler writes a sort for each type of items, and this
 /// one serves all.
 pub(crate) fn in_order<T>(items: Vec<T>, number: fn(&T) -> usize) -> Vec<T> {
-    let mut order: Vec<(usize, usize)> = items.iter().enumerate().map(|(at, item)| (number(item), at)).collect();
-    order.sort_unstable();
+    let order: BinaryHeap<(usize, usize)> = items.iter().enumerate().map(|(at, item)| (number(item), at)).collect();
     let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
-    order.into_iter().filter_map(|(_, at)| items.get_mut(at)?.take()).collect()
+    order.into_sorted_vec().into_iter().filter_map(|(_, at)| items.get_mut(at)?.take()).collect()
 }
 
 #[cfg(test)]

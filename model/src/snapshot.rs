@@ -1,13 +1,12 @@
 //! The offer of a server, in a file that is kept with the code.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::json_text::{check_format, check_not_empty, fault, not_json, object, placed};
+use crate::json_text::{check_format, fault, not_json, object};
 use crate::text::without_byte_order_mark;
-use crate::{FileError, View, canonical_json, parse_leniently, read_text};
+use crate::{ByName, FileError, View, canonical_json, parse_leniently, read_text};
 
 const FORMAT: u32 = 1;
 /// The file in messages.
@@ -46,14 +45,14 @@ pub struct Snapshot {
     /// The skills (SEP-2640), each entry as the server sent it: with the digests of its files.
     pub skills: Vec<Value>,
     /// The changes by overrides, by the name of the tool; `tools` includes them. Not part of the file.
-    pub overridden: BTreeMap<String, Overridden>,
+    pub overridden: ByName<Overridden>,
     /// The tools that a configuration shows otherwise, by their names on the server; `tools` has them as they are seen.
     /// Not part of the file.
-    pub viewed: BTreeMap<String, Viewed>,
+    pub viewed: ByName<Viewed>,
 }
 
 /// A tool of a snapshot that an override changed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Overridden {
     /// The tool as the server declared it.
@@ -63,7 +62,7 @@ pub struct Overridden {
 }
 
 /// A tool of a snapshot that a configuration shows otherwise.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Viewed {
     /// The view.
@@ -95,7 +94,6 @@ impl Snapshot {
     /// Fails if the text is empty, cut off, not JSON, of a newer format, or has no array `tools`: line and column.
     pub fn parse(text: &str) -> Result<Self, FileError> {
         let text = without_byte_order_mark(text);
-        check_not_empty(WHAT, text)?;
         let read = parse_leniently(text).map_err(|error| not_json(WHAT, text, &error))?;
         let (members, inside) = match read.value {
             Value::Object(mut message) if message.contains_key("jsonrpc") => match message.remove("result") {
@@ -106,7 +104,9 @@ impl Snapshot {
             _ => return Err(fault(text, "", "expected a JSON object")),
         };
         let mut file = File { text, inside, members };
-        file.check_format()?;
+        if let Some(format) = file.value("format") {
+            check_format(WHAT, text, &format!("{inside}/format"), &format, FORMAT)?;
+        }
         Ok(Self {
             server: file.server(),
             protocol_version: file.text("protocolVersion")?,
@@ -216,11 +216,5 @@ impl File<'_> {
             Value::String(name) => Some(name),
             other => other.get("name").and_then(Value::as_str).map(str::to_owned),
         }
-    }
-
-    fn check_format(&mut self) -> Result<(), FileError> {
-        let Some(format) = self.value("format") else { return Ok(()) };
-        let pointer = format!("{}/format", self.inside);
-        check_format(WHAT, format.as_u64(), FORMAT).map_err(|error| placed(error, self.text, &pointer))
     }
 }

@@ -191,7 +191,8 @@ fn unbindable_offers_are_reported_at_their_position() {
 fn list_order_does_not_affect_names() {
     let (snapshot, _) = snapshot();
     let names = |snapshot: &Snapshot, options: &Options| {
-        let mut names: Vec<_> = Bindings::offers(snapshot, options)
+        let mut names: Vec<_> = Bindings::plan(snapshot, options)
+            .offers()
             .into_iter()
             .map(|offer| (offer.name, offer.uri_template, offer.params_type, offer.handler, offer.method))
             .collect();

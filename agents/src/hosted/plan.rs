@@ -52,7 +52,7 @@ impl Plan {
             return Ok(Self { allowed: None, approved: config.approve.is_empty().then(BTreeSet::new) });
         };
         let is_handed =
-            |name: &&String| config.selects(name) && !config.views.contains_key(*name) && !config.has_policy(name);
+            |name: &&String| config.selects(name) && config.views.get(name).is_none() && !config.has_policy(name);
         let allowed: BTreeSet<String> = names.into_iter().filter(is_handed).cloned().collect();
         if allowed.is_empty() {
             return Err(NotHostedReason::Tools.because(match only {

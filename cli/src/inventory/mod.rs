@@ -277,7 +277,7 @@ fn restrictions(server: &ServerConfig) -> Vec<(&PolicyRule, Value)> {
 /// Describes a policy: `policy: approve when base (merges to main are reviewed)`.
 fn policy(rule: &PolicyRule) -> String {
     let rate = rule.rate.as_ref().map(|rate| format!(" at most {rate}"));
-    let arguments: Vec<&str> = rule.when.keys().map(String::as_str).collect();
+    let arguments: Vec<&str> = rule.when.iter().map(|(argument, _)| argument.as_str()).collect();
     let arguments = (!arguments.is_empty()).then(|| format!(" when {}", arguments.join(", ")));
     let callers = (!rule.callers.is_empty()).then(|| format!(" for {}", rule.callers.join(", ")));
     let reason = rule.reason.as_ref().map(|reason| format!(" ({reason})"));

@@ -6,6 +6,7 @@ use quote::{ToTokens, quote};
 use super::docs::Docs;
 use super::{TypeEmitter, docs};
 use crate::names::{self, ident};
+use crate::order::sorted;
 use crate::plan::Standard;
 use mcp_bindgen_schema::{Field, Presence, Shape, ShapeId, StructShape, Unknown};
 
@@ -107,8 +108,13 @@ impl TypeEmitter<'_, '_> {
         members: &[Member<'_>],
         extra: Option<&Ident>,
     ) -> (TokenStream, TokenStream) {
-        let mut required: Vec<&Member<'_>> = members.iter().filter(|member| member.is_asked_for()).collect();
-        required.sort_by_key(|member| object.required.iter().position(|key| *key == member.field.wire));
+        let asked: Vec<&Member<'_>> = members.iter().filter(|member| member.is_asked_for()).collect();
+        let mut places = Vec::new();
+        for member in &asked {
+            places.push(object.required.iter().position(|key| *key == member.field.wire));
+        }
+        let order = sorted(asked.len(), &|left, right| places.get(left).cmp(&places.get(right)));
+        let required: Vec<&Member<'_>> = order.into_iter().filter_map(|place| asked.get(place).copied()).collect();
         if required.is_empty() && !self.schema.is_sent(id) {
             return Default::default();
         }

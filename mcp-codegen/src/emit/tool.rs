@@ -90,6 +90,7 @@ impl ToolPlan<'_> {
     }
 
     /// Returns the type that handler and method return, as text.
+    #[cfg(feature = "format")]
     pub(crate) fn returned(&self, plan: &Plan<'_>, replaced: &Replaced) -> String {
         let output = self.decoding(plan, replaced, &TokenStream::new()).0.to_string();
         output.replace(' ', "").replace(',', ", ").replace(", )", ",)")

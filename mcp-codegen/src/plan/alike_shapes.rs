@@ -13,7 +13,7 @@ use super::{Plan, ToolPlan, schemas};
 use crate::names::Style;
 use crate::options::Options;
 use crate::order::sorted;
-use crate::rules::Kind;
+use crate::rules::SHARED;
 use crate::table::Table;
 
 /// A shape that occurs in several places of a server's tools, or that `shared` names.
@@ -98,7 +98,7 @@ impl Plan<'_> {
             alike.class(TypeAt { tool: located.tool, role: located.place.role, shape })
         };
         let mut names = Table::default();
-        for rule in options.rules.of(Kind::Shared) {
+        for rule in options.rules.of(SHARED) {
             class(&rule.value).into_iter().for_each(|class| names.insert(class, rule.key.as_str()));
         }
         names

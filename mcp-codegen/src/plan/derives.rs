@@ -9,7 +9,7 @@ use quote::quote;
 
 use super::{SchemaPlan, ToolPlan, schemas};
 use crate::names::ident;
-use crate::rules::{Kind, RuleFault, Rules};
+use crate::rules::{DERIVE, RuleFault, Rules};
 use crate::rust_path::RustPath;
 
 /// The traits of every generated type, derived or implemented.
@@ -68,7 +68,7 @@ impl Derives {
     pub(super) fn new(rules: &Rules, tools: &[ToolPlan<'_>], faults: &mut Vec<RuleFault>) -> Self {
         let schemas = schemas(tools);
         let mut derives = Self::default();
-        for rule in rules.of(Kind::Derive) {
+        for rule in rules.of(DERIVE) {
             let shown = printable(&rule.value);
             let Some(path) = RustPath::parse(&rule.value) else {
                 let help = "write a name or a path: `Eq`, `crate::Traced`, `::strum::EnumIs`";

@@ -1,7 +1,5 @@
 //! Types of the user's in place of definitions.
 
-use std::collections::BTreeSet;
-
 use mcp_bindgen_model::{nearest, pointer_segment, printable};
 use mcp_bindgen_schema::{Shape, ShapeId};
 use proc_macro2::{Span, TokenStream};
@@ -9,6 +7,7 @@ use serde_json::Value;
 
 use super::place::listed;
 use super::{SchemaPlan, ToolPlan, schemas};
+use crate::order::distinct;
 use crate::rules::{Rule, RuleFault};
 use crate::rust_path::RustPath;
 
@@ -112,18 +111,18 @@ fn declared<'t>(tools: &'t [ToolPlan<'_>]) -> Vec<&'t Value> {
 }
 
 /// Returns the definitions of the schemas, as they are written in a rule.
-fn definitions(tools: &[ToolPlan<'_>]) -> BTreeSet<String> {
-    let mut all = BTreeSet::new();
+fn definitions(tools: &[ToolPlan<'_>]) -> Vec<String> {
+    let mut all = Vec::new();
     for schema in declared(tools) {
         for keyword in ["$defs", "definitions"] {
             if let Some(Value::Object(definitions)) = schema.get(keyword) {
                 for name in definitions.keys() {
-                    all.insert(format!("#/{keyword}/{}", pointer_segment(name)));
+                    all.push(format!("#/{keyword}/{}", pointer_segment(name)));
                 }
             }
         }
     }
-    all
+    distinct(all)
 }
 
 /// Returns a path that leads from the crate's root, or from the module around the bindings, to a type; every token at

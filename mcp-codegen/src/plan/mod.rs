@@ -1,6 +1,7 @@
 //! The translation of a whole tool list, before tokens: every tool's shapes and names.
 
 mod alike;
+#[cfg(feature = "format")]
 mod alike_shapes;
 mod builders;
 mod derives;
@@ -22,6 +23,7 @@ use proc_macro2::Ident;
 use serde_json::{Map, Value};
 
 use alike::TypeAt;
+#[cfg(feature = "format")]
 pub use alike_shapes::{AlikePlace, AlikeShapes};
 pub(crate) use derives::{Derives, Standard};
 pub(crate) use extern_types::ExternTypes;
@@ -31,12 +33,14 @@ pub(crate) use naming::Spot;
 pub(crate) use offers::{Offer, OfferIdents, OfferKind};
 pub(crate) use schema_plan::SchemaPlan;
 use shared::Sharing;
-pub(crate) use tool::{Declared, ToolPlan};
+#[cfg(feature = "format")]
+pub(crate) use tool::Declared;
+pub(crate) use tool::ToolPlan;
 
 use crate::names::{Wanted, renamed_types};
 use crate::options::Options;
 use crate::patterns::tool_names;
-use crate::rules::{Kind, RuleFault, Switches};
+use crate::rules::{EXTERN, RuleFault, SHARED, Switches};
 use crate::table::Table;
 
 /// The number of tools from which reading takes longer than starting a thread.
@@ -73,8 +77,8 @@ impl<'s> Plan<'s> {
         let idents = ToolIdents::all(snapshot, options, &keys, &given, &own);
         let is_native = options.server.types == Types::Native;
         // These only affect the generator's own types.
-        let rules = |kind| if is_native { options.rules.of(kind) } else { Vec::new() };
-        let extern_types = ExternTypes::new(rules(Kind::Extern), &mut faults);
+        let rules = |option| if is_native { options.rules.of(option) } else { Vec::new() };
+        let extern_types = ExternTypes::new(rules(EXTERN), &mut faults);
         let around = extern_types.pointers();
         let switches = options.rules.switches();
         let checked = switches.checked && is_native;
@@ -88,7 +92,7 @@ impl<'s> Plan<'s> {
         }
         extern_types.report_idle(&tools, &mut faults);
         let every = if options.rules.is_empty() { Vec::new() } else { tool_names(snapshot) };
-        let sharing = Sharing::new(&mut tools, rules(Kind::Shared), &every, &own, &mut faults);
+        let sharing = Sharing::new(&mut tools, rules(SHARED), &every, &own, &mut faults);
         name_types(&mut tools, own.types(), &sharing, &mut diagnostics);
         if switches.named {
             builders::name(&mut tools, &own.types());

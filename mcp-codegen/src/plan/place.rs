@@ -5,7 +5,6 @@
 //! In a name `~1` is `/` and `~0` is `~`, as in JSON Pointer; a property that is called `*` or `$output` is written `~*` and
 //! `~$output`.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -13,6 +12,7 @@ use mcp_bindgen_model::{nearest, pointer_segment, printable};
 use mcp_bindgen_schema::{Document, Role, Shape, ShapeId, Slot, StructShape, Unknown};
 
 use super::ToolPlan;
+use crate::order::distinct;
 
 /// The step into a tool's structured result.
 const OUTPUT: &str = "$output";
@@ -63,7 +63,7 @@ pub(crate) struct Lost {
     /// How many steps lead somewhere.
     followed: usize,
     /// The steps that there are instead of the next one, as they are written.
-    known: BTreeSet<String>,
+    known: Vec<String>,
 }
 
 /// Why a place leads nowhere, and what to do about it.
@@ -146,14 +146,14 @@ impl Place {
                 }
             }
             if next.is_empty() {
-                let mut known = BTreeSet::new();
+                let mut known = Vec::new();
                 for shape in holders.iter().map(|holder| document.shapes.get(*holder)) {
                     if let Shape::Struct(object) = shape {
                         known.extend(object.fields.iter().map(|field| escaped(&field.wire)));
                     }
                     known.extend((!parts(shape).is_empty()).then(|| EACH.to_owned()));
                 }
-                return Err(Lost { followed, known });
+                return Err(Lost { followed, known: distinct(known) });
             }
             here = next;
         }

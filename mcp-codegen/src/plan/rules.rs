@@ -10,7 +10,7 @@ use super::shared::Sharing;
 use super::{SchemaPlan, ToolPlan};
 use crate::names::{self, METHODS, Style, module_name};
 use crate::options::Options;
-use crate::rules::{Kind, Rule, RuleFault};
+use crate::rules::{CHECKED, NAMED, RENAME, Rule, RuleFault, SETTERS};
 
 /// The next step for a name that something else has.
 const OTHER_NAME: &str = "choose another name";
@@ -21,7 +21,7 @@ const SNAKE_CASE: &str = "use a name in snake case: letters, digits and `_`";
 pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<RuleFault>) -> Vec<Option<String>> {
     let mut names: Vec<Option<String>> = vec![None; keys.len()];
     let mut given: Vec<(usize, &Rule)> = Vec::new();
-    for rule in options.rules.of(Kind::Rename) {
+    for rule in options.rules.of(RENAME) {
         let Some(index) = tool_of(rule).and_then(|tool| keys.iter().position(|key| *key == tool)) else { continue };
         match identifier(&rule.value) {
             Ok(name) if METHODS.contains(&name) => {
@@ -69,17 +69,17 @@ pub(super) fn apply(
     faults: &mut Vec<RuleFault>,
 ) -> Derives {
     let rules = &options.rules;
-    rename_fields(rules.of(Kind::Rename), tools, sharing, every, faults);
+    rename_fields(rules.of(RENAME), tools, sharing, every, faults);
     let derives = Derives::new(rules, tools, faults);
     if options.server.types == Types::Typify {
-        let is_ignored = |rule: &&Rule| match rule.kind {
-            Kind::Rename => tool_of(rule).is_none(),
-            Kind::Switch => rule.value == "true",
-            Kind::Derive | Kind::Extern | Kind::Shared => true,
+        let is_ignored = |rule: &&Rule| match rule.option {
+            RENAME => tool_of(rule).is_none(),
+            SETTERS | NAMED | CHECKED => rule.value == "true",
+            _ => true,
         };
         faults.extend(rules.0.iter().filter(is_ignored).map(Rule::without_effect));
         if options.server.unknown == UnknownKeys::Keep {
-            faults.push(Rule::new(Kind::Switch, "unknown", UnknownKeys::Keep.name()).without_effect());
+            faults.push(Rule::new("unknown", "", UnknownKeys::Keep.name()).without_effect());
         }
     }
     derives

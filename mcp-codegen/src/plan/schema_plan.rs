@@ -148,23 +148,6 @@ impl<'s> SchemaPlan<'s> {
         self.name(self.document.root).unwrap_or_default()
     }
 
-    /// Returns the number of fields whose schema has a `type`, and the number of untyped ones among them.
-    pub(crate) fn coverage(&self) -> (usize, usize) {
-        let mut counts = (0, 0);
-        for id in &self.order {
-            let Shape::Struct(object) = self.document.shapes.get(*id) else { continue };
-            for field in &object.fields {
-                let declares =
-                    |id: &SchemaId| self.document.schemas.source(*id).is_some_and(|source| source.contains_key("type"));
-                if field.schemas.iter().any(declares) {
-                    counts.0 += 1;
-                    counts.1 += usize::from(matches!(self.document.shapes.get(field.slot.shape), Shape::Anything));
-                }
-            }
-        }
-        counts
-    }
-
     /// Returns the schemas that document a shape.
     pub(crate) fn origin(&self, id: ShapeId) -> &[SchemaId] {
         self.document.shapes.origin(id)

@@ -16,6 +16,7 @@ pub(crate) struct ToolPlan<'s> {
     /// The place in the snapshot's list.
     pub(crate) index: usize,
     /// Later places that hold the same tool again.
+    #[cfg_attr(not(feature = "format"), allow(dead_code))]
     pub(crate) repeats: Vec<usize>,
     pub(crate) wire: &'s str,
     /// The unique key of the tool: its wire name, with a suffix if another tool has the same.
@@ -90,11 +91,6 @@ impl<'s> ToolPlan<'s> {
             declared: Declared::of(tool, snapshot.overridden.get(wire), snapshot.viewed.get(wire)),
         };
         (plan, diagnostics)
-    }
-
-    /// Returns the places of the tool in the snapshot's list.
-    pub(crate) fn indexes(&self) -> impl Iterator<Item = usize> {
-        std::iter::once(self.index).chain(self.repeats.iter().copied())
     }
 
     pub(crate) fn schemas(&self) -> impl Iterator<Item = &SchemaPlan<'s>> {

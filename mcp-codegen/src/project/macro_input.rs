@@ -4,12 +4,11 @@ use mcp_bindgen_model::{Prefix, Types, UnknownKeys, nearest, printable};
 use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
-use syn::punctuated::Punctuated;
 use syn::{LitBool, LitStr, Token, braced, bracketed};
 
 use crate::options::is_module_name;
 use crate::overlay::Overlay;
-use crate::rules::{CHECKED, Kind, NAMED, Rule, SETTERS};
+use crate::rules::{CHECKED, DERIVE, EXTERN, NAMED, RENAME, Rule, SETTERS, SHARED};
 use crate::rust_path::module_path;
 
 /// `"github", "git", tools = ["create_issue", "list_*"], mod = gh, prefix = "gh", path = "...", crate = ...`
@@ -25,16 +24,16 @@ pub(super) struct MacroInput {
 }
 
 const OPTIONS: [&str; 15] = [
-    "tools", "exclude", "mod", "prefix", "path", "crate", "types", "unknown", "derive", "rename", "extern", "shared",
-    SETTERS, NAMED, CHECKED,
+    "tools", "exclude", "mod", "prefix", "path", "crate", "types", "unknown", DERIVE, RENAME, EXTERN, SHARED, SETTERS,
+    NAMED, CHECKED,
 ];
 /// The options for the tools of one server, which cannot be set for several.
-const OF_ONE_SERVER: [&str; 5] = ["mod", "path", "rename", "extern", "shared"];
+const OF_ONE_SERVER: [&str; 5] = ["mod", "path", RENAME, EXTERN, SHARED];
 
 impl Parse for MacroInput {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let mut parsed = Self::default();
-        let mut seen: Vec<String> = Vec::new();
+        let mut seen = Vec::new();
         while !input.is_empty() {
             if input.peek(LitStr) {
                 let server: LitStr = input.parse()?;
@@ -51,14 +50,14 @@ impl Parse for MacroInput {
                 if !fork.peek(Token![=]) && !OPTIONS.contains(&word.to_string().as_str()) {
                     return Err(syn::Error::new(word.span(), format!("a server is a string: `\"{word}\"`")));
                 }
-                let key = option(input, &OPTIONS, &mut seen)?;
-                parsed.set(&key, input)?;
+                let (name, span) = option(input, &OPTIONS, &mut seen)?;
+                parsed.set(name, span, input)?;
             }
             if !input.is_empty() {
                 input.parse::<Token![,]>()?;
             }
         }
-        let single = OF_ONE_SERVER.into_iter().find(|option| seen.iter().any(|key| key == option));
+        let single = OF_ONE_SERVER.into_iter().find(|option| seen.contains(option));
         if let Some(option) = single.filter(|_| parsed.servers.len() != 1) {
             let place = parsed.servers.get(1).map_or_else(Span::call_site, LitStr::span);
             let message = format!("option `{option}` applies to one server; use a separate `mcp_tools!` for each");
@@ -70,14 +69,13 @@ impl Parse for MacroInput {
 
 impl MacroInput {
     /// Parses the value of an option.
-    fn set(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
-        let name = key.to_string();
+    fn set(&mut self, name: &'static str, span: Span, input: ParseStream<'_>) -> syn::Result<()> {
         let overlay = &mut self.overlay;
-        match name.as_str() {
+        match name {
             "tools" => {
                 self.tools = list(input, "expected a list of patterns: `tools = [\"create_issue\", \"list_*\"]`")?;
                 if self.tools.is_empty() {
-                    return Err(syn::Error::new(key.span(), "`tools` is empty; remove it to bind all"));
+                    return Err(syn::Error::new(span, "`tools` is empty; remove it to bind all"));
                 }
                 overlay.tools = Some(self.tools.iter().map(LitStr::value).collect());
             }
@@ -106,59 +104,62 @@ impl MacroInput {
                 self.path = Some(path);
             }
             "types" => {
-                let (types, span) = word(key, input, &Types::ALL.map(|types| (types.name(), types)))?;
+                let (types, span) = word(name, input, &Types::ALL.map(|types| (types.name(), types)))?;
                 (overlay.types, self.types) = (Some(types), Some(span));
             }
             "unknown" => {
                 let known = UnknownKeys::ALL.map(|unknown| (unknown.name(), unknown));
-                overlay.unknown = Some(word(key, input, &known)?.0);
+                overlay.unknown = Some(word(name, input, &known)?.0);
             }
-            "derive" => {
+            DERIVE => {
                 let paths = list(input, "expected a list of paths: `derive = [\"Eq\", \"crate::Traced\"]`")?;
                 for path in paths {
-                    overlay.rules.add(Rule::new(Kind::Derive, "", path.value()).at(path.span(), path.span()));
+                    overlay.rules.add(Rule::new(DERIVE, "", path.value()).at(path.span(), path.span()));
                 }
             }
-            "rename" => self.rules(Kind::Rename, input, "rename = { \"create_issue/labels\" = \"tags\" }")?,
-            "extern" => self.rules(Kind::Extern, input, "extern = { \"#/$defs/Money\" = \"crate::Money\" }")?,
-            "shared" => self.rules(Kind::Shared, input, "shared = { Entity = \"create_entities/entities/*\" }")?,
+            RENAME => self.rules(RENAME, input, "rename = { \"create_issue/labels\" = \"tags\" }")?,
+            EXTERN => self.rules(EXTERN, input, "extern = { \"#/$defs/Money\" = \"crate::Money\" }")?,
+            SHARED => self.rules(SHARED, input, "shared = { Entity = \"create_entities/entities/*\" }")?,
             SETTERS | NAMED | CHECKED => {
                 if !input.peek(LitBool) {
                     return Err(input.error(format!("`{name}` is `true` or `false`")));
                 }
                 let flag: LitBool = input.parse()?;
-                let rule = Rule::new(Kind::Switch, name, flag.value().to_string());
-                overlay.rules.add(rule.at(key.span(), flag.span()));
+                overlay.rules.add(Rule::switch(name, flag.value()).at(span, flag.span()));
             }
             _ => overlay.crate_path = Some(module_path(input)?),
         }
         Ok(())
     }
 
-    fn rules(&mut self, kind: Kind, input: ParseStream<'_>, example: &str) -> syn::Result<()> {
+    fn rules(&mut self, option: &'static str, input: ParseStream<'_>, example: &str) -> syn::Result<()> {
         for Entry { key, span, value } in table(input, example)? {
-            self.overlay.rules.add(Rule::new(kind, key, value.value()).at(span, value.span()));
+            self.overlay.rules.add(Rule::new(option, key, value.value()).at(span, value.span()));
         }
         Ok(())
     }
 }
 
 /// Parses an option and its `=`: one of the known ones that was not `seen` before.
-pub(super) fn option(input: ParseStream<'_>, known: &[&str], seen: &mut Vec<String>) -> syn::Result<Ident> {
+pub(super) fn option(
+    input: ParseStream<'_>,
+    known: &[&'static str],
+    seen: &mut Vec<&'static str>,
+) -> syn::Result<(&'static str, Span)> {
     let key = input.call(Ident::parse_any)?;
     let name = key.to_string();
-    if !known.contains(&name.as_str()) {
+    let Some(option) = known.iter().find(|known| **known == name) else {
         let near = nearest(&name, known.iter().copied());
         let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let message = format!("unknown option `{name}`{hint} (known: `{}`)", known.join("`, `"));
         return Err(syn::Error::new(key.span(), message));
-    }
-    if seen.contains(&name) {
+    };
+    if seen.contains(option) {
         return Err(syn::Error::new(key.span(), format!("duplicate option `{name}`")));
     }
     input.parse::<Token![=]>()?;
-    seen.push(name);
-    Ok(key)
+    seen.push(option);
+    Ok((option, key.span()))
 }
 
 /// Returns the name of a module.
@@ -176,7 +177,14 @@ fn list(input: ParseStream<'_>, expected: &str) -> syn::Result<Vec<LitStr>> {
     }
     let list;
     bracketed!(list in input);
-    Ok(Punctuated::<LitStr, Token![,]>::parse_terminated(&list)?.into_iter().collect())
+    let mut items = Vec::new();
+    while !list.is_empty() {
+        items.push(list.parse()?);
+        if !list.is_empty() {
+            list.parse::<Token![,]>()?;
+        }
+    }
+    Ok(items)
 }
 
 /// An entry of a table.
@@ -216,13 +224,13 @@ pub(super) fn table(input: ParseStream<'_>, example: &str) -> syn::Result<Vec<En
 }
 
 /// Parses one of the known words, with its span.
-fn word<T: Copy>(key: &Ident, input: ParseStream<'_>, known: &[(&str, T)]) -> syn::Result<(T, Span)> {
+fn word<T: Copy>(option: &str, input: ParseStream<'_>, known: &[(&str, T)]) -> syn::Result<(T, Span)> {
     let word: LitStr = input.parse()?;
     match known.iter().find(|(name, _)| *name == word.value()) {
         Some((_, value)) => Ok((*value, word.span())),
         None => {
             let names: Vec<String> = known.iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
-            Err(syn::Error::new(word.span(), format!("`{key}` is {}", names.join(" or "))))
+            Err(syn::Error::new(word.span(), format!("`{option}` is {}", names.join(" or "))))
         }
     }
 }

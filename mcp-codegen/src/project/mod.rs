@@ -10,7 +10,6 @@ mod template_door;
 #[cfg(feature = "templates")]
 mod template_input;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub use macro_door::expand_macro;
@@ -24,6 +23,7 @@ pub use template_door::expand_template;
 use crate::bindings::{Bindings, PlannedBindings};
 use crate::live::{Door, Live};
 use crate::options::Options;
+use crate::order::distinct;
 use crate::overlay::Overlay;
 use crate::overrides::snapshot_for_bindings;
 use crate::paths::relative;
@@ -143,14 +143,14 @@ impl Project {
         if self.config.is_some() {
             return self.servers().map(str::to_owned).collect();
         }
-        let files = std::fs::read_dir(self.manifest_dir.join("mcp")).into_iter().flatten().flatten();
-        let mut names = BTreeSet::new();
-        for name in files.filter_map(|file| file.file_name().into_string().ok()) {
+        let Ok(files) = std::fs::read_dir(self.manifest_dir.join("mcp")) else { return Vec::new() };
+        let mut names = Vec::new();
+        for name in files.filter_map(|file| file.ok()?.file_name().into_string().ok()) {
             if let Some(name) = name.strip_suffix(".json").filter(|name| is_server_name(name)) {
-                names.insert(name.to_owned());
+                names.push(name.to_owned());
             }
         }
-        names.into_iter().collect()
+        distinct(names)
     }
 
     /// Returns `true` if the configuration hides this diagnostic.

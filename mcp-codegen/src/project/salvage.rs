@@ -1,6 +1,6 @@
 //! Finds names in the invalid files of a server.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 
 use mcp_bindgen_model::{Overrides, Snapshot, Types, parse_leniently};
@@ -11,6 +11,7 @@ use super::Project;
 use crate::bindings::Bindings;
 use crate::emit::stand_in;
 use crate::options::Options;
+use crate::order::distinct;
 use crate::patterns::tool_names;
 
 impl Project {
@@ -68,7 +69,7 @@ const READINGS: usize = 4;
 /// in the rest.
 fn readable_parts(text: &str) -> Snapshot {
     let mut snapshot = Snapshot::default();
-    let mut names: BTreeSet<String> = BTreeSet::new();
+    let mut names: Vec<String> = Vec::new();
     let mut budget = text.len().saturating_mul(READINGS);
     let mut rest = text;
     while let Some(start) = rest.find(['{', '"']) {
@@ -79,13 +80,14 @@ fn readable_parts(text: &str) -> Snapshot {
             list.push(entry);
             after
         } else if let Some((Value::String(name), after)) = here.strip_prefix("\"name\"").and_then(member) {
-            names.insert(name);
+            names.push(name);
             after
         } else {
             here.get(1..).unwrap_or_default()
         };
     }
     let whole: HashSet<&str> = tool_names(&snapshot).into_iter().collect();
+    let names = distinct(names);
     let rest: Vec<Value> = names.iter().filter(|name| !whole.contains(name.as_str())).map(|name| named(name)).collect();
     snapshot.tools.extend(rest);
     snapshot

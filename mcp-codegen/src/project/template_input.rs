@@ -24,7 +24,7 @@ impl Parse for TemplateInput {
             return Err(input.error("expected a path relative to Cargo.toml: `\"prompts/triage.md\"`"));
         }
         let mut parsed = Self { path: input.parse()?, module: None, snapshots: Vec::new(), crate_path: None };
-        let mut seen: Vec<String> = Vec::new();
+        let mut seen = Vec::new();
         while !input.is_empty() {
             input.parse::<Token![,]>()?;
             if input.is_empty() {
@@ -33,7 +33,7 @@ impl Parse for TemplateInput {
             if input.peek(LitStr) {
                 return Err(input.error("expected one template; use a separate `mcp_template!` for each"));
             }
-            match option(input, &OPTIONS, &mut seen)?.to_string().as_str() {
+            match option(input, &OPTIONS, &mut seen)?.0 {
                 "mod" => parsed.module = Some(module(input)?),
                 "snapshots" => {
                     let entries = table(input, "snapshots = { github = \"schemas/github.json\" }")?;

@@ -1,7 +1,7 @@
 //! Rules that hold for every text that is read as overrides.
 
 use mcp_bindgen_codegen::{Bindings, Options, apply_overrides, format};
-use mcp_bindgen_model::{FileError, Overrides, Snapshot};
+use mcp_bindgen_model::{ByName, FileError, Overrides, Snapshot};
 
 use super::watchdog;
 
@@ -31,9 +31,12 @@ fn over(snapshot: &Snapshot, overrides: &Overrides) -> bool {
     overrides.misfits(snapshot).iter().for_each(printable);
     // Overrides of tools that this list lacks would fail the whole file, so they are removed first.
     let mut fitting = overrides.clone();
-    fitting
-        .tools
-        .retain(|name, _| snapshot.tools.iter().any(|tool| tool.get("name").is_some_and(|found| found == name)));
+    fitting.tools = ByName::default();
+    for (name, tool) in overrides.tools.iter() {
+        if snapshot.tools.iter().any(|tool| tool.get("name").is_some_and(|found| found == name)) {
+            fitting.tools.insert(name.clone(), tool.clone());
+        }
+    }
     if fitting.tools.is_empty() {
         return false;
     }
@@ -41,7 +44,7 @@ fn over(snapshot: &Snapshot, overrides: &Overrides) -> bool {
         Ok(mended) => {
             assert_eq!(mended.overridden.len(), fitting.tools.len());
             let (tokens, diagnostics) =
-                Bindings::generate(&mended, &Options::new("server").tools(fitting.tools.keys().cloned()));
+                Bindings::generate(&mended, &Options::new("server").tools(fitting.tools.iter().map(|(name, _)| name)));
             format(tokens).expect("generated code is Rust");
             for diagnostic in &diagnostics {
                 assert!(!diagnostic.to_string().contains(char::is_control), "{diagnostic:?}");

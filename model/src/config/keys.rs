@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::table::{Table, table};
+use crate::ByName;
 use crate::server::{
     AuthConfig, ConfigPlaces, DRIFT, Drift, DriftRules, Isolation, Live, Pin, PolicyRule, Prefix, Rate, RustConfig,
     SecretStore, Transport, Types, UnknownKeys, View,
@@ -135,7 +136,7 @@ table! {
         pub unknown: UnknownKeys => "unknown".not_embedded(), "\"ignore\"",
             "`\"keep\"` keeps undeclared keys in a field `extra`";
         /// The views of tools, by their names on the server.
-        pub views: BTreeMap<String, View> => "view".page("#views"), "",
+        pub views: ByName<View> => "view".page("#views"), "",
             "what programs and models see of a tool, by its name on the server";
         /// Further options of the generated code.
         pub rust: RustConfig => "rust".not_embedded().page("generated-code.md#change-the-generated-code"), "",

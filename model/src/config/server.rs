@@ -7,7 +7,6 @@ use super::table::{ConfigValue, Table};
 use crate::placeholder::variable_name;
 use crate::secrets::{ConfigField, quoted};
 use crate::server::{ConfigPlaces, DriftRules, RUST, Transport, is_server_name, may_be_url};
-use crate::side_by_side::in_order;
 use crate::{FileError, nearest};
 
 /// The keys that say how a server is reached: one of them, and only one.
@@ -55,7 +54,7 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Result<ServerConfig,
     if let Some(value) = node.get("drift") {
         (server.drift, server.drift_rules) = DriftRules::read(reader, value, &format!("`drift` of {shown}"))?;
     }
-    server.drift_rules.named = server.rust.switches.iter().any(|rule| rule.key == "named" && rule.value == "true");
+    server.drift_rules.named = server.rust.rules.iter().any(|rule| rule.option == "named" && rule.value == "true");
     check_names(&server)?;
     for key in ["ca", "client_cert", "proxy", "auth"] {
         let (Some(value), Some(problem)) = (node.get(key), server.network_problem(key)) else { continue };
@@ -77,7 +76,7 @@ fn is_foreign(key: &Key, node: &Node) -> bool {
 
 /// Fails if a tool is renamed by its view and by `rust`.
 fn check_names(server: &ServerConfig) -> Result<(), FileError> {
-    for (tool, view) in &server.views {
+    for (tool, view) in server.views.iter() {
         let renamed = server.renamed_in_rust().find(|(renamed, _)| renamed == tool);
         if let (Some(_), Some((_, name))) = (&view.name, renamed) {
             let message = format!("tool `{}` is already renamed to `{}` in `rust`", quoted(tool), quoted(name));
@@ -179,7 +178,7 @@ fn no_source(reader: &Reader<'_>, node: &Node, way: Option<(&Node, &str)>) -> Fi
 
 fn warn_of_secrets(reader: &mut Reader<'_>, node: &Node, server: &ServerConfig) {
     let name = &node.key;
-    let mut found = Vec::new();
+    let mut found: Vec<(usize, FileError)> = Vec::new();
     server.each_secret(&mut |field, text, secret| {
         let key = quoted(&secret.key);
         let message = format!("`{key}` of server `{name}` looks like a secret in plain text");
@@ -193,9 +192,10 @@ fn warn_of_secrets(reader: &mut Reader<'_>, node: &Node, server: &ServerConfig) 
             format!("replace it with `${{{variable}}}`, and set that variable in the environment")
         };
         let at = value_of(node, field).map_or(node.key_at, |value| value.at);
-        found.push((at, reader.error(at, message).with_help(help)));
+        let place = found.partition_point(|(other, _)| *other <= at);
+        found.insert(place, (at, reader.error(at, message).with_help(help)));
     });
-    for (_, warning) in in_order(found, |(at, _)| *at) {
+    for (_, warning) in found {
         reader.warn(name, warning, false);
     }
 }

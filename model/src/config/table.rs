@@ -12,7 +12,7 @@ use super::key::{Form, Key};
 use super::read::{Kind, Node, Reader, TextForm};
 use crate::json_text::object;
 use crate::secrets::{ConfigField, quoted, without_secrets};
-use crate::{FileError, duration};
+use crate::{ByName, FileError, duration};
 
 /// A function that replaces the text of a field.
 pub(crate) type Change<'c> = dyn FnMut(ConfigField<'_>, &str) -> String + 'c;
@@ -180,14 +180,11 @@ impl<T: ConfigValue> ConfigValue for Vec<T> {
     }
 }
 
-impl<T: ConfigValue> ConfigValue for BTreeMap<String, T> {
+impl<T: ConfigValue + Default> ConfigValue for ByName<T> {
     const FORM: Form = Form::Map(&T::FORM);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        if !matches!((&node.kind, T::FORM), (Kind::Table(_), _) | (_, Form::Table(_))) {
-            return Err(reader.wrong_type(node, what, "a table of strings"));
-        }
-        let mut values = Self::new();
+        let mut values = Self::default();
         for member in reader.table(node, what)? {
             values.insert(member.key.clone(), T::read(reader, member, &member_of(member, what))?);
         }
@@ -196,6 +193,25 @@ impl<T: ConfigValue> ConfigValue for BTreeMap<String, T> {
 
     fn to_json(&self) -> Value {
         self.iter().map(|(name, value)| (name.as_str(), value.to_json())).collect()
+    }
+}
+
+impl ConfigValue for BTreeMap<String, String> {
+    const FORM: Form = Form::Map(&Form::TEXT);
+
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        if !matches!(node.kind, Kind::Table(_)) {
+            return Err(reader.wrong_type(node, what, "a table of strings"));
+        }
+        let mut texts = Self::new();
+        for member in reader.table(node, what)? {
+            texts.insert(member.key.clone(), reader.text(member, &member_of(member, what))?.to_owned());
+        }
+        Ok(texts)
+    }
+
+    fn to_json(&self) -> Value {
+        self.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect()
     }
 }
 

@@ -4,14 +4,14 @@ use serde_json::{Map, Value};
 
 use super::merge::{Misfit, merge};
 use super::{Overrides, ToolOverride, inside, tool_pointer};
-use crate::json_text::placed;
+use crate::json_text::fault;
 use crate::{FileError, Overridden, Snapshot, nearest, printable};
 
 /// Applies overrides to a snapshot, and collects those that do not fit.
 pub(super) fn apply(overrides: &Overrides, snapshot: &Snapshot) -> (Snapshot, Vec<FileError>) {
     let mut mended = snapshot.clone();
     let mut misfits = Vec::new();
-    for (name, said) in &overrides.tools {
+    for (name, said) in overrides.tools.iter() {
         let target = Target { overrides, name };
         match target.find(&snapshot.tools) {
             Ok(place) => {
@@ -35,8 +35,7 @@ struct Target<'a> {
 
 impl Target<'_> {
     fn error(&self, below: &str, message: String) -> FileError {
-        let error =
-            placed(FileError::new(message), &self.overrides.text, &format!("{}{below}", tool_pointer(self.name)));
+        let error = fault(&self.overrides.text, &format!("{}{below}", tool_pointer(self.name)), message);
         let error = error.inside(inside(self.name, below.strip_prefix("/patch").unwrap_or(below)));
         FileError { path: self.overrides.path.clone(), ..error }
     }

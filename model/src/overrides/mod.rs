@@ -5,13 +5,12 @@ mod merge;
 mod parse;
 mod put;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use crate::json_text::object;
-use crate::{FileError, Snapshot, locate, pointer_segment, printable, read_text};
+use crate::{ByName, FileError, Snapshot, locate, pointer_segment, printable, read_text};
 
 const FORMAT: u32 = 1;
 
@@ -24,14 +23,14 @@ const FORMAT: u32 = 1;
 /// let overrides = Overrides::parse(r#"{ "format": 1, "tools": { "count": { "outputSchema": { "type": "integer" } } } }"#)?;
 /// let mended = overrides.apply(&snapshot)?;
 /// assert_eq!(mended.tools[0]["outputSchema"]["type"], "integer");
-/// assert_eq!(mended.overridden["count"].declared, snapshot.tools[0]);
+/// assert_eq!(mended.overridden.get("count").map(|tool| &tool.declared), snapshot.tools.first());
 /// # Ok::<(), mcp_bindgen_model::FileError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Overrides {
     /// The override of each tool, by its name on the server.
-    pub tools: BTreeMap<String, ToolOverride>,
+    pub tools: ByName<ToolOverride>,
     /// The text that it was read from, to find places in.
     text: String,
     path: Option<PathBuf>,

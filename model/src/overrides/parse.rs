@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::{FORMAT, Overrides, ToolOverride, inside};
+use super::{FORMAT, Overrides, ToolOverride, inside, tool_pointer};
 use crate::config::read::{Kind, Node, Reader, suggestion};
-use crate::json_text::{check_format, check_not_empty, fault, not_json, placed};
+use crate::json_text::{check_format, fault, not_json};
 use crate::text::without_byte_order_mark;
 use crate::{FileError, pointer_key, pointer_segment, printable};
 
@@ -21,112 +21,96 @@ impl Overrides {
     /// nothing at all or what makes no sense: line and column.
     pub fn parse(text: &str) -> Result<Self, FileError> {
         let text = without_byte_order_mark(text);
-        check_not_empty(WHAT, text)?;
-        let value = text.parse::<Value>().map_err(|error| not_json(WHAT, text, &error))?;
-        let file = Part { text, pointer: String::new(), shown: WHAT.to_owned(), value: &value };
-        if let Some(format) = value.get("format") {
-            check_format(WHAT, format.as_u64(), FORMAT).map_err(|error| placed(error, text, "/format"))?;
+        let file = File { text, value: text.parse().map_err(|error| not_json(WHAT, text, &error))? };
+        if let Some(format) = file.value.get("format") {
+            check_format(WHAT, text, "/format", format, FORMAT)?;
         }
-        file.known(&["format", "tools"])?;
+        let members = file.object("", WHAT, &["format", "tools"])?;
         check_unique(text)?;
-        let Some(tools) = file.member("tools", "`tools`".to_owned()) else {
-            let error = file.error("missing object `tools`");
+        if !members.contains_key("tools") {
+            let error = file.error("", "missing object `tools`");
             return Err(error.with_help("its keys are tool names, its values the overrides"));
-        };
+        }
         let mut overrides = Self { text: text.to_owned(), ..Self::default() };
-        for (name, value) in tools.object()? {
-            let tool = tools.child(name, value, format!("the override of tool `{}`", printable(name)));
-            overrides.tools.insert(name.clone(), tool.tool()?);
+        for name in file.object("/tools", "`tools`", &[])?.keys() {
+            overrides.tools.insert(name.clone(), file.tool(name)?);
         }
         Ok(overrides)
     }
 }
 
-/// A value of the file, with its pointer and its name in messages.
-struct Part<'a> {
+/// A file of overrides.
+struct File<'a> {
     text: &'a str,
-    pointer: String,
-    shown: String,
-    value: &'a Value,
+    value: Value,
 }
 
-impl<'a> Part<'a> {
-    fn child(&self, key: &str, value: &'a Value, shown: String) -> Self {
-        Part { text: self.text, pointer: format!("{}/{}", self.pointer, pointer_segment(key)), shown, value }
+impl File<'_> {
+    /// Returns an error at a pointer.
+    fn error(&self, pointer: &str, message: impl Into<String>) -> FileError {
+        in_tool(fault(self.text, pointer, message), pointer)
     }
 
-    fn member(&self, key: &str, shown: String) -> Option<Self> {
-        self.value.get(key).map(|value| self.child(key, value, shown))
-    }
-
-    fn error(&self, message: impl Into<String>) -> FileError {
-        in_tool(fault(self.text, &self.pointer, message), &self.pointer)
-    }
-
-    fn object(&self) -> Result<&'a Map<String, Value>, FileError> {
-        self.value.as_object().ok_or_else(|| self.error(format!("{} is not an object", self.shown)))
-    }
-
-    /// Returns the members of an object, all of whose keys must be known.
-    fn known(&self, keys: &[&str]) -> Result<&'a Map<String, Value>, FileError> {
-        let members = self.object()?;
-        match members.iter().find(|(key, _)| !keys.contains(&key.as_str())) {
-            Some((key, value)) => {
-                let message = format!("unknown key `{}` in {}", printable(key), self.shown);
-                let error = self.child(key, value, String::new()).error(message);
-                Err(error.with_help(suggestion(key, keys, "known keys:")))
+    /// Returns the members of the object at a pointer, which `shown` names. All of its keys must be known, if any are.
+    fn object(&self, pointer: &str, shown: &str, known: &[&str]) -> Result<&Map<String, Value>, FileError> {
+        let Some(Value::Object(members)) = self.value.pointer(pointer) else {
+            return Err(self.error(pointer, format!("{shown} is not an object")));
+        };
+        match members.keys().find(|key| !known.is_empty() && !known.contains(&key.as_str())) {
+            Some(key) => {
+                let message = format!("unknown key `{}` in {shown}", printable(key));
+                let error = self.error(&format!("{pointer}/{}", pointer_segment(key)), message);
+                Err(error.with_help(suggestion(key, known, "known keys:")))
             }
             None => Ok(members),
         }
     }
 
-    fn tool(&self) -> Result<ToolOverride, FileError> {
-        let shown = &self.shown;
-        self.known(&["patch", "outputSchema", "learnedFrom"])?;
-        let patch = self.member("patch", format!("the patch in {shown}"));
-        let patch = patch.map(|patch| patch.patch()).transpose()?.unwrap_or_default();
-        let schema = self.member("outputSchema", format!("`outputSchema` in {shown}"));
-        schema.as_ref().map(Part::object).transpose()?;
-        let learned = self.member("learnedFrom", String::new());
-        let count = learned.as_ref().map(|learned| {
-            let count = learned.value.as_u64().filter(|count| *count > 0);
-            count.ok_or_else(|| learned.error("`learnedFrom` must be a whole number above zero"))
-        });
-        let learned_from = count.transpose()?;
-        match (schema, learned) {
-            (Some(schema), _) if patch.contains_key("outputSchema") => {
-                let pointer = format!("{}/patch/outputSchema", self.pointer);
+    fn tool(&self, name: &str) -> Result<ToolOverride, FileError> {
+        let (pointer, shown) = (tool_pointer(name), format!("the override of tool `{}`", printable(name)));
+        let members = self.object(&pointer, &shown, &["patch", "outputSchema", "learnedFrom"])?;
+        let mut patch = Map::new();
+        if members.contains_key("patch") {
+            patch.clone_from(self.patch(&format!("{pointer}/patch"), &format!("the patch in {shown}"))?);
+        }
+        let output_schema = members.get("outputSchema");
+        if output_schema.is_some() {
+            self.object(&format!("{pointer}/outputSchema"), &format!("`outputSchema` in {shown}"), &[])?;
+        }
+        let learned = members.get("learnedFrom").map(|count| count.as_u64().filter(|count| *count > 0));
+        let error = |below: &str, message: String| self.error(&format!("{pointer}{below}"), message);
+        Err(match (output_schema, learned) {
+            (_, Some(None)) => error("/learnedFrom", "`learnedFrom` must be a whole number above zero".to_owned()),
+            (Some(_), _) if patch.contains_key("outputSchema") => {
                 let message = format!("{shown} has both an `outputSchema` and a patch for it");
-                let error = Part { pointer, ..schema }.error(message);
-                Err(error.with_help("write the change into `outputSchema`"))
+                error("/patch/outputSchema", message).with_help("write the change into `outputSchema`")
             }
-            (None, Some(learned)) => {
-                Err(learned.error(format!("{shown} has `learnedFrom` without a learned `outputSchema`")))
+            (None, Some(_)) => {
+                error("/learnedFrom", format!("{shown} has `learnedFrom` without a learned `outputSchema`"))
             }
             (None, None) if patch.is_empty() => {
-                let error = self.error(format!("{shown} has no effect"));
-                Err(error.with_help("remove it, or add a `patch` or an `outputSchema`"))
+                let help = "remove it, or add a `patch` or an `outputSchema`";
+                error("", format!("{shown} has no effect")).with_help(help)
             }
             (schema, _) => {
-                let output_schema = schema.map(|schema| schema.value.clone());
-                Ok(ToolOverride { patch, output_schema, learned_from })
+                return Ok(ToolOverride { patch, output_schema: schema.cloned(), learned_from: learned.flatten() });
             }
-        }
+        })
     }
 
-    fn patch(&self) -> Result<Map<String, Value>, FileError> {
-        let patch = self.known(&["inputSchema", "outputSchema"])?;
+    fn patch(&self, pointer: &str, shown: &str) -> Result<&Map<String, Value>, FileError> {
+        let patch = self.object(pointer, shown, &["inputSchema", "outputSchema"])?;
         for (key, value) in patch {
-            let schema = self.child(key, value, format!("`{key}` in {}", self.shown));
+            let pointer = format!("{pointer}/{key}");
             let problem = match value {
                 Value::Null if key == "inputSchema" => "removes `inputSchema`, which is required",
                 Value::Null => continue,
-                _ if schema.object()?.is_empty() => "has no effect",
+                _ if self.object(&pointer, &format!("`{key}` in {shown}"), &[])?.is_empty() => "has no effect",
                 _ => continue,
             };
-            return Err(schema.error(format!("{} {problem}", self.shown)));
+            return Err(self.error(&pointer, format!("{shown} {problem}")));
         }
-        Ok(patch.clone())
+        Ok(patch)
     }
 }
 

@@ -219,11 +219,11 @@ pub(crate) fn hide(text: &str, secrets: &[Secret]) -> String {
 }
 
 fn mask(text: &str, placeholders: &[Placeholder<'_>]) -> String {
-    let mut masked = text.to_owned();
+    let mut masked = text.as_bytes().to_vec();
     for Placeholder { range, .. } in placeholders {
-        masked.replace_range(range.clone(), &MASK.to_string().repeat(range.len()));
+        masked.get_mut(range.clone()).unwrap_or_default().fill(MASK as u8);
     }
-    masked
+    String::from_utf8_lossy(&masked).into_owned()
 }
 
 /// Candidates in order, those that overlap as one.

@@ -77,7 +77,7 @@ impl ServerConfig {
     /// Returns the tools that `rust` renames, with their new names.
     pub(crate) fn renamed_in_rust(&self) -> impl Iterator<Item = (String, &str)> {
         // The keys of places in a tool have a `/`; one in the tool's own name is escaped.
-        let renames = self.rust.rename.iter().filter(|rule| !rule.key.contains('/'));
+        let renames = self.rust.rules.iter().filter(|rule| rule.option == "rename" && !rule.key.contains('/'));
         renames.map(|rule| (crate::pointer_key(&rule.key), rule.value.as_str()))
     }
 }

@@ -1,17 +1,15 @@
 //! Rules about calls: `[[policy]]`.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value};
 
 use super::{Condition, ConfigPlace, ConfigPlaces, Rate};
-use crate::FileError;
 use crate::config::key::Form;
 use crate::config::read::{Node, Reader};
 use crate::config::table::{ConfigValue, Table, table};
 use crate::matching::matches_globs;
 use crate::setters::{adders, setters};
 use crate::words::words;
+use crate::{ByName, FileError};
 
 words! {
     /// The effect of a rule on the calls that it matches.
@@ -35,7 +33,7 @@ table! {
         /// Globs of the tools.
         pub tools: Vec<String> => "tools", "", "globs of tools";
         /// Conditions on arguments, by name or JSON pointer; all of them must hold.
-        pub when: BTreeMap<String, Condition> => "when", "{}",
+        pub when: ByName<Condition> => "when", "{}",
             "conditions on arguments, by name or JSON pointer; all must hold";
         /// The effect.
         pub then: PolicyEffect => "then", "", "the effect on the calls";

@@ -36,25 +36,19 @@ words! {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RustConfig {
-    /// Additional derives; their keys are empty.
-    pub derive: Vec<RustRule>,
-    /// New names for tools and properties, by place.
-    pub rename: Vec<RustRule>,
-    /// Types of the program for definitions, by pointer.
-    pub extern_types: Vec<RustRule>,
-    /// Shapes that become one type wherever they occur, by the type's name.
-    pub shared: Vec<RustRule>,
-    /// Switches by key, `true` or `false`.
-    pub switches: Vec<RustRule>,
+    /// The entries of all options, in the order of the file.
+    pub rules: Vec<RustRule>,
 }
 
 /// An entry of `[servers.x.rust]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RustRule {
-    /// The key; empty in a list.
+    /// The option that it belongs to: `derive`, `rename`, `extern`, `shared`, `setters`, `named` or `checked`.
+    pub option: &'static str,
+    /// The key; empty for a derive or a switch.
     pub key: String,
-    /// The value.
+    /// The value; `true` or `false` for a switch.
     pub value: String,
     /// The position of the entry.
     pub place: ConfigPlace,
@@ -62,8 +56,8 @@ pub struct RustRule {
 
 impl RustRule {
     /// Creates an entry that is in no file.
-    pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
-        Self { key: key.into(), value: value.into(), place: ConfigPlace::default() }
+    pub fn new(option: &'static str, key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { option, key: key.into(), value: value.into(), place: ConfigPlace::default() }
     }
 }
 
@@ -72,28 +66,29 @@ impl ConfigValue for RustConfig {
     const FORM: Form = Form::Table(RUST);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
-        let rule = |key: &str, value: &str, at| RustRule { place: reader.place(at), ..RustRule::new(key, value) };
-        let mut rust = Self::default();
+        let mut rules = Vec::new();
         for node in reader.known(node, what, RUST)? {
-            let what = format!("`{}` in {what}", node.key);
-            let text = |member: &Node| {
-                let text = reader.text(member, &format!("`{}` in {what}", quoted(&member.key)))?;
-                Ok(rule(&member.key, text, member.key_at))
+            let Some(Key { name: option, form, .. }) = RUST.iter().find(|key| key.name == node.key) else { continue };
+            let what = format!("`{option}` in {what}");
+            let mut add = |key: &str, value: &str, at| {
+                rules.push(RustRule { place: reader.place(at), ..RustRule::new(*option, key, value) });
             };
-            let texts = || reader.table(node, &what)?.iter().map(text).collect::<Result<_, FileError>>();
-            match node.key.as_str() {
-                "derive" => {
-                    let texts = Vec::<String>::read(reader, node, &what)?;
-                    rust.derive =
-                        texts.iter().zip(node.elements()).map(|(text, node)| rule("", text, node.at)).collect();
+            match form {
+                Form::List(_) => {
+                    for (text, node) in Vec::<String>::read(reader, node, &what)?.iter().zip(node.elements()) {
+                        add("", text, node.at);
+                    }
                 }
-                "rename" => rust.rename = texts()?,
-                "extern" => rust.extern_types = texts()?,
-                "shared" => rust.shared = texts()?,
-                key => rust.switches.push(rule(key, &bool::read(reader, node, &what)?.to_string(), node.key_at)),
+                Form::Map(_) => {
+                    for node in reader.table(node, &what)? {
+                        let text = reader.text(node, &format!("`{}` in {what}", quoted(&node.key)))?;
+                        add(&node.key, text, node.key_at);
+                    }
+                }
+                _ => add("", &bool::read(reader, node, &what)?.to_string(), node.key_at),
             }
         }
-        Ok(rust)
+        Ok(Self { rules })
     }
 
     /// Bindings embed no options of generated code.
@@ -102,8 +97,7 @@ impl ConfigValue for RustConfig {
     }
 
     fn change_texts(&mut self, field: ConfigField<'static>, change: &mut Change<'_>) {
-        for rule in [&mut self.derive, &mut self.rename, &mut self.extern_types, &mut self.shared].into_iter().flatten()
-        {
+        for rule in &mut self.rules {
             rule.key.change_texts(field, change);
             rule.value.change_texts(field, change);
         }

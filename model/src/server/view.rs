@@ -25,7 +25,8 @@ table! {
     /// let server = ServerConfig::stdio("github", "github-mcp").view("create_issue", view);
     ///
     /// let mut arguments = serde_json::Map::from_iter([("title".to_owned(), "It broke".into())]);
-    /// server.views["create_issue"].complete(&mut arguments).expect("nothing speaks against it");
+    /// let view = server.views.get("create_issue").expect("it was added");
+    /// view.complete(&mut arguments).expect("nothing speaks against it");
     /// assert_eq!(arguments["owner"], "rust-lang");
     /// ```
     #[derive(Clone, Default, PartialEq, Eq)]

@@ -77,9 +77,9 @@ fn schema_can_be_replaced_or_patched() {
     assert_eq!(mended.tools[1]["outputSchema"], expected);
     assert_eq!(mended.tools[2..], snapshot().tools[2..], "the others are as they were");
 
-    let create = &mended.overridden["create_issue"];
+    let create = mended.overridden.get("create_issue").unwrap();
     assert_eq!((&create.declared, create.learned_from), (&snapshot().tools[0], Some(12)));
-    assert_eq!(mended.overridden["get/issue"].declared, snapshot().tools[1]);
+    assert_eq!(mended.overridden.get("get/issue").unwrap().declared, snapshot().tools[1]);
     assert_eq!(mended.overridden.len(), 2);
     assert_eq!(digest(&create.declared), digest(&snapshot().tools[0]), "a digest is of what the server said");
     assert_ne!(digest(&create.declared), digest(&mended.tools[0]));

@@ -32,22 +32,23 @@ fn every_rust_entry_has_its_position() {
     let server = config.server("github").unwrap();
     assert_eq!(server.unknown, UnknownKeys::Keep);
     let rust = &server.rust;
-    let all = [&rust.derive, &rust.rename, &rust.extern_types, &rust.shared, &rust.switches].into_iter().flatten();
-    let said: Vec<_> =
-        all.map(|rule| (rule.key.as_str(), rule.value.as_str(), rule.place.error("").to_string())).collect();
+    let said = rust.rules.iter().map(|rule| {
+        let place = rule.place.error("").to_string();
+        (rule.option, rule.key.as_str(), rule.value.as_str(), place)
+    });
     let at = |line: usize, column: usize| format!("\n --> mcp.toml:{line}:{column}");
     assert_eq!(
-        said,
+        said.collect::<Vec<_>>(),
         [
-            ("", "Eq", at(7, 11)),
-            ("", "crate::Traced", at(7, 17)),
-            ("create_issue", "open_issue", at(8, 12)),
-            ("create_issue/labels", "tags", at(8, 41)),
-            ("#/$defs/Money", "crate::Money", at(9, 12)),
-            ("Entity", "create_entities/entities/*", at(10, 12)),
-            ("setters", "true", at(11, 1)),
-            ("named", "false", at(12, 1)),
-            ("checked", "true", at(13, 1)),
+            ("derive", "", "Eq", at(7, 11)),
+            ("derive", "", "crate::Traced", at(7, 17)),
+            ("rename", "create_issue", "open_issue", at(8, 12)),
+            ("rename", "create_issue/labels", "tags", at(8, 41)),
+            ("extern", "#/$defs/Money", "crate::Money", at(9, 12)),
+            ("shared", "Entity", "create_entities/entities/*", at(10, 12)),
+            ("setters", "", "true", at(11, 1)),
+            ("named", "", "false", at(12, 1)),
+            ("checked", "", "true", at(13, 1)),
         ]
     );
 }
@@ -62,7 +63,7 @@ fn rust_options_are_not_embedded_in_bindings() {
 fn rust_options_are_parsed_from_json_too() {
     let json = json!({"command": "x", "unknown": "keep", "rust": {"derive": ["Eq"]}, "autoApprove": []});
     let server = ServerConfig::from_json("github", &json).unwrap();
-    assert_eq!((server.unknown, server.rust.derive[0].value.as_str()), (UnknownKeys::Keep, "Eq"));
+    assert_eq!((server.unknown, server.rust.rules[0].value.as_str()), (UnknownKeys::Keep, "Eq"));
     let text = r#"{"mcpServers": {"github": {"command": "x", "rust": {"derives": ["Eq"]}}}}"#;
     let config = Config::parse_mcp_json(text, Path::new(".mcp.json")).unwrap();
     let error = config.server("github").unwrap_err().to_string();

@@ -26,7 +26,7 @@ fn view_is_parsed_completely_and_round_trips() {
         "#,
     )
     .unwrap();
-    let view = &server.views["create_issue"];
+    let view = server.views.get("create_issue").unwrap();
     assert_eq!(view.name.as_deref(), Some("open_issue"));
     assert_eq!(view.hints, [Hint::ReadOnly, Hint::Destructive]);
     let fixed =
@@ -72,7 +72,7 @@ fn null_is_a_value_of_arguments_but_not_of_hints() {
         let json =
             format!("{{ \"mcpServers\": {{ \"hub\": {{ \"command\": \"x\",\n\"view\": {{ \"t\": {view} }} }} }} }}");
         let config = Config::parse_mcp_json(&json, ".mcp.json".as_ref()).unwrap();
-        config.server("hub").map(|server| server.views["t"].clone()).map_err(|error| error.to_string())
+        config.server("hub").map(|server| server.views.get("t").unwrap().clone()).map_err(|error| error.to_string())
     };
     let refused = said(r#"{ "hints": { "read_only": null } }"#).unwrap_err();
     assert!(refused.contains("must be `true` or `false`, not null\n --> .mcp.json:2:42"), "{refused}");
@@ -86,7 +86,10 @@ fn completing_arguments_is_idempotent() {
     let server = parse("view.t = { fixed = { a = 1 }, default = { b = 2, c = 3 }, hide = [\"c\", \"d\"] }").unwrap();
     let complete = |arguments: Value| {
         let mut arguments: Map<String, Value> = arguments.as_object().unwrap().clone();
-        server.views["t"]
+        server
+            .views
+            .get("t")
+            .unwrap()
             .complete(&mut arguments)
             .map(|()| Value::Object(arguments))
             .map_err(|refusal| refusal.argument)

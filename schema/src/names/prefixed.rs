@@ -139,7 +139,7 @@ impl PrefixedNames {
         let renames: Vec<(String, &str)> = server.renamed_tools().collect();
         self.add(&server.name, &server.prefix, renames.iter().map(|(tool, name)| (tool.as_str(), *name)));
         let mut added = self.take(&server.name);
-        for (tool, view) in &server.views {
+        for (tool, view) in server.views.iter() {
             view.name.iter().for_each(|name| drop(added.viewed.insert(tool.clone(), name.clone())));
         }
         self.put(added);

@@ -32,7 +32,7 @@ pub use self::values::type_in_words;
 pub fn apply_views(snapshot: &Snapshot, server: &ServerConfig) -> Result<Snapshot, Vec<FileError>> {
     let mut seen = snapshot.clone();
     let mut faults = Vec::new();
-    for (name, view) in &server.views {
+    for (name, view) in server.views.iter() {
         let mut found: Vec<&mut Value> = Vec::new();
         for tool in &mut seen.tools {
             if tool.get("name").and_then(Value::as_str) == Some(name) {
