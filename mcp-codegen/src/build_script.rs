@@ -13,8 +13,7 @@ use syn::parse::Parser;
 
 use crate::format;
 use crate::live::{Door, VARIABLE};
-use crate::options::{Options, is_module_name};
-use crate::overlay::Overlay;
+use crate::options::{Options, Overlay, is_module_name};
 use crate::project::{Project, Source, check_backend, check_pattern};
 use crate::rules::{EXTERN, RENAME, SHARED, rule_methods};
 

@@ -16,7 +16,6 @@ mod markdown;
 mod names;
 mod options;
 mod order;
-mod overlay;
 mod overrides;
 mod paths;
 mod patterns;

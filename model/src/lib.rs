@@ -21,7 +21,6 @@ mod placeholder;
 mod secrets;
 mod server;
 mod setters;
-mod sha256;
 mod side_by_side;
 mod snapshot;
 mod text;
@@ -29,6 +28,8 @@ mod uri_template;
 mod words;
 
 pub use by_name::ByName;
+#[doc(hidden)]
+pub use canonical::sha256;
 pub use canonical::{canonical_json, digest, hex_digest};
 pub use change::{ChangeKind, Class};
 pub use config::{Access, AccessEntry, Config, ConfigWarning, Defaults, DiagnosticLevels, JoinedTool, ServerConfig};
@@ -50,8 +51,6 @@ pub use server::{
     Isolation, Live, Pattern, Pin, PolicyEffect, PolicyRule, Prefix, Rate, RustConfig, RustRule, SecretStore,
     Transport, Types, UnknownKeys, View, ViewRefusal, is_server_name,
 };
-#[doc(hidden)]
-pub use sha256::sha256;
 pub use side_by_side::side_by_side;
 pub use snapshot::{Overridden, Snapshot, Viewed};
 pub use text::{misleads, printable, read_text, visible};

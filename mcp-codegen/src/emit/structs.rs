@@ -1,4 +1,5 @@
-//! Objects with properties.
+//! Objects with properties, their constructors and their builders: with `named`, in place of `new`, a builder whose
+//! `build` exists once everything required is set.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
@@ -13,11 +14,11 @@ use mcp_bindgen_schema::{Field, Presence, Shape, ShapeId, StructShape, Unknown};
 /// clippy's limit for the arguments of a function.
 const MOST_ARGUMENTS: usize = 7;
 
-pub(super) struct Member<'f> {
-    pub(super) name: Ident,
+struct Member<'f> {
+    name: Ident,
     /// The name of its setter.
     setter: Ident,
-    pub(super) ty: TokenStream,
+    ty: TokenStream,
     field: &'f Field,
     /// The value that it has to have.
     only: Option<TokenStream>,
@@ -25,12 +26,12 @@ pub(super) struct Member<'f> {
 }
 
 /// A function that takes the value of a member.
-pub(super) struct Setter<'m> {
-    pub(super) doc: Docs,
-    pub(super) name: &'m Ident,
-    pub(super) taken: TokenStream,
+struct Setter<'m> {
+    doc: Docs,
+    name: &'m Ident,
+    taken: TokenStream,
     /// The value of the member, made of `value`; without the `Option` of one that may be absent.
-    pub(super) value: TokenStream,
+    value: TokenStream,
 }
 
 impl Member<'_> {
@@ -172,7 +173,7 @@ impl TypeEmitter<'_, '_> {
     }
 
     /// Returns the setter of a member. It takes what `new` takes, and a value for an optional member.
-    pub(super) fn setter<'m>(&self, id: ShapeId, member: &'m Member<'_>) -> Setter<'m> {
+    fn setter<'m>(&self, id: ShapeId, member: &'m Member<'_>) -> Setter<'m> {
         let Member { setter, ty, field, docs, .. } = member;
         let held = self.held_type(id, field.slot.shape);
         let (taken, value) = match field.presence {
@@ -233,4 +234,75 @@ fn demand(sets: &[Vec<String>]) -> String {
         shown.push(keys.join(" with "));
     }
     format!("At least one of: {}.", shown.join(", "))
+}
+
+impl TypeEmitter<'_, '_> {
+    /// Returns the builder of a struct and the function that begins one. Each required property has a type parameter:
+    /// the type of its value once it is set. `values` are the values of the other fields.
+    fn builder(
+        &self,
+        id: ShapeId,
+        builder: &str,
+        required: &[&Member<'_>],
+        values: &TokenStream,
+    ) -> (TokenStream, TokenStream) {
+        let (private, name, builder) = (self.private, self.name(id), ident(builder));
+        let fields: Vec<&Ident> = required.iter().map(|member| &member.name).collect();
+        let types = required.iter().map(|member| &member.ty);
+        let parameters = self.type_parameters(required.len());
+        let setters = required.iter().enumerate().map(|(place, member)| {
+            let before = parameters.get(..place).unwrap_or_default();
+            let after = parameters.get(place + 1..).unwrap_or_default();
+            let ty = &member.ty;
+            let Setter { doc, name, taken, value } = self.setter(id, member);
+            let field = &member.name;
+            let others = fields.iter().filter(|other| **other != field);
+            quote! {
+                impl<#(#before,)* #(#after),*> #builder<#(#before,)* #private::Unset #(, #after)*> {
+                    #doc
+                    pub fn #name(self, value: #taken) -> #builder<#(#before,)* #ty #(, #after)*> {
+                        #builder { #field: #value, #(#others: self.#others),* }
+                    }
+                }
+            }
+        });
+        let built = docs::code(&name.to_string());
+        let doc = docs::lines(&[format!("Builds {built}: `build` exists once every required property is set.")]);
+        let items = quote! {
+            #doc
+            #[derive(Clone, Debug)]
+            #[must_use]
+            pub struct #builder<#(#parameters = #private::Unset),*> {
+                #(#fields: #parameters,)*
+            }
+            #(#setters)*
+            impl #builder<#(#types),*> {
+                /// Creates it with the required properties.
+                #[must_use]
+                pub fn build(self) -> #name {
+                    #name { #(#fields: self.#fields,)* #values }
+                }
+            }
+        };
+        let begin = quote! {
+            /// With nothing set: each required property is set by its name.
+            pub fn builder() -> #builder {
+                #builder { #(#fields: #private::Unset),* }
+            }
+        };
+        (begin, items)
+    }
+
+    /// Returns `count` type parameters whose names differ from all types of the schema.
+    fn type_parameters(&self, count: usize) -> Vec<Ident> {
+        let is_numbered = |name: &str, letter: &str| {
+            name.strip_prefix(letter).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        let mut letter = "T".to_owned();
+        let names = self.schema.names();
+        while names.iter().any(|name| is_numbered(name, &letter)) {
+            letter.push('T');
+        }
+        (1..=count).map(|number| ident(&format!("{letter}{number}"))).collect()
+    }
 }

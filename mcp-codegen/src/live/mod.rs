@@ -10,8 +10,6 @@ mod build;
 mod kept;
 #[cfg(feature = "live")]
 mod place;
-#[cfg(feature = "live")]
-mod tell;
 
 use std::path::Path;
 
@@ -19,8 +17,6 @@ use mcp_bindgen_model::{Config, FileError, Live as Allowed, is_packaged, nearest
 
 #[cfg(feature = "live")]
 pub(crate) use self::ask::Captured;
-#[cfg(feature = "live")]
-pub(crate) use self::tell::{differences, unreachable, unreachable_without_snapshot, unreadable};
 
 /// Which servers a build asks: `1` for all, or their names with commas between.
 pub(crate) const VARIABLE: &str = "MCP_BINDGEN_LIVE";

@@ -4,11 +4,10 @@ use std::collections::{HashSet, VecDeque};
 
 use mcp_bindgen_schema::{Class, Document, Role, Shape, ShapeId};
 
-use super::alike::{AlikeTypes, TypeAt};
 use super::idents::reserved;
 use super::naming::definition;
 use super::place::{Place, Step, locate, parts};
-use super::shared::is_type_name;
+use super::shared::{AlikeTypes, TypeAt, is_type_name};
 use super::{Plan, ToolPlan, schemas};
 use crate::names::Style;
 use crate::options::Options;

@@ -1,9 +1,7 @@
 //! The translation of a whole tool list, before tokens: every tool's shapes and names.
 
-mod alike;
 #[cfg(feature = "format")]
 mod alike_shapes;
-mod builders;
 mod derives;
 mod extern_types;
 mod idents;
@@ -19,10 +17,10 @@ use std::collections::HashMap;
 
 use mcp_bindgen_model::{Snapshot, Types, UnknownKeys, side_by_side};
 use mcp_bindgen_schema::diagnostics::{Code, DUPLICATE_TOOL, Diagnostics, MALFORMED_TOOL, RENAMED, Reporter};
+use mcp_bindgen_schema::{Presence, Shape, ShapeId};
 use proc_macro2::Ident;
 use serde_json::{Map, Value};
 
-use alike::TypeAt;
 #[cfg(feature = "format")]
 pub use alike_shapes::{AlikePlace, AlikeShapes};
 pub(crate) use derives::{Derives, Standard};
@@ -32,7 +30,7 @@ use idents::{OwnNames, reserved, unique_keys};
 pub(crate) use naming::Spot;
 pub(crate) use offers::{Offer, OfferIdents, OfferKind};
 pub(crate) use schema_plan::SchemaPlan;
-use shared::Sharing;
+use shared::{Sharing, TypeAt};
 #[cfg(feature = "format")]
 pub(crate) use tool::Declared;
 pub(crate) use tool::ToolPlan;
@@ -95,7 +93,7 @@ impl<'s> Plan<'s> {
         let sharing = Sharing::new(&mut tools, rules(SHARED), &every, &own, &mut faults);
         name_types(&mut tools, own.types(), &sharing, &mut diagnostics);
         if switches.named {
-            builders::name(&mut tools, &own.types());
+            name_builders(&mut tools, &own.types());
         }
         if options.server.unknown == UnknownKeys::Keep {
             tools.iter_mut().flat_map(ToolPlan::schemas_mut).for_each(SchemaPlan::keep_unknown);
@@ -207,4 +205,41 @@ fn report(mut reporter: Reporter, code: Code, pointer: &str, fault: &str, diagno
 /// Returns the schemas of all tools.
 fn schemas<'p, 's>(tools: &'p [ToolPlan<'s>]) -> Vec<&'p SchemaPlan<'s>> {
     tools.iter().flat_map(ToolPlan::schemas).collect()
+}
+
+/// The end of a builder's name.
+const BUILDER: &str = "Builder";
+/// The maximum number of required properties of a builder, which has a type parameter for each and a method for each
+/// with all of them. Larger structs are written field by field.
+const MOST_REQUIRED: usize = 32;
+
+/// Names the builders of the types of tools.
+fn name_builders(tools: &mut [ToolPlan<'_>], own: &[&str]) {
+    let (mut built, mut names, mut taken) = (Vec::new(), Vec::new(), own.to_vec());
+    for at in TypeAt::all(tools) {
+        let name = at.name(tools);
+        taken.push(name);
+        if at.schema(tools).is_some_and(|schema| schema.has_builder(at.shape)) {
+            names.push(format!("{name}{BUILDER}"));
+            built.push(at);
+        }
+    }
+    taken.retain(|name| name.contains(BUILDER));
+    let wanted: Vec<Wanted<'_>> = names.iter().map(|name| Wanted { name, is_root: false }).collect();
+    let mut renamed = renamed(tools, &built, &wanted, &taken);
+    for (place, (at, name)) in built.iter().zip(names).enumerate() {
+        let name = renamed.remove(place).unwrap_or(name);
+        if let Some(schema) = at.schema_mut(tools) {
+            schema.builders.insert(at.shape, name);
+        }
+    }
+}
+
+impl SchemaPlan<'_> {
+    /// Returns `true` if a struct asks for values, and not for too many.
+    pub(crate) fn has_builder(&self, id: ShapeId) -> bool {
+        let Shape::Struct(object) = self.document.shapes.get(id) else { return false };
+        let required = object.fields.iter().filter(|field| field.presence == Presence::Required);
+        (1..=MOST_REQUIRED).contains(&required.count())
+    }
 }

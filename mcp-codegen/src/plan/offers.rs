@@ -6,9 +6,8 @@ use mcp_bindgen_model::{Snapshot, UriTemplate};
 use mcp_bindgen_schema::diagnostics::{Diagnostics, Listed, MALFORMED_PROMPT, MALFORMED_TEMPLATE, RENAMED, Reporter};
 use serde_json::{Map, Value, json};
 
-use super::builders::BUILDER;
 use super::idents::{OwnNames, reserved, unique_keys};
-use super::{ToolPlan, report, schemas};
+use super::{BUILDER, ToolPlan, report, schemas};
 use crate::markdown::{first_sentence, is_in_name, sanitized};
 use crate::names::{self, Style, first_free, identifiers};
 use crate::order::sorted;

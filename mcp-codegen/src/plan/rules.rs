@@ -3,10 +3,9 @@
 use mcp_bindgen_model::{Types, UnknownKeys, printable};
 use mcp_bindgen_schema::{Shape, ShapeId};
 
-use super::alike::TypeAt;
 use super::derives::Derives;
 use super::place::{Located, Nowhere, Place, locate};
-use super::shared::Sharing;
+use super::shared::{Sharing, TypeAt};
 use super::{SchemaPlan, ToolPlan};
 use crate::names::{self, METHODS, Style, module_name};
 use crate::options::Options;

@@ -3,12 +3,9 @@
 #[cfg(feature = "live")]
 mod live_source;
 mod macro_door;
-mod macro_input;
 mod salvage;
 #[cfg(feature = "templates")]
 mod template_door;
-#[cfg(feature = "templates")]
-mod template_input;
 
 use std::path::{Path, PathBuf};
 
@@ -22,9 +19,8 @@ pub use template_door::expand_template;
 
 use crate::bindings::{Bindings, PlannedBindings};
 use crate::live::{Door, Live};
-use crate::options::Options;
+use crate::options::{Options, Overlay};
 use crate::order::distinct;
-use crate::overlay::Overlay;
 use crate::overrides::snapshot_for_bindings;
 use crate::paths::relative;
 use crate::patterns::{Idle, IdlePattern};

@@ -7,15 +7,16 @@ use mcp_bindgen_model::{FileError, nearest, printable, read_text};
 use mcp_bindgen_template::Fault;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
-use syn::LitStr;
+use syn::parse::{Parse, ParseStream};
+use syn::{LitStr, Token};
 
-use super::macro_door::{check_each, combined, surroundings};
-use super::template_input::TemplateInput;
+use super::macro_door::{check_each, combined, module_name, option, surroundings, table};
 use super::{Project, Source};
 use crate::emit::{fault, stand_in};
 use crate::live::Door;
 use crate::names::{Style, ident};
 use crate::paths::relative;
+use crate::rust_path::module_path;
 use crate::template::{Checked, KnownServer, Module, Script, located, module, names};
 
 /// Expands `mcp_template!`; this is the whole proc macro.
@@ -223,4 +224,43 @@ fn one_line(error: &FileError) -> String {
         text.push_str(&format!("; {help}"));
     }
     text
+}
+
+/// `"prompts/triage.md", mod = daily, snapshots = { github = "schemas/github.json" }, crate = ..`
+struct TemplateInput {
+    path: LitStr,
+    module: Option<Ident>,
+    /// The names of servers, and the paths of their snapshots.
+    snapshots: Vec<(String, LitStr)>,
+    crate_path: Option<TokenStream>,
+}
+
+const OPTIONS: [&str; 3] = ["mod", "snapshots", "crate"];
+
+impl Parse for TemplateInput {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        if !input.peek(LitStr) {
+            return Err(input.error("expected a path relative to Cargo.toml: `\"prompts/triage.md\"`"));
+        }
+        let mut parsed = Self { path: input.parse()?, module: None, snapshots: Vec::new(), crate_path: None };
+        let mut seen = Vec::new();
+        while !input.is_empty() {
+            input.parse::<Token![,]>()?;
+            if input.is_empty() {
+                break;
+            }
+            if input.peek(LitStr) {
+                return Err(input.error("expected one template; use a separate `mcp_template!` for each"));
+            }
+            match option(input, &OPTIONS, &mut seen)?.0 {
+                "mod" => parsed.module = Some(module_name(input)?),
+                "snapshots" => {
+                    let entries = table(input, "snapshots = { github = \"schemas/github.json\" }")?;
+                    parsed.snapshots = entries.into_iter().map(|entry| (entry.key, entry.value)).collect();
+                }
+                _ => parsed.crate_path = Some(module_path(input)?),
+            }
+        }
+        Ok(parsed)
+    }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use syn::File;
 use typify_impl::{TypeSpace, TypeSpaceSettings};
 
-use super::{Replacement, conflicts, prepare, rewrite, root};
+use super::{Replacement, conflicts, prepare, rewrite};
 use crate::options::Options;
 
 /// Returns the types of one schema, or why typify does not give them.
@@ -25,7 +25,7 @@ pub(super) fn types_of(schema: &Value, name: &str, module: &str, options: &Optio
     let required = schema.get("required").and_then(Value::as_array);
     let required: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
     let file: File = syn::parse2(tokens).map_err(|error| format!("its code does not parse: {error}"))?;
-    let facts = root::describe(&file, &root, &required)?;
+    let facts = rewrite::describe(&file, &root, &required)?;
     let (module, private) = (format_ident!("{module}"), &options.private_path());
     Ok(Replacement {
         items: rewrite::module(file, &root, &facts.constructor(&root, private), private)?,

@@ -9,8 +9,6 @@ mod conflicts;
 mod prepare;
 #[cfg(feature = "typify")]
 mod rewrite;
-#[cfg(feature = "typify")]
-mod root;
 
 use mcp_bindgen_model::Types;
 use mcp_bindgen_schema::diagnostics::{BACKEND_FALLBACK, Diagnostics, Reporter};

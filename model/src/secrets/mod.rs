@@ -5,7 +5,6 @@ mod key;
 mod pairs;
 mod scan;
 mod shape;
-mod url;
 
 use std::borrow::Cow;
 use std::fmt;

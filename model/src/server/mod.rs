@@ -2,10 +2,8 @@
 
 mod auth;
 mod build;
-mod condition;
 mod drift;
 mod isolation;
-mod json;
 mod kinds;
 mod paths;
 mod places;
@@ -15,14 +13,13 @@ mod values;
 mod view;
 
 pub use self::auth::{AuthConfig, GrantType};
-pub use self::condition::{Condition, Pattern};
 pub(crate) use self::drift::DRIFT;
 pub use self::drift::{Acceptance, Drift, DriftRules};
 pub use self::isolation::{Domain, Isolation};
 pub(crate) use self::kinds::may_be_url;
 pub use self::kinds::{Live, Pin, Prefix, Rate, SecretStore, Transport, Types, is_server_name};
 pub use self::places::{ConfigPlace, ConfigPlaces};
-pub use self::policy::{PolicyEffect, PolicyRule};
+pub use self::policy::{Condition, Pattern, PolicyEffect, PolicyRule};
 pub(crate) use self::rust::RUST;
 pub use self::rust::{RustConfig, RustRule, UnknownKeys};
 pub use self::view::{Hint, View, ViewRefusal};
