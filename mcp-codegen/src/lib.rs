@@ -15,7 +15,6 @@ mod live;
 mod markdown;
 mod names;
 mod options;
-mod order;
 mod overrides;
 mod paths;
 mod patterns;

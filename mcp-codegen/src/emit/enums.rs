@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::{TypeEmitter, docs};
 use crate::names::{self, Enumeration, branch_labels, branches, ident};
-use crate::order::sorted;
 use crate::plan::Standard;
+use crate::table::sorted;
 use mcp_bindgen_schema::{Branch, Presence, Shape, ShapeId, Slot, TagKey, UnionShape};
 
 /// The variant of an open enumeration for unlisted values.

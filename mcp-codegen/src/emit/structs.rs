@@ -7,8 +7,8 @@ use quote::{ToTokens, quote};
 use super::docs::Docs;
 use super::{TypeEmitter, docs};
 use crate::names::{self, ident};
-use crate::order::sorted;
 use crate::plan::Standard;
+use crate::table::sorted;
 use mcp_bindgen_schema::{Field, Presence, Shape, ShapeId, StructShape, Unknown};
 
 /// clippy's limit for the arguments of a function.
@@ -110,10 +110,8 @@ impl TypeEmitter<'_, '_> {
         extra: Option<&Ident>,
     ) -> (TokenStream, TokenStream) {
         let asked: Vec<&Member<'_>> = members.iter().filter(|member| member.is_asked_for()).collect();
-        let mut places = Vec::new();
-        for member in &asked {
-            places.push(object.required.iter().position(|key| *key == member.field.wire));
-        }
+        let place = |member: &&Member<'_>| object.required.iter().position(|key| *key == member.field.wire);
+        let places: Vec<Option<usize>> = asked.iter().map(place).collect();
         let order = sorted(asked.len(), &|left, right| places.get(left).cmp(&places.get(right)));
         let required: Vec<&Member<'_>> = order.into_iter().filter_map(|place| asked.get(place).copied()).collect();
         if required.is_empty() && !self.schema.is_sent(id) {
@@ -228,12 +226,8 @@ impl TypeEmitter<'_, '_> {
 
 /// Describes one demand for any of several sets.
 fn demand(sets: &[Vec<String>]) -> String {
-    let mut shown = Vec::new();
-    for set in sets {
-        let keys: Vec<String> = set.iter().map(|key| docs::code(key)).collect();
-        shown.push(keys.join(" with "));
-    }
-    format!("At least one of: {}.", shown.join(", "))
+    let keys = |set: &Vec<String>| set.iter().map(|key| docs::code(key)).collect::<Vec<_>>().join(" with ");
+    format!("At least one of: {}.", sets.iter().map(keys).collect::<Vec<_>>().join(", "))
 }
 
 impl TypeEmitter<'_, '_> {

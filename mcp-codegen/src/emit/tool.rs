@@ -155,17 +155,15 @@ impl ToolPlan<'_> {
         let viewed = self.declared.viewed;
         let overridden =
             self.declared.input.map(|_| "An override changes what the server declares of them.".to_owned());
-        let mut hidden = Vec::new();
-        if let Some(viewed) = viewed {
-            hidden.extend(viewed.view.hidden_arguments().map(docs::code));
-        }
+        let hidden: Vec<String> =
+            viewed.iter().flat_map(|viewed| viewed.view.hidden_arguments()).map(docs::code).collect();
         let hidden = (!hidden.is_empty()).then(|| format!("The configuration decides about {}.", hidden.join(", ")));
         let is_changed = viewed.is_some_and(|viewed| !viewed.view.hints.is_empty());
         let whose = if is_changed { "Hints" } else { "The server says" };
-        let mut hints = Vec::new();
-        for (hint, value) in self.hints() {
-            hints.push(format!("{}: {}", hint.name().replace('_', "-"), if value { "yes" } else { "no" }));
-        }
+        let hint = |(hint, value): &(Hint, bool)| {
+            format!("{}: {}", hint.name().replace('_', "-"), if *value { "yes" } else { "no" })
+        };
+        let hints: Vec<String> = self.hints().iter().map(hint).collect();
         docs::lines(&[format!("Parameters of {}.", docs::code(self.wire))])
             .and(overridden.as_slice())
             .and(hidden.as_slice())

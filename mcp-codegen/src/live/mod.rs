@@ -7,8 +7,6 @@ mod ask;
 #[cfg(feature = "live")]
 mod build;
 #[cfg(feature = "live")]
-mod kept;
-#[cfg(feature = "live")]
 mod place;
 
 use std::path::Path;
@@ -34,10 +32,8 @@ pub(crate) enum Door {
 /// The live servers of a build.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
-    /// The servers that the variable names.
-    wanted: Vec<String>,
-    /// `true` if it is `1`.
-    wants_all: bool,
+    /// The value of the variable; empty if it asks for nothing.
+    asked: String,
     /// `true` if the build of this crate may ask, here or in another process.
     allowed: bool,
     #[cfg(feature = "live")]
@@ -66,22 +62,24 @@ impl Live {
         // Packages that cargo unpacked never connect: their users do not know the servers.
         let allowed = config.is_some_and(|config| config.defaults.live == Allowed::Ask);
         let allowed = allowed && !is_packaged(manifest_dir) && !is_checked_out(manifest_dir);
-        let asked = if allowed && !is_offline && asked.trim() != "0" { asked } else { "" };
-        let wanted = asked.split(',').map(str::trim).filter(|name| !name.is_empty());
-        let wanted: Vec<String> = wanted.map(str::to_owned).collect();
+        let asked = if allowed && !is_offline && asked.trim() != "0" { asked.trim() } else { "" };
         #[cfg(not(feature = "live"))]
         let _ = door;
         Self {
             #[cfg(feature = "live")]
-            asking: if wanted.is_empty() { None } else { ask::Asking::of(door) },
-            wanted,
-            wants_all: asked.trim() == "1",
+            asking: if asked.is_empty() { None } else { ask::Asking::of(door) },
+            asked: asked.to_owned(),
             allowed,
         }
     }
 
     fn wants(&self, server: &str) -> bool {
-        self.wants_all || self.wanted.iter().any(|name| name == server)
+        self.asked == "1" || self.wanted().any(|name| name == server)
+    }
+
+    /// Returns the servers that the variable names.
+    fn wanted(&self) -> impl Iterator<Item = &str> {
+        self.asked.split(',').map(str::trim).filter(|name| !name.is_empty())
     }
 
     /// Returns `true` if another value of the variable would give other bindings.
@@ -105,8 +103,7 @@ impl Live {
             return ours.then(without_feature).into_iter().collect();
         }
         let known = config.names();
-        let is_unknown = |name: &&String| !self.wants_all && !known.contains(&name.as_str());
-        let unknown = self.wanted.iter().filter(is_unknown);
+        let unknown = self.wanted().filter(|name| self.asked != "1" && !known.contains(name));
         let unknown = unknown.filter(|name| self.is_first_to_say(config, name));
         unknown.map(|name| no_such_server(config, name, known.iter().copied())).collect()
     }

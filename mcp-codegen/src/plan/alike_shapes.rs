@@ -5,13 +5,12 @@ use std::collections::{HashSet, VecDeque};
 use mcp_bindgen_schema::{Class, Document, Role, Shape, ShapeId};
 
 use super::idents::reserved;
-use super::naming::definition;
 use super::place::{Place, Step, locate, parts};
+use super::schema_plan::definition;
 use super::shared::{AlikeTypes, TypeAt, is_type_name};
 use super::{Plan, ToolPlan, schemas};
 use crate::names::Style;
 use crate::options::Options;
-use crate::order::sorted;
 use crate::rules::SHARED;
 use crate::table::Table;
 
@@ -51,25 +50,20 @@ impl Plan<'_> {
     pub(crate) fn alike_shapes(&self, options: &Options, every: &[&str]) -> Vec<AlikeShapes> {
         let alike = AlikeTypes::new(&self.tools);
         let names = self.shared_names(&alike, options, every);
-        let all = self.places(&alike);
+        let mut all = self.places(&alike);
         // Short places come first, so that parameters precede results.
-        let length = |place: usize| all.get(place).map(|(_, found)| (found.text.chars().count(), &found.text));
-        let mut groups: Table<Vec<&Found<'_>>> = Table::default();
-        for place in sorted(all.len(), &|left, right| length(left).cmp(&length(right))) {
-            if let Some((class, found)) = all.get(place) {
-                groups.push(*class, found);
-            }
-        }
-        let groups = groups.values();
-        let first = |group: usize| groups.get(group)?.first().map(|found| &found.text);
+        all.sort_by_cached_key(|(_, found)| (found.text.chars().count(), found.text.clone()));
+        let mut groups: Table<Vec<Found<'_>>> = Table::default();
+        all.into_iter().for_each(|(class, found)| groups.push(class, found));
+        let mut groups = groups.values();
+        groups.sort_by_cached_key(|group| group.first().map(|found| found.text.clone()));
         let lead = &self.own.type_lead;
         let mut known = [&reserved()[..], &self.own.types()].concat();
         schemas(&self.tools).iter().for_each(|schema| known.append(&mut schema.names()));
         let mut taken: HashSet<String> = known.into_iter().map(str::to_owned).collect();
         taken.extend(names.clone().values().into_iter().map(|name| format!("{lead}{name}")));
         let mut shapes = Vec::new();
-        for group in sorted(groups.len(), &|left, right| first(left).cmp(&first(right))) {
-            let Some(found) = groups.get(group) else { continue };
+        for found in &groups {
             let class = found.first().and_then(|found| alike.class(found.at));
             let name = class.and_then(|class| names.get(class)).map(|name| (*name).to_owned());
             if name.is_none() && found.len() < 2 {
@@ -78,7 +72,7 @@ impl Plan<'_> {
             let is_free = |name: &str| is_type_name(name) && !taken.contains(&format!("{lead}{name}"));
             let suggested = name.clone().unwrap_or_else(|| self.suggestion(found, &is_free));
             taken.insert(format!("{lead}{suggested}"));
-            let place = |found: &&Found<'_>| AlikePlace {
+            let place = |found: &Found<'_>| AlikePlace {
                 place: found.text.clone(),
                 type_name: found.at.name(&self.tools).to_owned(),
             };
@@ -128,8 +122,7 @@ impl Plan<'_> {
     }
 
     /// Suggests a free name: that of a definition, of the property, or of the tool.
-    #[inline]
-    fn suggestion(&self, places: &[&Found<'_>], is_free: &dyn Fn(&str) -> bool) -> String {
+    fn suggestion(&self, places: &[Found<'_>], is_free: &dyn Fn(&str) -> bool) -> String {
         let Some(Found { place, tool, .. }) = places.first() else { return String::new() };
         let definition =
             places.iter().find_map(|found| definition(&found.at.schema(&self.tools)?.document, found.at.shape));

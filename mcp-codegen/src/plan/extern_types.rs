@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::place::listed;
 use super::{SchemaPlan, ToolPlan, schemas};
-use crate::order::distinct;
 use crate::rules::{Rule, RuleFault};
 use crate::rust_path::RustPath;
+use crate::table::distinct;
 
 /// The user's types in place of definitions.
 #[derive(Clone, Debug, Default)]

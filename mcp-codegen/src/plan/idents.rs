@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::names::{self, STANDARD, Style, ToolNames, fingerprint};
 use crate::options::Options;
-use crate::order::sorted;
 use crate::patterns::tool_names;
+use crate::table::sorted;
 
 /// The names in a module beside its tools.
 #[derive(Debug)]

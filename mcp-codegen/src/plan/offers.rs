@@ -10,7 +10,7 @@ use super::idents::{OwnNames, reserved, unique_keys};
 use super::{BUILDER, ToolPlan, report, schemas};
 use crate::markdown::{first_sentence, is_in_name, sanitized};
 use crate::names::{self, Style, first_free, identifiers};
-use crate::order::sorted;
+use crate::table::sorted;
 
 /// The maximum number of arguments of a function. More are unusable, and slow to compile.
 const MOST_VARIABLES: usize = 100;

@@ -12,7 +12,7 @@ use mcp_bindgen_model::{nearest, pointer_segment, printable};
 use mcp_bindgen_schema::{Document, Role, Shape, ShapeId, Slot, StructShape, Unknown};
 
 use super::ToolPlan;
-use crate::order::distinct;
+use crate::table::distinct;
 
 /// The step into a tool's structured result.
 const OUTPUT: &str = "$output";

@@ -5,9 +5,8 @@ use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::{Alike, Class, Role, Shape, ShapeId, Unknown};
 
 use super::idents::{OwnNames, reserved};
-use super::naming::{NamedType, named_below, wire_path};
 use super::place::{Nowhere, locate};
-use super::schema_plan::Uses;
+use super::schema_plan::{NamedType, Uses, named_below, wire_path};
 use super::{SchemaPlan, ToolPlan};
 use crate::names::{Identity, Style};
 use crate::rules::{Rule, RuleFault};
@@ -292,10 +291,7 @@ fn nested_types(tools: &[ToolPlan<'_>], alike: &AlikeTypes, named: &[Named<'_>])
             }
         }
         let (mut types, order) = named_below(&schema.document, &schema.checks, types, outer.at.shape, &outer.name);
-        let mut paths = Vec::new();
-        for shape in order.into_iter().skip(1) {
-            paths.push((shape, wire_path(&types, shape)));
-        }
+        let paths: Vec<_> = order.into_iter().skip(1).map(|shape| (shape, wire_path(&types, shape))).collect();
         for (shape, (depth, path)) in paths {
             let at = at(shape);
             let Some((class, mut named)) = alike.class(at).zip(types.remove(shape)) else { continue };

@@ -13,10 +13,10 @@ use super::{Project, Source, check_backend, check_pattern};
 use crate::emit::{fault, fault_of};
 use crate::live::{Door, VARIABLE};
 use crate::options::{Options, Overlay, is_module_name};
-use crate::order::sorted;
 use crate::paths::{in_manifest_dir, relative};
 use crate::rules::{CHECKED, DERIVE, EXTERN, NAMED, RENAME, Rule, RuleFault, SETTERS, SHARED};
 use crate::rust_path::module_path;
+use crate::table::sorted;
 
 /// Expands `mcp_tools!`; this is the whole proc macro.
 ///

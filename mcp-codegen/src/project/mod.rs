@@ -20,11 +20,11 @@ pub use template_door::expand_template;
 use crate::bindings::{Bindings, PlannedBindings};
 use crate::live::{Door, Live};
 use crate::options::{Options, Overlay};
-use crate::order::distinct;
 use crate::overrides::snapshot_for_bindings;
 use crate::paths::relative;
 use crate::patterns::{Idle, IdlePattern};
 use crate::rules::RuleFault;
+use crate::table::distinct;
 
 /// The crate that bindings are generated for.
 #[derive(Debug)]

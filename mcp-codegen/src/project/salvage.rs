@@ -11,8 +11,8 @@ use super::Project;
 use crate::bindings::Bindings;
 use crate::emit::stand_in;
 use crate::options::Options;
-use crate::order::distinct;
 use crate::patterns::tool_names;
+use crate::table::distinct;
 
 impl Project {
     /// Returns the options of the configuration, as far as it can be read.

@@ -46,9 +46,9 @@ fn expand(input: TemplateInput, manifest_dir: Option<PathBuf>) -> syn::Result<To
     let sources = Sources::read(&project, &input, &script);
     sources.check_named(&input)?;
     let known: Vec<KnownServer<'_>> =
-        sources.read.values().map(|source| KnownServer::new(&source.snapshot, &source.options)).collect();
+        sources.readable().map(|source| KnownServer::new(&source.snapshot, &source.options)).collect();
     let missing = sources.faults(&script);
-    let failed = sources.failed.keys().map(String::as_str);
+    let failed = sources.0.iter().filter(|(_, source)| source.is_err()).map(|(server, _)| server.as_str());
     let unread: Vec<&str> =
         failed.filter(|server| project.options(server, true).is_ok_and(|options| script.may_call(&options))).collect();
     let checked = match script.check(&known, &unread) {
@@ -74,7 +74,7 @@ fn expand(input: TemplateInput, manifest_dir: Option<PathBuf>) -> syn::Result<To
         crate_path: &crate_path,
     });
     let used: Vec<&str> = checked.servers().collect();
-    let read: Vec<_> = sources.read.values().map(|source| (place, source)).collect();
+    let read: Vec<_> = sources.readable().map(|source| (place, source)).collect();
     let around = surroundings(&project, &used, place, &read, Some(&file.path));
     Ok(quote!(#around #tokens))
 }
@@ -137,14 +137,11 @@ fn missing(path: &Path, shown: &Path) -> FileError {
 }
 
 /// The servers that a template may call, as far as it takes to know which it does.
-struct Sources {
-    read: BTreeMap<String, Source>,
-    failed: BTreeMap<String, FileError>,
-}
+struct Sources(BTreeMap<String, Result<Source, FileError>>);
 
 impl Sources {
     fn read(project: &Project, input: &TemplateInput, script: &Script) -> Self {
-        let mut sources = Self { read: BTreeMap::new(), failed: BTreeMap::new() };
+        let mut sources = Self(BTreeMap::new());
         for (server, _) in script.servers() {
             sources.add(project, input, server);
         }
@@ -167,35 +164,38 @@ impl Sources {
     }
 
     fn add(&mut self, project: &Project, input: &TemplateInput, server: &str) {
-        if self.read.contains_key(server) || self.failed.contains_key(server) {
+        if self.0.contains_key(server) {
             return;
         }
         let path = input.snapshots.iter().find(|(given, _)| given == server).map(|(_, path)| path.value());
         let source = project.read(server, path.as_deref());
-        match source.and_then(|source| source.check_configured(project).map(|()| source)) {
-            Ok(source) => drop(self.read.insert(server.to_owned(), source)),
-            Err(error) => drop(self.failed.insert(server.to_owned(), error)),
-        }
+        let source = source.and_then(|source| source.check_configured(project).map(|()| source));
+        self.0.insert(server.to_owned(), source);
+    }
+
+    /// Returns those that could be read, sorted by their names.
+    fn readable(&self) -> impl Iterator<Item = &Source> {
+        self.0.values().flatten()
     }
 
     /// Returns `true` if every name with a prefix is some tool's.
     fn have_all(&self, script: &Script) -> bool {
         let known: Vec<KnownServer<'_>> =
-            self.read.values().map(|source| KnownServer::new(&source.snapshot, &source.options)).collect();
+            self.readable().map(|source| KnownServer::new(&source.snapshot, &source.options)).collect();
         script.prefixed().all(|name| known.iter().any(|server| server.has(name)))
     }
 
     /// Returns a fault for each action of a server that is named and could not be read.
     fn faults(&self, script: &Script) -> Vec<Fault> {
-        let named = script.calls_of(|server| self.failed.get(server));
+        let named = script.calls_of(|server| self.0.get(server)?.as_ref().err());
         named.map(|(place, error)| Fault::new(place, one_line(error))).collect()
     }
 
     /// Returns the error of a snapshot that is given for a server that is not called.
     fn check_named(&self, input: &TemplateInput) -> syn::Result<()> {
-        check_each(&input.snapshots, |(server, path)| match self.failed.get(server) {
-            Some(error) => Err(syn::Error::new(path.span(), error)),
-            None if self.read.contains_key(server) => Ok(()),
+        check_each(&input.snapshots, |(server, path)| match self.0.get(server) {
+            Some(Err(error)) => Err(syn::Error::new(path.span(), error)),
+            Some(Ok(_)) => Ok(()),
             None => {
                 let message = format!("the template calls no tool of `{}`", printable(server));
                 Err(syn::Error::new(path.span(), message))
@@ -205,7 +205,7 @@ impl Sources {
 
     /// Fails with diagnostics of called tools that the configuration denies.
     fn check_denied(&self, project: &Project, checked: &Checked<'_>, place: Span) -> syn::Result<()> {
-        let servers: Vec<&Source> = self.read.values().collect();
+        let servers: Vec<&Source> = self.readable().collect();
         check_each(&servers, |source| {
             let denied = source.denied(project, &checked.diagnostics(source.options.server_name()));
             denied.map_or(Ok(()), |error| Err(syn::Error::new(place, error)))

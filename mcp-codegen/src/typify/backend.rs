@@ -11,13 +11,13 @@ use serde_json::Value;
 use syn::File;
 use typify_impl::{TypeSpace, TypeSpaceSettings};
 
-use super::{Replacement, conflicts, prepare, rewrite};
+use super::{Replacement, prepare, rewrite};
 use crate::options::Options;
 
 /// Returns the types of one schema, or why typify does not give them.
 pub(super) fn types_of(schema: &Value, name: &str, module: &str, options: &Options) -> Result<Replacement, String> {
     let prepared = prepare::prepared(schema, name)?;
-    conflicts::check(&prepared)?;
+    prepare::check_conflicts(&prepared)?;
     let schemas: BTreeMap<String, Schema> =
         serde_json::from_value(Value::Object(prepared)).map_err(|error| first_line(&error.to_string()))?;
     let (tokens, root) =

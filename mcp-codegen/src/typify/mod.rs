@@ -4,8 +4,6 @@
 #[cfg(feature = "typify")]
 mod backend;
 #[cfg(feature = "typify")]
-mod conflicts;
-#[cfg(feature = "typify")]
 mod prepare;
 #[cfg(feature = "typify")]
 mod rewrite;
