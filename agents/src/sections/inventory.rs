@@ -109,7 +109,7 @@ fn lines(server: &SectionServer, admitted: &Admitted) -> Option<Vec<Line>> {
     let of_tool = |((tool, wire), name): (&(&Value, &str), String)| {
         let is_offered = admitted.admits(server.name(), wire) && selects(server.selection(), wire);
         let bound = bound.iter().find(|bound| bound.name == *wire);
-        let viewed = handle.configured().and_then(|config| config.views.get(*wire)?.description.as_deref());
+        let viewed = handle.configured().and_then(|config| config.views.get(wire)?.description.as_deref());
         let declared = bound.map_or_else(|| text(tool, "description"), |bound| bound.description);
         let sentence = sentence(viewed.or(declared).unwrap_or_default());
         is_offered.then(|| Line { name: quotable_name(&name), sentence })

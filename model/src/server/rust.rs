@@ -71,7 +71,7 @@ impl ConfigValue for RustConfig {
             let Some(Key { name: option, form, .. }) = RUST.iter().find(|key| key.name == node.key) else { continue };
             let what = format!("`{option}` in {what}");
             let mut add = |key: &str, value: &str, at| {
-                rules.push(RustRule { place: reader.place(at), ..RustRule::new(*option, key, value) });
+                rules.push(RustRule { place: reader.place(at), ..RustRule::new(option, key, value) });
             };
             match form {
                 Form::List(_) => {

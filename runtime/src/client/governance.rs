@@ -89,7 +89,7 @@ impl Client {
     /// Returns the call with the arguments that the view of the tool sets: that of its bindings, or of the configuration.
     pub(crate) fn viewed(&self, call: ToolCall) -> Result<ToolCall, CallError> {
         let of_bindings = call.known().and_then(ToolSpec::view);
-        let view = of_bindings.as_ref().or_else(|| self.config().views.get(&*call.tool));
+        let view = of_bindings.as_ref().or_else(|| self.config().views.get(&call.tool));
         call.viewed(view)
     }
 
