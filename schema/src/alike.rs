@@ -118,13 +118,15 @@ fn in_order(texts: &[String]) -> Vec<String> {
     sorted(texts, |text| text).into_iter().cloned().collect()
 }
 
-/// Splits classes until the members of each class have children of equal classes at each position. Types that stay in
-/// one class are equal at any depth, even if they refer to themselves.
-fn refined(mut classes: Vec<usize>, children: &[Vec<usize>]) -> Vec<usize> {
+/// Splits classes until the members of each class have children of equal classes at each position. Those that stay in
+/// one class are equal at any depth, even if they refer to themselves. Beyond the limits, all classes differ.
+pub(crate) fn refined(mut classes: Vec<usize>, children: &[Vec<usize>]) -> Vec<usize> {
     // Each round compares one level more. The types of real servers differ within far fewer levels.
     const MOST_ROUNDS: usize = 200;
+    const MOST_WORK: usize = 4_000_000;
+    let work: usize = children.iter().map(|held| 1 + held.len()).sum();
     let mut count = 0;
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MOST_ROUNDS.min(MOST_WORK / (1 + work)) {
         let (mut split, mut next) = (HashMap::new(), Vec::new());
         for (class, held) in classes.iter().zip(children) {
             let mut key = vec![*class];

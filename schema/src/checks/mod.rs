@@ -71,11 +71,7 @@ impl Document<'_> {
         let (node, scalars) = (self.schemas.get(id), self.schemas.scalars(id));
         let mut said: Vec<(&str, Value)> = match shape {
             Shape::Text => scalars.of_texts().collect(),
-            Shape::List(_) => {
-                let least = Some(node.min_items).filter(|least| *least > 0);
-                let counts = [("minItems", least), ("maxItems", node.max_items)];
-                counts.into_iter().filter_map(|(keyword, count)| Some((keyword, count?.into()))).collect()
-            }
+            Shape::List(_) => node.of_lists().collect(),
             _ => scalars.of_numbers(),
         };
         said.retain(|(keyword, value)| match value {

@@ -2,7 +2,7 @@
 //! is chosen. A case only consists of its schemas' own keywords. The cases together allow at least everything that
 //! the schemas allow.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -51,10 +51,16 @@ impl Version<'_> {
                 open.append(&mut chosen);
             }
         }
-        decided.retain(|case: &Case| case.is_possible(self) && !case.lacks_a_property(self));
-        decided.sort_unstable();
-        decided.dedup();
-        let cases = Rc::new(decided);
+        let mut cases: Vec<Case> = Vec::new();
+        for case in decided {
+            if let Err(place) = cases.binary_search(&case)
+                && case.is_possible(self)
+                && !case.lacks_a_property(self)
+            {
+                cases.insert(place, case);
+            }
+        }
+        let cases = Rc::new(cases);
         self.known_cases.borrow_mut().insert(conjunction.clone(), Rc::clone(&cases));
         cases
     }
@@ -84,10 +90,9 @@ impl Partial {
             }
             added.push(id);
             let node = version.node(id);
-            pending.extend(node.reference);
-            pending.extend_from_slice(&node.all_of);
-            for branches in node.any_of.iter().chain(&node.one_of) {
-                self.choices.push(branches.iter().map(|id| vec![*id]).collect());
+            pending.extend_from_slice(&node.parts);
+            for choice in &node.choices {
+                self.choices.push(choice.branches.iter().map(|id| vec![*id]).collect());
             }
             if let Some(condition) = &version.assertions(id).condition {
                 let mut held = vec![condition.test];
@@ -177,11 +182,9 @@ impl Case {
     }
 
     /// Returns the keys that objects need with a key.
-    pub(super) fn needed<'v>(&'v self, version: &'v Version<'_>) -> HashMap<&'v str, Vec<&'v String>> {
-        let mut needed: HashMap<&str, Vec<&String>> = HashMap::new();
-        for (key, needs) in self.assertions(version).flat_map(|asserted| &asserted.dependent_required) {
-            needed.entry(key).or_default().extend(needs);
-        }
+    pub(super) fn needed<'v>(&self, version: &'v Version<'_>, key: &str) -> Vec<&'v String> {
+        let mut needed = Vec::new();
+        self.schemas.iter().for_each(|id| needed.extend(version.needed(*id, key)));
         needed
     }
 

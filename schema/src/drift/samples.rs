@@ -313,15 +313,12 @@ impl<'v> Sampler<'v> {
             object.insert(key.to_owned(), self.first(case, key)?);
         }
         object.extend(given.clone());
-        let mut needed = case.needed(version);
         let mut pending: Vec<&String> = Vec::new();
-        for key in object.keys() {
-            pending.append(&mut needed.remove(key.as_str()).unwrap_or_default());
-        }
+        object.keys().for_each(|key| pending.append(&mut case.needed(version, key)));
         while let Some(key) = pending.pop() {
             if !object.contains_key(key) {
                 object.insert(key.clone(), self.first(case, key)?);
-                pending.append(&mut needed.remove(key.as_str()).unwrap_or_default());
+                pending.append(&mut case.needed(version, key));
             }
         }
         Some(object)

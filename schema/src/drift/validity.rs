@@ -121,20 +121,15 @@ impl Judge<'_> {
         if assertions.unresolved.is_some() || assertions.unevaluated.is_some() {
             verdicts.push(None);
         }
-        for part in node.reference.iter().chain(&node.all_of) {
+        for part in &node.parts {
             verdicts.push(self.schema(*part, value, depth + 1));
             if verdicts.last() == Some(&Some(false)) {
                 return Some(false);
             }
         }
-        let each = |judge: &mut Self, branches: &[SchemaId]| {
-            branches.iter().map(|branch| judge.schema(*branch, value, depth + 1)).collect::<Vec<_>>()
-        };
-        if let Some(branches) = &node.any_of {
-            verdicts.push(any(&each(self, branches)));
-        }
-        if let Some(branches) = &node.one_of {
-            verdicts.push(one(&each(self, branches)));
+        for choice in &node.choices {
+            let found: Vec<_> = choice.branches.iter().map(|branch| self.schema(*branch, value, depth + 1)).collect();
+            verdicts.push(if choice.is_exclusive { one(&found) } else { any(&found) });
         }
         if let Some(negated) = assertions.not {
             verdicts.push(not(self.schema(negated, value, depth + 1)));

@@ -4,12 +4,13 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::pattern::Patterns;
 use crate::diagnostics::Reporter;
-use crate::normalize::{Assertions, Condition, Kinds, Node, SchemaId, Schemas};
-use crate::number::{ByValue, hashed, same};
+use crate::keys::{set, sorted};
+use crate::normalize::{Assertions, Condition, Kinds, Node, SchemaId, Schemas, Wraps};
+use crate::number::{ByValue, hashed};
 use crate::shape::{ShapeId, Shapes};
 use crate::{Document, Role};
 
@@ -28,7 +29,6 @@ pub(crate) struct Version<'a> {
     /// `true` for each schema that has a finite value.
     possible: Vec<bool>,
     indexes: Vec<OnceCell<Index>>,
-    outlines: Vec<OnceCell<Outline>>,
     /// The steps that are left for judging values.
     steps: Cell<usize>,
     pub(super) patterns: RefCell<Patterns>,
@@ -42,20 +42,10 @@ pub(crate) struct Version<'a> {
 struct Index {
     properties: HashMap<String, SchemaId>,
     required: HashSet<String>,
+    /// The keys that objects need with a key.
+    needed: HashMap<String, Vec<String>>,
     /// The hash of each listed value, with the places that have it.
     allowed: HashMap<u64, Vec<usize>>,
-}
-
-/// A schema in one form.
-pub(super) struct Outline {
-    /// Its keywords, without the schemas that they hold.
-    pub(super) keywords: Value,
-    /// The hash of the keywords: equal schemas have equal hashes.
-    pub(super) hash: u64,
-    /// The schemas that it holds, in an order that its keywords decide.
-    pub(super) held: Vec<SchemaId>,
-    /// The hash of its own hash and of those of the held schemas.
-    nested: OnceCell<u64>,
 }
 
 /// The limit on steps for validating values in a document, plus a part for each of its schemas.
@@ -88,7 +78,6 @@ impl<'a> Version<'a> {
         Self {
             possible: possible(&document, &assertions),
             indexes: assertions.iter().map(|_| OnceCell::new()).collect(),
-            outlines: assertions.iter().map(|_| OnceCell::new()).collect(),
             steps: Cell::new(MOST_STEPS + MOST_STEPS_EACH * assertions.len()),
             patterns: RefCell::default(),
             known_cases: RefCell::default(),
@@ -121,76 +110,20 @@ impl<'a> Version<'a> {
             }
             index.properties.extend(node.properties.iter().cloned());
             index.required.extend(node.required.iter().cloned());
+            index.needed.extend(self.assertions(id).dependent_required.iter().cloned());
             index
         };
         self.indexes.get(id.index()).map(|index| index.get_or_init(read))
     }
 
-    /// Returns the outline of a schema, or `None` beyond the limit on schemas.
-    pub(super) fn outline(&self, id: SchemaId) -> Option<&Outline> {
-        self.outlines.get(id.index()).map(|outline| outline.get_or_init(|| self.outlined(id)))
+    /// Returns the schemas, in the order of their numbers.
+    pub(super) fn ids(&self) -> impl Iterator<Item = SchemaId> + use<> {
+        (0..self.assertions.len()).map(SchemaId::nth)
     }
 
-    /// Returns the hash of an outline together with those of the schemas that it holds.
-    pub(super) fn nested_hash(&self, own: &Outline) -> u64 {
-        let hash = |id: &SchemaId| self.outline(*id).map(|held| held.hash);
-        *own.nested.get_or_init(|| hashed(&(own.hash, own.held.iter().map(hash).collect::<Vec<_>>())))
-    }
-
-    fn outlined(&self, id: SchemaId) -> Outline {
-        let (node, asserted) = (self.node(id), self.assertions(id));
-        let (mut held, mut said): (Vec<SchemaId>, Vec<Value>) = (Vec::new(), Vec::new());
-        for named in [&node.properties, &asserted.patterns, &asserted.dependent_schemas] {
-            let mut named: Vec<&(String, SchemaId)> = named.iter().collect();
-            named.sort_unstable();
-            held.extend(named.iter().map(|(_, schema)| *schema));
-            said.push(named.iter().map(|(name, _)| name.as_str()).collect());
-        }
-        let (contains, condition) = (asserted.contains.as_ref(), asserted.condition.as_ref());
-        for single in [
-            node.reference,
-            self.additional(id),
-            node.items,
-            asserted.not,
-            asserted.property_names,
-            contains.map(|contains| contains.schema),
-            condition.map(|condition| condition.test),
-            condition.and_then(|condition| condition.then),
-            condition.and_then(|condition| condition.otherwise),
-        ] {
-            held.extend(single);
-            said.push(single.is_some().into());
-        }
-        for list in [Some(&node.prefix_items), Some(&node.all_of), node.any_of.as_ref(), node.one_of.as_ref()] {
-            held.extend(list.into_iter().flatten());
-            said.push(list.map(Vec::len).into());
-        }
-        // Most schemas say nothing but their kinds.
-        let is_leaf = held.is_empty() && node.any_of.is_none() && node.one_of.is_none() && asserted.is_empty();
-        let is_bare = !node.never && node.allowed.is_none() && node.required.is_empty();
-        if is_leaf && is_bare && (node.min_items, node.max_items) == (0, None) {
-            said = Vec::new();
-        } else {
-            said.extend([node.never, asserted.unique_items].map(Value::from));
-            said.push(node.allowed.as_ref().map(|values| set_of(values)).into());
-            said.push(keys_of(&node.required));
-            said.push(asserted.dependent_required.iter().map(|(key, needs)| (key.as_str(), keys_of(needs))).collect());
-            let counts = [Some(node.min_items), node.max_items, asserted.min_properties, asserted.max_properties];
-            said.extend(counts.map(Value::from));
-            let counts = [contains.map(|contains| contains.least), contains.and_then(|contains| contains.most)];
-            said.extend(counts.map(Value::from));
-            for (keyword, value) in asserted.of_numbers().into_iter().chain(asserted.of_texts()) {
-                said.push(keyword.into());
-                said.push(value);
-            }
-            for text in [&asserted.format, &asserted.unevaluated, &asserted.unresolved] {
-                said.push(text.as_deref().into());
-            }
-            held.iter_mut().for_each(|schema| *schema = self.followed(*schema));
-        }
-        said.push(node.kinds.map(Kinds::names).into());
-        let keywords = Value::Array(said);
-        Outline { hash: hashed(&ByValue(&keywords)), keywords, held, nested: OnceCell::new() }
+    /// Returns `true` unless a schema is beyond the limit on schemas.
+    pub(super) fn has(&self, id: SchemaId) -> bool {
+        id.index() < self.assertions.len()
     }
 
     /// Returns the schemas that a schema puts on a key, each with whether that is sure: of a pattern it may not be known
@@ -217,6 +150,11 @@ impl<'a> Version<'a> {
         self.index(id).is_some_and(|index| index.required.contains(key))
     }
 
+    /// Returns the keys that objects need with a key.
+    pub(super) fn needed(&self, id: SchemaId, key: &str) -> &[String] {
+        self.index(id).and_then(|index| index.needed.get(key)).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// Returns `true` if a schema lists a value, or lists no values at all.
     pub(super) fn lists(&self, id: SchemaId, value: &Value) -> bool {
         let Some(allowed) = &self.node(id).allowed else { return true };
@@ -239,7 +177,7 @@ impl<'a> Version<'a> {
         const LONGEST_CHAIN: usize = 40;
         for _ in 0..LONGEST_CHAIN {
             match self.node(id).wraps() {
-                crate::normalize::Wraps::One(target) if self.assertions(id).is_empty() => id = target,
+                Wraps::One(target) if self.assertions(id).is_empty() => id = target,
                 _ => break,
             }
         }
@@ -280,33 +218,16 @@ fn in_one_form(asserted: &mut Assertions, document: &Document<'_>) {
         asserted.condition = None;
     }
     // Each key once.
-    let needed = &mut asserted.dependent_required;
-    needed.iter_mut().for_each(|(key, needs)| needs.retain(|need| need != key));
-    needed.sort_by(|left, right| left.0.cmp(&right.0));
-    needed.dedup_by(|next, known| {
-        let more = if next.0 == known.0 { Some(&mut next.1) } else { None };
-        more.map(|more| known.1.append(more)).is_some()
-    });
-    needed.retain(|(_, needs)| !needs.is_empty());
-}
-
-/// Returns listed values as a set, in which equal ones are there once.
-fn set_of(values: &[Value]) -> Value {
-    let mut by_hash = Map::new();
-    for value in values {
-        let alike = by_hash.entry(hashed(&ByValue(value)).to_string()).or_insert_with(|| Value::Array(Vec::new()));
-        if let Value::Array(alike) = alike
-            && !alike.iter().any(|known| same(known, value))
-        {
-            alike.push(value.clone());
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for (key, needs) in sorted(&asserted.dependent_required, |(key, _)| key) {
+        let others = needs.iter().filter(|need| *need != key).cloned();
+        match all.last_mut() {
+            Some((known, needs)) if known == key => needs.extend(others),
+            _ => all.push((key.clone(), others.collect())),
         }
     }
-    by_hash.into()
-}
-
-/// Returns keys as a set.
-fn keys_of(keys: &[String]) -> Value {
-    keys.iter().map(|key| (key.as_str(), Value::Null)).collect()
+    all.retain(|(_, needs)| !needs.is_empty());
+    asserted.dependent_required = all;
 }
 
 /// Finds the schemas with a finite value: a schema that requires itself has none.
@@ -335,8 +256,8 @@ fn has_value(document: &Document<'_>, possible: &[bool], id: SchemaId) -> bool {
     let is_possible = |id: &SchemaId| possible.get(id.index()) != Some(&false);
     let each = |kind: Kinds| match kind {
         Kinds::OBJECT => {
-            let required: HashSet<&String> = node.required.iter().collect();
-            node.properties.iter().all(|(key, schema)| !required.contains(key) || is_possible(schema))
+            let required = set(&node.required);
+            node.properties.iter().all(|(key, schema)| !required.contains(key.as_str()) || is_possible(schema))
         }
         Kinds::ARRAY => {
             let count = usize::try_from(node.min_items).unwrap_or(usize::MAX);
@@ -346,7 +267,7 @@ fn has_value(document: &Document<'_>, possible: &[bool], id: SchemaId) -> bool {
         _ => true,
     };
     !node.never
-        && node.reference.iter().chain(&node.all_of).all(is_possible)
-        && node.any_of.iter().chain(&node.one_of).all(|branches| branches.iter().any(is_possible))
+        && node.parts.iter().all(is_possible)
+        && node.choices.iter().all(|choice| choice.branches.iter().any(is_possible))
         && node.kinds.unwrap_or(Kinds::ALL).each().any(each)
 }

@@ -74,7 +74,7 @@ impl Lowering<'_, '_> {
         self.open.push(id);
         let node = self.schemas.get(id);
         let alternatives = if let Wraps::One(target) = node.wraps() {
-            let is_reference = node.reference.is_some();
+            let is_reference = node.has_reference;
             self.one(target).unwrap_or_else(|| {
                 if is_reference {
                     self.say(CIRCULAR_REF, &[id], "");
@@ -101,8 +101,7 @@ impl Lowering<'_, '_> {
         if node.never {
             return Alternatives::nothing();
         }
-        let parts = [node.reference.as_slice(), node.all_of.as_slice()].concat();
-        let choices = [node.any_of.as_slice(), node.one_of.as_slice()].concat();
+        let (parts, choices) = (node.parts.clone(), node.choices.clone());
         let is_choice = matches!(node.wraps(), Wraps::Any(_));
         let mut all = own(self.schemas, id);
         for part in parts {
@@ -111,7 +110,7 @@ impl Lowering<'_, '_> {
             }
         }
         for choice in choices {
-            let branches: Vec<_> = choice.into_iter().filter_map(|branch| self.one(branch)).collect();
+            let branches: Vec<_> = choice.branches.into_iter().filter_map(|branch| self.one(branch)).collect();
             let any = self.any(&branches);
             all = if is_choice { any } else { self.narrowed(all, &any) };
         }
@@ -157,16 +156,14 @@ impl Lowering<'_, '_> {
             below.retain(|root| seen.insert(*root));
             while let Some(id) = below.pop() {
                 let node = self.schemas.get(id);
-                let mut parts = [node.all_of.as_slice(), &node.conditional, node.reference.as_slice()].concat();
-                for branches in [&node.any_of, &node.one_of] {
-                    parts.extend_from_slice(branches.as_deref().unwrap_or_default());
-                }
+                let mut parts = [node.parts.as_slice(), &node.conditional].concat();
+                node.choices.iter().for_each(|choice| parts.extend_from_slice(&choice.branches));
                 parts.retain(|part| seen.insert(*part));
                 parts.reverse();
                 below.append(&mut parts);
                 let properties = node.properties.iter().map(|(name, _)| name);
                 for name in properties.chain(&node.required).chain(&node.named) {
-                    if known.insert(name) {
+                    if known.insert(name.as_str()) {
                         names.push(name.clone());
                     }
                 }

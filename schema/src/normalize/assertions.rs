@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::keywords::texts_in;
 use super::scalars::{Scalars, whole};
-use super::{Reading, SchemaId, Schemas};
+use super::{Kinds, Node, Reading, SchemaId, Schemas};
 use crate::bundle::{Draft, lookup};
 use crate::diagnostics::Reporter;
 
@@ -73,7 +73,7 @@ impl Reading<'_, '_> {
         let (map, draft) = (self.map, self.draft());
         let mut references = ["$ref", "$dynamicRef", "$recursiveRef"].iter().filter(|key| draft.refers_by(key));
         let reference = references.find_map(|key| lookup(map, key));
-        let unresolved = reference.filter(|_| self.schemas.get(id).reference.is_none()).map(Value::to_string);
+        let unresolved = reference.filter(|_| !self.schemas.get(id).has_reference).map(Value::to_string);
         if draft.hides_siblings(map) {
             return Assertions { unresolved, ..Assertions::default() };
         }
@@ -132,6 +132,29 @@ fn dependent_required(map: &Map<String, Value>, is_newer: bool) -> Vec<(String, 
 }
 
 impl Assertions {
+    /// Returns the keywords that hold no schemas, as 2020-12 has them, each with the kinds of values that it restricts.
+    pub(crate) fn keywords(&self, node: &Node) -> Vec<(Kinds, &'static str, Value)> {
+        let mut said = Vec::new();
+        for (keyword, value) in self.of_numbers() {
+            said.push((Kinds::NUMBER, keyword, value));
+        }
+        for (keyword, value) in self.of_texts() {
+            said.push((Kinds::STRING, keyword, value));
+        }
+        for (keyword, count) in node.of_lists() {
+            said.push((Kinds::ARRAY, keyword, count));
+        }
+        said.extend(self.unique_items.then(|| (Kinds::ARRAY, "uniqueItems", true.into())));
+        let least = self.min_properties.filter(|least| *least > 0);
+        said.extend(least.map(|least| (Kinds::OBJECT, "minProperties", least.into())));
+        said.extend(self.max_properties.map(|most| (Kinds::OBJECT, "maxProperties", most.into())));
+        for (key, needs) in &self.dependent_required {
+            let value = Value::Array(vec![key.as_str().into(), needs.clone().into()]);
+            said.push((Kinds::OBJECT, "dependentRequired", value));
+        }
+        said
+    }
+
     /// Returns `true` if there are no assertions.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -4,7 +4,7 @@ use mcp_bindgen_model::{TOO_DEEP, is_beyond_doubles};
 use serde_json::{Map, Number, Value};
 
 use super::scalars::{Limit, limits, whole};
-use super::{Kinds, Node, SchemaId, Schemas};
+use super::{Choice, Kinds, Node, SchemaId, Schemas};
 use crate::bundle::{Draft, Target, below, lookup};
 use crate::diagnostics::{
     CIRCULAR_REF, Code, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter, UNKNOWN_TYPE,
@@ -91,7 +91,10 @@ impl Reading<'_, '_> {
             self.keywords()
         };
         node.default_null = lookup(map, "default") == Some(&Value::Null);
-        node.reference = self.reference();
+        if let Some(target) = self.reference() {
+            node.parts.insert(0, target);
+            node.has_reference = true;
+        }
         for keyword in
             ["not", "contains", "propertyNames", "dependentRequired", "unevaluatedProperties", "unevaluatedItems"]
         {
@@ -123,7 +126,10 @@ impl Reading<'_, '_> {
         node.patterns = self.unnamed("patternProperties");
         node.additional = self.one("additionalProperties");
         node.open_ended = lookup(map, "unevaluatedProperties").is_some_and(|value| *value != Value::Bool(false));
-        let (all_of, any_of, one_of) = (self.listed("allOf"), self.listed("anyOf"), self.listed("oneOf"));
+        let (parts, mut choices) = (self.listed("allOf").unwrap_or_default(), Vec::new());
+        for (keyword, is_exclusive) in [("anyOf", false), ("oneOf", true)] {
+            choices.extend(self.listed(keyword).map(|branches| Choice { branches, is_exclusive }));
+        }
         // Before 2020-12 the list is in `items`, and `prefixItems` is unknown.
         let is_list = lookup(map, "items").is_some_and(Value::is_array);
         let (list, rest) = if is_list { ("items", "additionalItems") } else { ("prefixItems", "items") };
@@ -141,7 +147,7 @@ impl Reading<'_, '_> {
             node.conditional.extend(self.one("not"));
         }
         node.narrows = node != Node::default();
-        Node { all_of: all_of.unwrap_or_default(), any_of, one_of, ..node }
+        Node { parts, choices, ..node }
     }
 
     /// Reports the parts that could not be read and were replaced, by [`mcp_bindgen_model::parse_leniently`].

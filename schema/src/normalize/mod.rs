@@ -62,15 +62,23 @@ pub(crate) struct Node {
     pub(crate) items: Option<SchemaId>,
     pub(crate) min_items: u64,
     pub(crate) max_items: Option<u64>,
-    pub(crate) reference: Option<SchemaId>,
-    pub(crate) all_of: Vec<SchemaId>,
-    pub(crate) any_of: Option<Vec<SchemaId>>,
-    pub(crate) one_of: Option<Vec<SchemaId>>,
+    /// The schemas that hold beside this one: the target of its reference, if it has one, and then those of `allOf`.
+    pub(crate) parts: Vec<SchemaId>,
+    pub(crate) has_reference: bool,
+    /// `anyOf` and `oneOf`.
+    pub(crate) choices: Vec<Choice>,
     /// Schemas that hold under a condition: `if`, `then`, `else`, `dependentSchemas`, `not`.
     pub(crate) conditional: Vec<SchemaId>,
     /// `true` if a keyword other than references and combinations restricts or names values.
     narrows: bool,
     pub(crate) default_null: bool,
+}
+
+/// Schemas of which one holds: `anyOf`, or `oneOf`, of which exactly one holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Choice {
+    pub(crate) branches: Vec<SchemaId>,
+    pub(crate) is_exclusive: bool,
 }
 
 /// The schemas of a document, by their positions.
@@ -164,7 +172,11 @@ impl<'a> Schemas<'a> {
     #[must_use]
     pub fn described_by(&self, id: SchemaId) -> Vec<&'a Map<String, Value>> {
         const MOST_STEPS: usize = 8;
-        let chain = std::iter::successors(Some(id), |id| self.get(*id).reference);
+        let target = |id: &SchemaId| {
+            let node = self.get(*id);
+            node.parts.first().copied().filter(|_| node.has_reference)
+        };
+        let chain = std::iter::successors(Some(id), target);
         chain.take(MOST_STEPS).filter_map(|id| self.source(id)).collect()
     }
 
@@ -176,9 +188,7 @@ impl<'a> Schemas<'a> {
         while let Some(id) = pending.pop().filter(|_| all.len() < most) {
             if !all.contains(&id) {
                 all.push(id);
-                let node = self.get(id);
-                node.all_of.iter().rev().for_each(|part| pending.push(*part));
-                pending.extend(node.reference);
+                self.get(id).parts.iter().rev().for_each(|part| pending.push(*part));
             }
         }
         all
@@ -201,12 +211,12 @@ impl<'a> Schemas<'a> {
 
     /// Returns a schema that no document has: all of the given ones.
     pub(crate) fn all_of(&mut self, pointer: String, parts: Vec<SchemaId>) -> SchemaId {
-        self.add(Node { pointer, all_of: parts, ..Node::default() })
+        self.add(Node { pointer, parts, ..Node::default() })
     }
 
     /// Returns a schema that no document has: any of the given ones.
     pub(crate) fn any_of(&mut self, pointer: String, branches: Vec<SchemaId>) -> SchemaId {
-        self.add(Node { pointer, any_of: Some(branches), ..Node::default() })
+        self.add(Node { pointer, choices: vec![Choice { branches, is_exclusive: false }], ..Node::default() })
     }
 
     fn add(&mut self, node: Node) -> SchemaId {
@@ -242,23 +252,17 @@ impl<'a> Schemas<'a> {
 impl Node {
     /// Returns the schema that this one only wraps.
     pub(crate) fn wraps(&self) -> Wraps<'_> {
-        match (self.reference, self.all_of.as_slice(), &self.any_of, &self.one_of) {
+        match (self.parts.as_slice(), self.choices.as_slice()) {
             _ if self.narrows => Wraps::Nothing,
-            (Some(target), [], None, None) => Wraps::One(target),
-            (None, [target], None, None) => Wraps::One(*target),
-            (None, [], Some(branches), None) | (None, [], None, Some(branches)) => Wraps::Any(branches),
+            ([target], []) => Wraps::One(*target),
+            ([], [choice]) => Wraps::Any(&choice.branches),
             _ => Wraps::Nothing,
         }
     }
 
     /// Returns `true` if nothing but the schema's own keywords says which properties there are.
     pub(crate) fn stands_alone(&self) -> bool {
-        self.reference.is_none()
-            && self.all_of.is_empty()
-            && self.any_of.is_none()
-            && self.one_of.is_none()
-            && self.additional.is_none()
-            && self.conditional.is_empty()
+        self.parts.is_empty() && self.choices.is_empty() && self.additional.is_none() && self.conditional.is_empty()
     }
 
     /// Returns the required properties of a schema that asks for nothing else.
@@ -275,9 +279,16 @@ impl Node {
         (only == Self::default()).then_some(kinds)
     }
 
+    /// Returns the keywords that restrict the length of arrays.
+    pub(crate) fn of_lists(&self) -> impl Iterator<Item = (&'static str, Value)> {
+        let least = Some(self.min_items).filter(|least| *least > 0);
+        let said = [("minItems", least), ("maxItems", self.max_items)];
+        said.into_iter().filter_map(|(keyword, count)| Some((keyword, count?.into())))
+    }
+
     /// Returns `true` if only `null` is allowed.
     pub(crate) fn is_null(&self) -> bool {
-        self.kinds == Some(Kinds::NULL) && self.allowed.is_none() && self.reference.is_none() && self.all_of.is_empty()
+        self.kinds == Some(Kinds::NULL) && self.allowed.is_none() && self.parts.is_empty()
     }
 }
 

@@ -355,7 +355,8 @@ impl<'r> Printer<'r> {
                     self.lose_as(id, keyword, None);
                 }
             }
-            if reading.node(id).one_of.as_ref().is_some_and(|branches| !reading.exclude_each_other(id, branches)) {
+            let mut choices = reading.node(id).choices.iter().filter(|choice| choice.is_exclusive);
+            if !choices.all(|choice| reading.exclude_each_other(id, &choice.branches)) {
                 self.lose_as(id, "oneOf", None);
                 let pointer = format!("{}/oneOf", reading.pointer(&[id]));
                 self.refuse_at(pointer, "branches of `oneOf` that a value may fit several of");

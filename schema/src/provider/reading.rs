@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use mcp_bindgen_model::is_beyond_doubles;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::names::Aliases;
 use super::words;
@@ -57,9 +57,9 @@ impl<'a> Version<'a> {
             }
             found.push(id);
             let node = self.node(id);
-            pending.extend(node.reference.iter().chain(&node.all_of));
-            for branches in node.any_of.iter().chain(&node.one_of) {
-                let mut fitting = branches.iter().filter(|branch| self.allows(**branch, kinds, 0));
+            pending.extend(&node.parts);
+            for choice in &node.choices {
+                let mut fitting = choice.branches.iter().filter(|branch| self.allows(**branch, kinds, 0));
                 if let (Some(only), None) = (fitting.next(), fitting.next()) {
                     pending.push_back(*only);
                 }
@@ -76,8 +76,8 @@ impl<'a> Version<'a> {
             && node.kinds.is_none_or(|own| own.intersects(kinds))
             && node.allowed.as_ref().is_none_or(|values| values.iter().any(|value| kinds.intersects(Kinds::of(value))))
             && (depth > DEEPEST
-                || (node.reference.iter().chain(&node.all_of).all(allows)
-                    && node.any_of.iter().chain(&node.one_of).all(|branches| branches.iter().any(allows))))
+                || (node.parts.iter().all(allows)
+                    && node.choices.iter().all(|choice| choice.branches.iter().any(allows))))
     }
 
     /// Returns the kinds that schemas which hold together allow by their types.
@@ -144,9 +144,8 @@ impl<'a> Version<'a> {
         let mut place = 0;
         while let Some(id) = found.get(place).copied() {
             let (node, assertions) = (self.node(id), self.assertions(id));
-            let parts = node.additional.iter().chain(&node.items).chain(&node.reference);
-            let parts = parts.chain(&node.prefix_items).chain(&node.all_of);
-            let parts = parts.chain(node.any_of.iter().chain(&node.one_of).flatten());
+            let parts = node.additional.iter().chain(&node.items).chain(&node.prefix_items).chain(&node.parts);
+            let parts = parts.chain(node.choices.iter().flat_map(|choice| &choice.branches));
             let below = node.properties.iter().map(|(_, schema)| schema).chain(parts);
             let below = below.chain(assertions.patterns.iter().map(|(_, schema)| schema));
             found.extend(below.filter(|id| seen.insert(**id)));
@@ -164,53 +163,35 @@ impl<'a> Version<'a> {
         })
     }
 
-    /// Returns the assertions of schemas about values of these kinds.
+    /// Returns the assertions of schemas about values of these kinds. An assertion that cannot be printed has the value
+    /// `null`.
     pub(super) fn constraints(&self, schemas: &[SchemaId], kinds: Kinds) -> Vec<Constraint> {
-        let mut found = Vec::new();
-        for schema in schemas.iter().copied() {
-            let said = self.said(schema).into_iter().filter(|(of, ..)| kinds.intersects(*of));
-            found.extend(said.filter_map(|(_, keyword, value)| Some(Constraint { schema, keyword, value: value? })));
-        }
-        found
-    }
-
-    /// Returns the assertions of a schema, each with the kinds of values that it restricts. Assertions without a value
-    /// have no effect.
-    fn said(&self, schema: SchemaId) -> Vec<(Kinds, &'static str, Option<Value>)> {
         use Kinds as Of;
-        let (node, assertions) = (self.node(schema), self.assertions(schema));
-        let count = |count: Option<u64>| count.map(Value::from);
-        let above_none = |least: Option<u64>| count(least.filter(|least| *least > 0));
         let mark = |is_said: bool| is_said.then_some(Value::Null);
         let has_branch = |condition: &Condition| condition.then.or(condition.otherwise).is_some();
-        let negated = || self.keyword(schema, "not").cloned().unwrap_or_default();
-        let mut said = Vec::new();
-        for (keyword, value) in assertions.of_numbers() {
-            said.push((Of::NUMBER, keyword, Some(value).filter(|value| !is_beyond_doubles(value))));
+        let mut found = Vec::new();
+        for schema in schemas.iter().copied() {
+            let assertions = self.assertions(schema);
+            let negated = || self.keyword(schema, "not").cloned().unwrap_or_default();
+            let mut said = assertions.keywords(self.node(schema));
+            said.retain(|(.., value)| !is_beyond_doubles(value));
+            let others = [
+                (Of::STRING, "format", self.word(schema, "format")),
+                (Of::STRING, "contentEncoding", self.word(schema, "contentEncoding")),
+                (Of::ARRAY, "contains", mark(assertions.contains.is_some())),
+                (Of::OBJECT, "propertyNames", mark(assertions.property_names.is_some())),
+                (Of::OBJECT, "patternProperties", mark(!assertions.patterns.is_empty())),
+                (Of::OBJECT, "dependentSchemas", mark(!assertions.dependent_schemas.is_empty())),
+                (Of::ALL, "not", assertions.not.map(|_| negated())),
+                (Of::ALL, "if", mark(assertions.condition.as_ref().is_some_and(has_branch))),
+                (Of::ALL, "unevaluated", mark(assertions.unevaluated.is_some())),
+                (Of::ALL, "$ref", mark(assertions.unresolved.is_some())),
+            ];
+            said.extend(others.into_iter().filter_map(|(of, keyword, value)| Some((of, keyword, value?))));
+            said.retain(|(of, ..)| kinds.intersects(*of));
+            found.extend(said.into_iter().map(|(_, keyword, value)| Constraint { schema, keyword, value }));
         }
-        said.extend(assertions.of_texts().map(|(keyword, value)| (Of::STRING, keyword, Some(value))));
-        said.extend([
-            (Of::STRING, "format", self.word(schema, "format")),
-            (Of::STRING, "contentEncoding", self.word(schema, "contentEncoding")),
-            (Of::ARRAY, "minItems", above_none(Some(node.min_items))),
-            (Of::ARRAY, "maxItems", count(node.max_items)),
-            (Of::ARRAY, "uniqueItems", assertions.unique_items.then(|| true.into())),
-            (Of::ARRAY, "contains", mark(assertions.contains.is_some())),
-            (Of::OBJECT, "minProperties", above_none(assertions.min_properties)),
-            (Of::OBJECT, "maxProperties", count(assertions.max_properties)),
-        ]);
-        let together = assertions.dependent_required.iter();
-        said.extend(together.map(|(key, needs)| (Of::OBJECT, "dependentRequired", Some(json!([key, needs])))));
-        said.extend([
-            (Of::OBJECT, "propertyNames", mark(assertions.property_names.is_some())),
-            (Of::OBJECT, "patternProperties", mark(!assertions.patterns.is_empty())),
-            (Of::OBJECT, "dependentSchemas", mark(!assertions.dependent_schemas.is_empty())),
-            (Of::ALL, "not", assertions.not.map(|_| negated())),
-            (Of::ALL, "if", mark(assertions.condition.as_ref().is_some_and(has_branch))),
-            (Of::ALL, "unevaluated", mark(assertions.unevaluated.is_some())),
-            (Of::ALL, "$ref", mark(assertions.unresolved.is_some())),
-        ]);
-        said
+        found
     }
 
     fn keyword(&self, schema: SchemaId, name: &str) -> Option<&'a Value> {

@@ -1,6 +1,7 @@
 //! Checks whether every value of one schema is valid under another. Results for pairs of positions are memoized, so
 //! that recursion ends and the cost is about linear. Undecidable cases count as not included.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
@@ -12,7 +13,7 @@ use super::samples::Sampler;
 use super::types::Sent;
 use super::validity::is_valid;
 use super::version::{Case, Conjunction, Version};
-use crate::normalize::{Assertions, Kinds, SchemaId};
+use crate::normalize::{Assertions, Choice, Kinds, SchemaId};
 
 mod overlap;
 mod parts;
@@ -32,7 +33,7 @@ pub(crate) struct Inclusion<'v> {
     sampler: Sampler<'v>,
     /// Values that the right schema singles out: the left one often allows them.
     singled_out: Sampler<'v>,
-    equality: Equality<'v>,
+    equality: OnceCell<Equality>,
     known: Memo<Question, Rc<Vec<Failure>>>,
     steps: usize,
     /// The steps of the search for schemas without common values, which has a limit of its own.
@@ -67,7 +68,7 @@ impl<'v> Inclusion<'v> {
             is_read: false,
             sampler: Sampler::of(left),
             singled_out: Sampler::of(right),
-            equality: Equality::of(left, right),
+            equality: OnceCell::new(),
             known: Memo::new(),
             steps: 0,
             disjoint_steps: 0,
@@ -122,8 +123,14 @@ impl<'v> Inclusion<'v> {
         failures
     }
 
+    /// Returns `true` if two schemas are surely equal.
+    fn equal(&self, left: SchemaId, right: SchemaId) -> bool {
+        let equality = self.equality.get_or_init(|| Equality::of(self.left, self.right));
+        equality.equal(self.left.followed(left), self.right.followed(right))
+    }
+
     fn of_kinds(&mut self, kinds: Kinds, left: &Conjunction, sent: &Sent, right: SchemaId) -> Vec<Failure> {
-        if left.iter().any(|id| self.equality.equal(*id, right)) {
+        if left.iter().any(|id| self.equal(*id, right)) {
             return Vec::new();
         }
         let kinds = if sent.null(&self.left.document.shapes) { kinds } else { kinds.without(Kinds::NULL) };
@@ -148,7 +155,7 @@ impl<'v> Inclusion<'v> {
             return self.listed_values(part.kind, values, right);
         }
         let (node, assertions) = (self.right.node(right), self.right.assertions(right));
-        if part.case.schemas.iter().any(|id| self.equality.equal(*id, right)) {
+        if part.case.schemas.iter().any(|id| self.equal(*id, right)) {
             return Vec::new();
         }
         if node.never || node.kinds.is_some_and(|kinds| !kinds.has(part.kind)) {
@@ -172,18 +179,16 @@ impl<'v> Inclusion<'v> {
         if assertions.unevaluated.is_some() {
             failures.push(self.keyword(part, "unevaluatedProperties", Vec::new()));
         }
-        for schema in node.reference.iter().chain(&node.all_of) {
+        for schema in &node.parts {
             // More would not be reported.
             if failures.len() >= MOST_FAILURES {
                 break;
             }
             add(&mut failures, self.part(part, *schema));
         }
-        if let Some(branches) = &node.any_of {
-            add(&mut failures, self.any_of(part, branches));
-        }
-        if let Some(branches) = &node.one_of {
-            add(&mut failures, self.one_of(part, branches));
+        for Choice { branches, is_exclusive } in &node.choices {
+            let found = if *is_exclusive { self.one_of(part, branches) } else { self.any_of(part, branches) };
+            add(&mut failures, found);
         }
         add(&mut failures, Vec::from_iter(self.negation(part, right)));
         add(&mut failures, self.condition(part, right));
@@ -254,10 +259,12 @@ impl<'v> Inclusion<'v> {
             Err(failures) => return failures,
         };
         // One of the left schemas may ask for exactly one of the same branches.
-        let is_same = part.case.schemas.iter().any(|id| {
-            let offered = self.left.node(*id).one_of.as_deref().unwrap_or_default();
-            offered.len() == branches.len()
-                && offered.iter().zip(branches).all(|(left, right)| self.equality.equal(*left, *right))
+        let mut offered = part.case.schemas.iter().flat_map(|id| &self.left.node(*id).choices);
+        let is_same = offered.any(|offered| {
+            let mut pairs = offered.branches.iter().zip(branches);
+            offered.is_exclusive
+                && offered.branches.len() == branches.len()
+                && pairs.all(|(left, right)| self.equal(*left, *right))
         });
         let mut others = branches.iter().filter(|branch| **branch != taken);
         if is_same || others.all(|branch| self.is_disjoint(part, *branch, 0)) {
@@ -267,9 +274,9 @@ impl<'v> Inclusion<'v> {
     }
 
     /// Returns `true` if one of the left schemas states a schema, in a place of its assertions, that equals this one.
-    fn states(&mut self, part: &Part<'_>, wanted: SchemaId, stated: &dyn Fn(&Assertions) -> Option<SchemaId>) -> bool {
+    fn states(&self, part: &Part<'_>, wanted: SchemaId, stated: &dyn Fn(&Assertions) -> Option<SchemaId>) -> bool {
         let mut known = part.case.assertions(self.left);
-        known.any(|asserted| stated(asserted).is_some_and(|known| self.equality.equal(known, wanted)))
+        known.any(|asserted| stated(asserted).is_some_and(|known| self.equal(known, wanted)))
     }
 
     fn negation(&mut self, part: &Part<'_>, right: SchemaId) -> Option<Failure> {
@@ -280,12 +287,12 @@ impl<'v> Inclusion<'v> {
 
     fn condition(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
         let Some(condition) = &self.right.assertions(right).condition else { return Vec::new() };
-        let mut equal = |known: Option<SchemaId>, wanted: Option<SchemaId>| {
-            wanted.is_none_or(|wanted| known.is_some_and(|known| self.equality.equal(known, wanted)))
-        };
         let mut failures = Vec::new();
+        let equal = |known: Option<SchemaId>, wanted: Option<SchemaId>| {
+            wanted.is_none_or(|wanted| known.is_some_and(|known| self.equal(known, wanted)))
+        };
         if part.case.assertions(self.left).filter_map(|asserted| asserted.condition.as_ref()).any(|known| {
-            let has_test = equal(Some(known.test), Some(condition.test));
+            let has_test = self.equal(known.test, condition.test);
             has_test && equal(known.then, condition.then) && equal(known.otherwise, condition.otherwise)
         }) {
             return failures;

@@ -46,8 +46,7 @@ impl Inclusion<'_> {
             return false;
         }
         let own = bounds(self.left, &part.case.schemas, part.kind);
-        let (own, mut ranges) = on_one_line(part.kind, &own, &together);
-        ranges.sort_unstable();
+        let (own, ranges) = on_one_line(part.kind, &own, &together);
         let mut next = own.0;
         for (first, last) in ranges {
             if first > next || (once && first < next && first <= last && next > own.0) {
@@ -87,13 +86,12 @@ impl Inclusion<'_> {
         }
         // The negation of an assertion of all values excludes them all.
         let mut schemas = part.case.schemas.iter();
-        asserted.not.is_some_and(|negated| schemas.any(|id| self.equality.equal(*id, negated)))
-            || node.reference.iter().chain(&node.all_of).any(|schema| self.is_disjoint(part, *schema, depth + 1))
+        asserted.not.is_some_and(|negated| schemas.any(|id| self.equal(*id, negated)))
+            || node.parts.iter().any(|schema| self.is_disjoint(part, *schema, depth + 1))
             || node
-                .any_of
+                .choices
                 .iter()
-                .chain(&node.one_of)
-                .any(|branches| branches.iter().all(|branch| self.is_disjoint(part, *branch, depth + 1)))
+                .any(|choice| choice.branches.iter().all(|branch| self.is_disjoint(part, *branch, depth + 1)))
     }
 
     fn are_bounds_apart(&self, part: &Part<'_>, right: SchemaId) -> bool {
@@ -148,10 +146,8 @@ impl Inclusion<'_> {
 /// Returns the bounds of everything that a branch requires, or `None` if they depend on a choice.
 fn all_bounds(version: &Version<'_>, branch: SchemaId, kind: Kinds) -> Option<Bounds> {
     let schemas = version.document.schemas.holding(&[branch], usize::MAX);
-    let has_choice = schemas.iter().any(|id| {
-        let node = version.node(*id);
-        node.any_of.is_some() || node.one_of.is_some() || version.assertions(*id).condition.is_some()
-    });
+    let has_choice =
+        schemas.iter().any(|id| !version.node(*id).choices.is_empty() || version.assertions(*id).condition.is_some());
     (!has_choice).then(|| bounds(version, &schemas, kind))
 }
 
@@ -177,7 +173,7 @@ fn bounds(version: &Version<'_>, schemas: &[SchemaId], kind: Kinds) -> Bounds {
     all
 }
 
-/// Converts bounds to ranges of points. Integers and lengths are points themselves. For other numbers, each bound is a
+/// Converts bounds to ranges of points, in their order. Integers and lengths are points themselves. For other numbers, each bound is a
 /// point, and so is each gap between two bounds.
 fn on_one_line(kind: Kinds, own: &Bounds, together: &[Bounds]) -> (Range, Vec<Range>) {
     let has_gaps = kind == Kinds::FRACTION;
@@ -203,11 +199,13 @@ fn on_one_line(kind: Kinds, own: &Bounds, together: &[Bounds]) -> (Range, Vec<Ra
         _ => (0, u64::MAX.into()),
     };
     let own = range(own);
-    let mut ranges: Vec<Range> = together.iter().map(range).collect();
-    if has_gaps {
-        // Integers are of another kind.
-        for (place, number) in points.iter().enumerate() {
-            ranges.extend(is_integral(number).then_some((point(place), point(place))));
+    let mut ranges: Vec<Range> = Vec::new();
+    let mut add = |range: Range| ranges.insert(ranges.partition_point(|known| *known < range), range);
+    together.iter().for_each(|bounds| add(range(bounds)));
+    // Integers are of another kind than fractions.
+    for (place, number) in points.iter().enumerate().filter(|_| has_gaps) {
+        if is_integral(number) {
+            add((point(place), point(place)));
         }
     }
     ((own.0.max(least), own.1.min(greatest)), ranges)

@@ -322,9 +322,8 @@ impl Inclusion<'_> {
         let says = |keyword: &&&str| source.is_some_and(|source| source.contains_key(**keyword));
         let said = ["dependentRequired", "dependentSchemas", "dependencies"].iter().find(says);
         let keyword = said.copied().unwrap_or("then");
-        let needed = part.case.needed(self.left);
         for (key, needs) in &asserted.dependent_required {
-            let known = needed.get(key.as_str()).map(Vec::as_slice).unwrap_or_default();
+            let known = part.case.needed(self.left, key);
             let holds = |need: &String| part.case.requires(self.left, need) || known.contains(&need) || need == key;
             if !needs.iter().all(holds) && self.property_of(part, Some(key)).is_some() {
                 failures.push(self.with_key(part, key, keyword));
