@@ -8,17 +8,10 @@ impl Shapes {
     /// Returns the pairs of shapes on a cycle of directly nested values; the first must box the second.
     #[must_use]
     pub fn boxed(&self) -> HashSet<(ShapeId, ShapeId)> {
-        let mut holders = vec![Vec::new(); self.ids().count()];
+        let holders = self.holders(Shape::inline);
         // Shapes that reach each other are a group, by Kosaraju's algorithm.
         let (mut order, mut seen, mut stack) = (Vec::new(), HashSet::new(), Vec::new());
-        for id in self.ids() {
-            stack.push((id, false));
-            for held in self.get(id).inline() {
-                if let Some(holders) = holders.get_mut(held.index()) {
-                    holders.push(id);
-                }
-            }
-        }
+        self.ids().for_each(|id| stack.push((id, false)));
         while let Some((id, done)) = stack.pop() {
             if done {
                 // The second id is the group: a shape that is not in one yet begins its own.

@@ -64,8 +64,7 @@ impl<'a> Document<'a> {
     /// assert!(!document.shapes.ids().any(|id| loses(document.shapes.get(id))));
     /// ```
     pub fn keep_declared(&mut self) {
-        let losing: Vec<ShapeId> = losing_structs(&self.shapes).into_iter().collect();
-        self.keep(&losing);
+        self.keep(&losing_structs(&self.shapes));
     }
 
     /// Keeps properties in structs that would otherwise be ignored: undeclared ones and, unless the struct is strict,

@@ -29,6 +29,18 @@ pub(crate) fn extend(list: &mut Vec<String>, more: &[String]) {
     list.append(&mut new);
 }
 
+/// Returns the place of each key.
+pub(crate) fn places<'k>(keys: &[&'k str]) -> HashMap<&'k str, usize> {
+    keys.iter().enumerate().map(|(place, key)| (*key, place)).collect()
+}
+
+/// Returns each key once, sorted.
+pub(crate) fn in_order<'k>(keys: &[&'k str]) -> Vec<&'k str> {
+    let mut ordered: Vec<&str> = sorted(keys, |key| key).into_iter().copied().collect();
+    ordered.dedup();
+    ordered
+}
+
 /// Returns how often each key occurs.
 pub(crate) fn counts(keys: &[String]) -> HashMap<&str, usize> {
     let mut counts = HashMap::new();

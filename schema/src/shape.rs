@@ -21,6 +21,9 @@ pub enum Role {
 pub struct ShapeId(usize);
 
 impl ShapeId {
+    /// The id of no shape, whose values are anything.
+    pub(crate) const ANYTHING: Self = Self(usize::MAX);
+
     pub(crate) fn index(self) -> usize {
         self.0
     }
@@ -40,6 +43,11 @@ pub struct Slot {
     pub shape: ShapeId,
     /// `true` if `null` is allowed too.
     pub nullable: bool,
+}
+
+impl Slot {
+    /// The slot of any value.
+    pub(crate) const ANYTHING: Self = Self { shape: ShapeId::ANYTHING, nullable: false };
 }
 
 /// The values at a position, without `null`.
@@ -114,6 +122,11 @@ impl StructShape {
     #[must_use]
     pub fn slot(&self, key: &str) -> Option<Slot> {
         self.field(key).map(|field| field.slot).or(self.unknown.kept())
+    }
+
+    /// Returns the properties that have a field.
+    pub(crate) fn wires(&self) -> Vec<&str> {
+        self.fields.iter().map(|field| field.wire.as_str()).collect()
     }
 
     /// Returns the fields sorted by property, for results that must not depend on the order of the schema.
@@ -296,6 +309,19 @@ impl Shapes {
             shape => shape.kinds().has(Kinds::NULL),
         };
         slot.nullable || self.any_reached(&[slot.shape], Shape::parts, &mut takes_null)
+    }
+
+    /// Returns the shapes that hold each shape, of those that `next` leads to.
+    pub(crate) fn holders(&self, next: fn(&Shape) -> Vec<ShapeId>) -> Vec<Vec<ShapeId>> {
+        let mut holders = vec![Vec::new(); self.shapes.len()];
+        for id in self.ids() {
+            for held in next(self.get(id)) {
+                if let Some(holders) = holders.get_mut(held.index()) {
+                    holders.push(id);
+                }
+            }
+        }
+        holders
     }
 
     /// Returns all shapes.

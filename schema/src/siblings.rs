@@ -1,7 +1,8 @@
 //! Properties that the branches of a union declare at the same place.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use crate::keys::places;
 use crate::shape::{Shape, ShapeId, Shapes, StructShape, Unknown};
 
 /// The budget for comparing shapes, plus a part for each of them. Beyond it, every struct counts.
@@ -96,24 +97,20 @@ impl Walk<'_> {
 
     /// Adds to a struct the properties that another one declares.
     fn declared(&mut self, id: ShapeId, own: &StructShape, other: &StructShape) {
-        let known: HashMap<&str, Option<ShapeId>> = keys(own).into_iter().collect();
-        for (key, shape) in keys(other) {
-            match (known.get(key), own.unknown, shape) {
-                (Some(Some(own)), _, Some(other)) => self.beside(*own, other),
-                (None, Unknown::Keep(slot), Some(other)) => self.beside(slot.shape, other),
-                (None, Unknown::Ignore, _) => drop(self.losing.insert(id)),
+        let known = places(&own.wires());
+        let fields = other.fields.iter().map(|field| (field.wire.as_str(), Some(field.slot.shape)));
+        // The tag has no shape.
+        for (key, shape) in fields.chain(other.tag.as_deref().map(|tag| (tag, None))) {
+            let field = known.get(key).and_then(|place| own.fields.get(*place));
+            match (field, shape, own.unknown) {
+                (Some(field), Some(shape), _) => self.beside(field.slot.shape, shape),
+                (None, ..) if own.tag.as_deref() == Some(key) => {}
+                (None, Some(shape), Unknown::Keep(slot)) => self.beside(slot.shape, shape),
+                (None, _, Unknown::Ignore) => drop(self.losing.insert(id)),
                 _ => {}
             }
         }
     }
-}
-
-/// Returns the shapes of a struct's properties; the tag has none.
-fn keys(object: &StructShape) -> Vec<(&str, Option<ShapeId>)> {
-    let fields = object.fields.iter().map(|field| (field.wire.as_str(), Some(field.slot.shape)));
-    let mut keys: Vec<_> = fields.collect();
-    keys.extend(object.tag.as_deref().map(|tag| (tag, None)));
-    keys
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 mod judge;
 pub(crate) mod plain;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value, json};
 
@@ -22,7 +22,7 @@ use crate::shape::{Shape, ShapeId};
 const MOST_SCHEMAS: usize = 64;
 
 impl Document<'_> {
-    /// Returns the strings, numbers and lists with assertions, each with a schema of these. Patterns that cannot be
+    /// Returns the strings, numbers and lists with assertions, each with a schema of these, in the order of their ids. Patterns that cannot be
     /// checked are reported and left out.
     ///
     /// ```
@@ -33,12 +33,12 @@ impl Document<'_> {
     /// let mut reporter = Reporter::new("list", 0, "/inputSchema");
     /// let document = Document::read(&schema, Role::Input, &mut reporter);
     /// let checks = document.checks(&mut reporter);
-    /// assert_eq!(checks.into_values().collect::<Vec<_>>(), [serde_json::json!({"minimum": 1})]);
+    /// assert_eq!(checks[0].1, serde_json::json!({"minimum": 1}));
     /// ```
     #[must_use]
-    pub fn checks(&self, reporter: &mut Reporter) -> BTreeMap<ShapeId, Value> {
+    pub fn checks(&self, reporter: &mut Reporter) -> Vec<(ShapeId, Value)> {
         let mut unchecked = HashSet::new();
-        let mut all = BTreeMap::new();
+        let mut all = Vec::new();
         for id in self.shapes.ids() {
             let shape = self.shapes.get(id);
             if !matches!(shape, Shape::Text | Shape::I64 | Shape::U64 | Shape::Number | Shape::List(_)) {
@@ -53,8 +53,8 @@ impl Document<'_> {
             }
             match checks.as_mut_slice() {
                 [] => {}
-                [only] => drop(all.insert(id, only.take())),
-                _ => drop(all.insert(id, json!({ "allOf": checks }))),
+                [only] => all.push((id, only.take())),
+                _ => all.push((id, json!({ "allOf": checks }))),
             }
         }
         all
@@ -120,7 +120,7 @@ mod tests {
         }}});
         let mut reporter = Reporter::new("t", 0, "/inputSchema");
         let document = Document::read(&schema, Role::Input, &mut reporter);
-        let checks = document.checks(&mut reporter).into_values().collect();
+        let checks = document.checks(&mut reporter).into_iter().map(|(_, schema)| schema).collect();
         (checks, reporter.finish().len())
     }
 

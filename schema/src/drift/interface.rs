@@ -7,10 +7,11 @@ use mcp_bindgen_model::printable;
 use serde_json::Value;
 
 use super::change::{Change, ChangeKind, Class};
-use super::rust::{self, Argument, Renamed, Rust, misread, places, renamed};
+use super::rust::{self, Argument, Renamed, Rust, misread, renamed};
 use super::types::enumeration;
 use super::version::Version;
 use crate::bundle::below;
+use crate::keys::places;
 use crate::names::{self, Enumeration};
 use crate::normalize::SchemaId;
 use crate::shape::{Presence, Shape, ShapeId, Slot, StructShape, UnionShape};
@@ -133,7 +134,7 @@ impl Interface<'_> {
     fn structs(&mut self, (old, before): (ShapeId, &StructShape), (new, now): (ShapeId, &StructShape), pointer: &str) {
         self.constructors((old, before), (new, now), pointer);
         let place = |key: &str| below(&format!("{pointer}/properties"), key);
-        let (old_wires, new_wires) = (rust::wires(before), rust::wires(now));
+        let (old_wires, new_wires) = (before.wires(), now.wires());
         let is_same = old_wires == new_wires;
         let (was, is) = (places(&old_wires), places(&new_wires));
         let behind = |wire: &str, taker: &str| {

@@ -24,13 +24,14 @@ mod types;
 mod validity;
 pub(crate) mod version;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 pub use change::{Change, ChangeKind, Class, Signatures, Witness, apply, grouped, told, untold};
 use mcp_bindgen_model::{Snapshot, pointer_segment};
 use serde_json::{Map, Value, json};
 
 use self::rust::renamed;
+use crate::keys::in_order;
 use crate::{Role, names};
 
 /// Returns the changes between two snapshots, sorted by the names of tools; empty if neither code nor people would
@@ -72,22 +73,17 @@ type Pair<'v> = (Option<&'v Value>, Option<&'v Value>);
 /// Returns the items of two lists in pairs: by the text under a key and, as a text may be there twice, by which of that
 /// text an item is.
 fn pairs<'v>(old: &'v [Value], new: &'v [Value], key: &str) -> Vec<(&'v str, Pair<'v>)> {
-    let mut items: HashMap<&str, (Vec<&Value>, Vec<&Value>)> = HashMap::new();
-    let mut names = Vec::new();
+    let name = |item: &'v Value| item.get(key).and_then(Value::as_str).unwrap_or_default();
+    let names = in_order(&old.iter().chain(new).map(name).collect::<Vec<_>>());
+    let mut groups = vec![(Vec::new(), Vec::new()); names.len()];
     for (place, item) in old.iter().chain(new).enumerate() {
-        let name = item.get(key).and_then(Value::as_str).unwrap_or_default();
-        let (before, now) = items.entry(name).or_default();
-        if place < old.len() {
-            before.push(item)
-        } else {
-            now.push(item)
-        }
-        names.push(name);
+        let group = names.binary_search(&name(item)).ok().and_then(|group| groups.get_mut(group));
+        let Some((before, now)) = group else { continue };
+        let list = if place < old.len() { before } else { now };
+        list.push(item);
     }
-    names.sort_unstable();
     let mut pairs = Vec::new();
-    for name in names {
-        let Some((before, now)) = items.remove(name) else { continue };
+    for (name, (before, now)) in names.into_iter().zip(groups) {
         for place in 0..before.len().max(now.len()) {
             pairs.push((name, (before.get(place).copied(), now.get(place).copied())));
         }
@@ -186,10 +182,7 @@ fn tool_names(keys: &[&str]) -> Vec<names::ToolNames> {
 
 /// Returns the names that are there, each once.
 fn names_of(list: &[Value]) -> Vec<&str> {
-    let mut names: Vec<&str> = list.iter().filter_map(|item| item.get("name")?.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
+    in_order(&list.iter().filter_map(|item| item.get("name")?.as_str()).collect::<Vec<_>>())
 }
 
 /// Returns `true` if a server only accepts calls of the tool as tasks.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::change::{Change, ChangeKind, Class, Witness};
 use super::rust::{self, Argument, renamed};
 use super::{keys_of_both, names_of, pairs, presence, tool_names};
+use crate::keys::{in_order, sorted};
 use crate::names;
 use crate::texts::listed;
 
@@ -68,10 +69,8 @@ fn compare(
 
 /// Returns items in the order of their texts: that of items with one name has no meaning.
 fn in_one_order(list: &[Value]) -> Vec<Value> {
-    let text = |(place, item)| (format!("{}\0{place}", canonical_json(item)), item.clone());
-    let mut items: Item = list.iter().enumerate().map(text).collect();
-    items.sort_keys();
-    items.into_iter().map(|(_, item)| item).collect()
+    let items: Vec<(String, &Value)> = list.iter().map(|item| (canonical_json(item), item)).collect();
+    sorted(&items, |(text, _)| text).into_iter().map(|(_, item)| (*item).clone()).collect()
 }
 
 /// Returns a change of one of them; [`compare`] adds which one.
@@ -86,7 +85,7 @@ type Declared<'n> = Vec<(&'n str, Option<&'static str>)>;
 fn misread(old: &Declared<'_>, new: &Declared<'_>) -> Option<Change> {
     let arguments = |declared: &Declared<'_>| -> Vec<Argument> {
         let named = declared.iter().zip(names::fields(&wires(declared)));
-        named.filter_map(|((wire, ty), name)| Some(Argument::new(wire, name, (*ty)?))).collect()
+        named.filter_map(|((wire, ty), name)| Some(Argument::new(wire, &name, (*ty)?))).collect()
     };
     let (detail, signatures) = rust::misread(&arguments(old), &arguments(new))?;
     let change = said(Class::Silent, ChangeKind::ArgumentMeaning, format!("has a `new` that {detail}"));
@@ -121,8 +120,8 @@ fn skill_changes(old: &Item, new: &Item) -> Vec<Change> {
         files.filter_map(|file| Some((file.get("uri")?.as_str()?.to_owned(), file.get("digest")?.clone()))).collect()
     };
     let (before, now) = (digests(old), digests(new));
-    let files = names_in(&before, &now);
-    let changed = files.keys().filter(|uri| before.get(*uri) != now.get(*uri));
+    let files = in_order(&keys_of_both(&before, &now));
+    let changed = files.into_iter().filter(|uri| before.get(*uri) != now.get(*uri));
     let changed: Vec<String> = changed.map(|uri| format!("`{}`", printable(uri))).collect();
     let detail = match changed.as_slice() {
         [] => "has other metadata".to_owned(),
@@ -162,7 +161,7 @@ fn prompt_changes(old: &Item, new: &Item) -> Vec<Change> {
         let change = said(Class::Breaking, ChangeKind::PromptArgumentRequired, detail);
         Change { witness: Some(Witness::Sent(least.clone())), ..change }
     };
-    for name in names_in(&left, &right).keys() {
+    for name in in_order(&keys_of_both(&left, &right)) {
         let (shown, known, argument) = (printable(name), left.get(name), right.get(name));
         found.push(match (known.map(is_required), argument.map(is_required)) {
             (None, Some(true)) => refused(format!("takes `{shown}` now, and requires it")),
@@ -202,14 +201,6 @@ fn is_bound(prompt: &Item) -> bool {
     matches!(prompt.get("arguments"), None | Some(Value::Null | Value::Array(_)))
 }
 
-/// Returns the names that one of two objects has, sorted.
-fn names_in(old: &Item, new: &Item) -> Item {
-    let mut names = old.clone();
-    names.extend(new.clone());
-    names.sort_keys();
-    names
-}
-
 fn is_required(argument: &Value) -> bool {
     argument.get("required") == Some(&Value::Bool(true))
 }
@@ -224,6 +215,5 @@ fn arguments(prompt: &Item) -> (Declared<'_>, Item) {
             declared.push((name, is_required(argument).then_some(rust::TEXT)));
         }
     }
-    by_name.sort_keys();
     (declared, by_name)
 }

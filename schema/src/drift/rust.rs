@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use mcp_bindgen_model::printable;
 
 use super::change::{Change, ChangeKind, Class, Signatures};
+use crate::keys::places;
 use crate::names::{self, Style};
 use crate::shape::{Field, Presence, Shape, ShapeId, Slot, StructShape, UnionShape};
 use crate::{Document, Role};
@@ -33,8 +34,8 @@ pub(super) struct Argument {
 }
 
 impl Argument {
-    pub(super) fn new(wire: &str, name: String, ty: impl Into<String>) -> Self {
-        Self { wire: wire.to_owned(), name, ty: ty.into(), shape: None }
+    pub(super) fn new(wire: &str, name: &str, ty: impl Into<String>) -> Self {
+        Self { wire: wire.to_owned(), name: name.to_owned(), ty: ty.into(), shape: None }
     }
 }
 
@@ -131,28 +132,15 @@ pub(super) fn renamed<'w>(
     renamed
 }
 
-/// Returns the place of each name.
-pub(super) fn places<'n>(names: &[&'n str]) -> HashMap<&'n str, usize> {
-    names.iter().enumerate().map(|(place, name)| (*name, place)).collect()
-}
-
-/// Returns the keys of an object's fields.
-pub(super) fn wires(object: &StructShape) -> Vec<&str> {
-    object.fields.iter().map(|field| field.wire.as_str()).collect()
-}
-
 impl<'d> Rust<'d> {
     pub(super) fn of(document: &'d Document<'d>) -> Self {
         let shapes = &document.shapes;
-        let mut holders: HashMap<ShapeId, Vec<ShapeId>> = HashMap::new();
-        for id in shapes.ids() {
-            shapes.get(id).children().into_iter().for_each(|held| holders.entry(held).or_default().push(id));
-        }
+        let holders = shapes.holders(Shape::children);
         let mut pending: Vec<ShapeId> = shapes.ids().filter(|id| matches!(shapes.get(*id), Shape::Number)).collect();
         let mut partial = HashSet::new();
         while let Some(id) = pending.pop() {
             if partial.insert(id) {
-                pending.extend_from_slice(holders.get(&id).map(Vec::as_slice).unwrap_or_default());
+                pending.extend_from_slice(holders.get(id.index()).map(Vec::as_slice).unwrap_or_default());
             }
         }
         Self { document, boxed: shapes.boxed(), partial }
@@ -236,8 +224,10 @@ impl<'d> Rust<'d> {
     /// Returns the arguments of `new`, or `None` if the type has no `new`.
     pub(super) fn arguments(&self, id: ShapeId, object: &StructShape) -> Option<Vec<Argument>> {
         let is_asked_for = |field: &Field| field.presence == Presence::Required && !self.is_constant(field.slot);
-        let mut arguments = Vec::new();
-        for (field, name) in object.fields.iter().zip(names::fields(&wires(object))) {
+        let (wires, mut arguments) = (object.wires(), Vec::new());
+        let (names, places) = (names::fields(&wires), places(&wires));
+        for place in object.required.iter().filter_map(|key| places.get(key.as_str())) {
+            let (Some(field), Some(name)) = (object.fields.get(*place), names.get(*place)) else { continue };
             let is_text = matches!(self.document.shapes.get(field.slot.shape), Shape::Text);
             if is_asked_for(field) && is_text && !field.slot.nullable {
                 arguments.push(Argument::new(&field.wire, name, TEXT));
@@ -246,7 +236,6 @@ impl<'d> Rust<'d> {
                 arguments.push(Argument { shape: Some(field.slot), ..argument });
             }
         }
-        arguments.sort_by_key(|argument| object.required.iter().position(|key| *key == argument.wire));
         (!arguments.is_empty() || self.document.role == Role::Input).then_some(arguments)
     }
 

@@ -80,7 +80,7 @@ fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &
             (failures, Proof { source: &old, fits: Some(&types), fails: &new, general: OnceCell::new() })
         }
         Role::Output => {
-            let failures = Inclusion::read_by(&types, &new).failures(Kinds::ALL, &Sent::Anything);
+            let failures = Inclusion::read_by(&types, &new).failures(Kinds::ALL, &Sent::anything());
             (failures, Proof { source: &new, fits: None, fails: &types, general: OnceCell::new() })
         }
     };
@@ -117,7 +117,7 @@ fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &
         }
     }
     if role == Role::Input {
-        for failure in Inclusion::of(&new, &old).failures(Kinds::OBJECT, &Sent::Anything) {
+        for failure in Inclusion::of(&new, &old).failures(Kinds::OBJECT, &Sent::anything()) {
             let (kind, detail) = messages::of_arguments(&failure.reason, true);
             let pointer = format!("{root}{}", failure.pointer());
             if !changes.iter().any(|change| change.pointer == pointer) {

@@ -2,8 +2,6 @@
 //! results read. The types of results are tolerant: they ignore bounds, patterns and undeclared keys, and read unlisted
 //! strings. And by place: those that the types of arguments send, which leave out the keys without a field.
 
-use std::collections::HashSet;
-
 use serde_json::{Map, Value, json};
 
 use crate::names::Enumeration;
@@ -22,22 +20,21 @@ pub(super) fn enumeration(role: Role, values: &[String]) -> Enumeration {
 
 /// Returns the schema of the values that the types of a document send without a change, or read.
 pub(super) fn schema_of(document: &Document<'_>) -> Value {
-    let root = Slot { shape: document.root, nullable: false };
-    let mut types = Types { document, pending: Vec::new(), known: HashSet::new() };
-    let mut schema = Map::from_iter([("allOf".to_owned(), json!([types.slot(root)]))]);
-    let mut definitions = Map::new();
+    let mut types = Types { document, pending: Vec::new(), definitions: Map::new() };
+    let root = types.slot(Slot { shape: document.root, nullable: false });
     while let Some(slot) = types.pending.pop() {
-        definitions.insert(name(slot), types.definition(slot));
+        let definition = types.definition(slot);
+        types.definitions.insert(name(slot), definition);
     }
-    schema.insert("$defs".to_owned(), definitions.into());
-    schema.into()
+    object_of(vec![("allOf", vec![root].into()), ("$defs", types.definitions.into())])
 }
 
 struct Types<'d> {
     document: &'d Document<'d>,
     /// The definitions that are yet to be written.
     pending: Vec<Slot>,
-    known: HashSet<Slot>,
+    /// Those that are asked for; `null` until they are written.
+    definitions: Map<String, Value>,
 }
 
 /// Returns an object with these members.
@@ -56,10 +53,13 @@ fn name(slot: Slot) -> String {
 
 impl Types<'_> {
     fn slot(&mut self, slot: Slot) -> Value {
-        if self.known.insert(slot) {
+        let name = name(slot);
+        let reference = format!("#/$defs/{name}");
+        if !self.definitions.contains_key(&name) {
+            self.definitions.insert(name, Value::Null);
             self.pending.push(slot);
         }
-        object_of(vec![("$ref", format!("#/$defs/{}", name(slot)).into())])
+        object_of(vec![("$ref", reference.into())])
     }
 
     fn slots(&mut self, slots: &[Slot]) -> Value {
@@ -169,75 +169,65 @@ impl Types<'_> {
     }
 }
 
-/// The types of a place.
+/// The types of a place: the values that these shapes print, and `null` if `null` is set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Sent {
-    /// Any JSON.
-    Anything,
-    /// The values that these shapes print, and `null` if `null` is set.
-    Shapes { shapes: Vec<ShapeId>, null: bool },
+pub(super) struct Sent {
+    shapes: Vec<ShapeId>,
+    null: bool,
 }
 
 impl Sent {
+    /// Returns the types of a place that may have any JSON.
+    pub(super) fn anything() -> Self {
+        Self { shapes: vec![ShapeId::ANYTHING], null: true }
+    }
+
     /// Returns all that a document's types print.
     pub(super) fn by(document: &Document<'_>) -> Self {
-        Self::Shapes { shapes: vec![document.root], null: false }
+        Self { shapes: vec![document.root], null: false }
     }
 
     /// Returns `true` if `null` may be sent.
     pub(super) fn null(&self, shapes: &Shapes) -> bool {
-        let Self::Shapes { shapes: ids, null } = self else { return true };
-        *null || ids.iter().any(|shape| shapes.takes_null(Slot { shape: *shape, nullable: false }))
+        self.null || self.shapes.iter().any(|shape| shapes.takes_null(Slot { shape: *shape, nullable: false }))
     }
 
     /// Returns the types under a key, or under all undeclared keys; `None` if nothing is ever sent there.
     pub(super) fn property(&self, shapes: &Shapes, key: Option<&str>) -> Option<Self> {
         self.below(shapes, &|shape| match shape {
-            Shape::Struct(object) if key.is_some() && object.tag.as_deref() == key => Some(Below::Anything),
+            Shape::Struct(object) if key.is_some() && object.tag.as_deref() == key => Some(Slot::ANYTHING),
             Shape::Struct(object) => match key.and_then(|key| object.field(key)) {
                 // If `null` means absence, it is sent as absence.
                 Some(field) => {
                     let nullable = field.slot.nullable && field.presence != Presence::Optional;
-                    Some(Below::Slot(Slot { nullable, ..field.slot }))
+                    Some(Slot { nullable, ..field.slot })
                 }
-                None => object.unknown.kept().map(Below::Slot),
+                None => object.unknown.kept(),
             },
-            Shape::Map(slot) => Some(Below::Slot(*slot)),
-            shape => anything(shape, Kinds::OBJECT),
+            Shape::Map(slot) => Some(*slot),
+            shape => shape.kinds().has(Kinds::OBJECT).then_some(Slot::ANYTHING),
         })
     }
 
     /// Returns the types at an index.
     pub(super) fn item(&self, shapes: &Shapes, index: usize) -> Option<Self> {
-        self.below(shapes, &|shape| shape.item(index).map(Below::Slot).or_else(|| anything(shape, Kinds::ARRAY)))
+        self.below(shapes, &|shape| match shape {
+            shape if shape.is_array() => shape.item(index),
+            shape => shape.kinds().has(Kinds::ARRAY).then_some(Slot::ANYTHING),
+        })
     }
 
-    fn below(&self, shapes: &Shapes, step: &dyn Fn(&Shape) -> Option<Below>) -> Option<Self> {
-        let Self::Shapes { shapes: ids, .. } = self else { return Some(Self::Anything) };
-        let mut found: Vec<ShapeId> = Vec::new();
-        let mut null = false;
-        for below in shapes.leaves(ids).into_iter().filter_map(|id| step(shapes.get(id))) {
-            let Below::Slot(slot) = below else { return Some(Self::Anything) };
+    fn below(&self, shapes: &Shapes, step: &dyn Fn(&Shape) -> Option<Slot>) -> Option<Self> {
+        let (mut found, mut null) = (Vec::new(), false);
+        for slot in shapes.leaves(&self.shapes).into_iter().filter_map(|id| step(shapes.get(id))) {
+            if matches!(shapes.get(slot.shape), Shape::Anything) {
+                return Some(Self::anything());
+            }
             if let Err(place) = found.binary_search(&slot.shape) {
                 found.insert(place, slot.shape);
             }
             null |= slot.nullable;
         }
-        (!found.is_empty()).then_some(Self::Shapes { shapes: found, null })
+        (!found.is_empty()).then_some(Self { shapes: found, null })
     }
-}
-
-enum Below {
-    Anything,
-    Slot(Slot),
-}
-
-fn anything(shape: &Shape, kind: Kinds) -> Option<Below> {
-    let is_anything = match shape {
-        Shape::Anything | Shape::LiteralEnum(_) => true,
-        Shape::FreeMap => kind == Kinds::OBJECT,
-        Shape::AnyOf(kinds) => kinds.has(kind),
-        _ => false,
-    };
-    is_anything.then_some(Below::Anything)
 }

@@ -113,6 +113,6 @@ impl Flags {
     }
 
     fn root_view(&self) -> View<'_> {
-        View::of(&self.shapes, [Slot { shape: self.root, nullable: false }], false)
+        View::of(&self.shapes, [Slot { shape: self.root, nullable: false }])
     }
 }

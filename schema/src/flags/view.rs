@@ -39,11 +39,10 @@ pub(super) struct View<'s> {
 }
 
 impl<'s> View<'s> {
-    /// Returns the values of these slots, or with `anything` every value.
-    pub(super) fn of(shapes: &'s Shapes, slots: impl IntoIterator<Item = Slot>, anything: bool) -> Self {
-        let open = if anything { Kinds::ALL } else { Kinds::NONE };
+    /// Returns the values of these slots.
+    pub(super) fn of(shapes: &'s Shapes, slots: impl IntoIterator<Item = Slot>) -> Self {
         let (literals, lists, maps, objects) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut view = Self { shapes, open, literals, lists, maps, objects };
+        let mut view = Self { shapes, open: Kinds::NONE, literals, lists, maps, objects };
         let mut seen = HashSet::new();
         slots.into_iter().for_each(|slot| view.add(slot, None, &mut seen));
         view
@@ -121,7 +120,7 @@ impl<'s> View<'s> {
     pub(super) fn item(&self, index: usize) -> Self {
         let slots: Vec<Slot> = self.lists.iter().filter_map(|list| list.item(index)).collect();
         let anything = self.open.has(Kinds::ARRAY) || slots.is_empty();
-        Self::of(self.shapes, slots, anything)
+        Self::of(self.shapes, slots.into_iter().chain(anything.then_some(Slot::ANYTHING)))
     }
 
     pub(super) fn declared(&self) -> impl Iterator<Item = &'s str> {
@@ -148,7 +147,7 @@ impl<'s> View<'s> {
             }
         }
         let is_declared = !slots.is_empty() || !tags.is_empty();
-        let mut view = Self::of(self.shapes, slots, false);
+        let mut view = Self::of(self.shapes, slots);
         view.literals.splice(0..0, tags);
         is_declared.then_some(view)
     }
@@ -172,16 +171,17 @@ impl<'s> View<'s> {
     /// Returns the values of undeclared keys, or `None` if they are forbidden.
     pub(super) fn undeclared(&self) -> Option<Self> {
         let unknown = || self.objects.iter().map(|object| object.declared.unknown);
-        let slots: Vec<Slot> = self.maps.iter().copied().chain(unknown().filter_map(Unknown::kept)).collect();
         let anything = self.open.has(Kinds::OBJECT) || unknown().any(|unknown| unknown == Unknown::Ignore);
-        (anything || !slots.is_empty()).then(|| Self::of(self.shapes, slots, anything))
+        let slots = self.maps.iter().copied().chain(unknown().filter_map(Unknown::kept));
+        let slots: Vec<Slot> = slots.chain(anything.then_some(Slot::ANYTHING)).collect();
+        (!slots.is_empty()).then(|| Self::of(self.shapes, slots))
     }
 
     /// Returns the values of a map, if this can be one. An object without properties is a map, too.
     pub(super) fn map_values(&self) -> Option<Self> {
         match self.maps.first() {
-            Some(slot) => Some(Self::of(self.shapes, [*slot], false)),
-            None if self.open.has(Kinds::OBJECT) => Some(Self::of(self.shapes, [], true)),
+            Some(slot) => Some(Self::of(self.shapes, [*slot])),
+            None if self.open.has(Kinds::OBJECT) => Some(Self::of(self.shapes, [Slot::ANYTHING])),
             None if self.declared().next().is_none() => self.undeclared(),
             None => None,
         }

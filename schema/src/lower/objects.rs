@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Conjunction, both};
-use crate::keys::{extend, set};
+use crate::keys::{extend, places, set};
 use crate::normalize::SchemaId;
 
 /// One way to be an object.
@@ -54,7 +54,7 @@ impl ObjectAlternative {
 
     /// Returns the places of properties by their keys.
     pub(super) fn index(&self) -> HashMap<&str, usize> {
-        self.properties.iter().enumerate().map(|(place, (key, _))| (key.as_str(), place)).collect()
+        places(&self.properties.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>())
     }
 
     /// Returns the schemas of a declared property.

@@ -15,14 +15,14 @@
 //! connected servers affects it, and names of two servers never collide.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::{Config, Prefix, ServerConfig, Snapshot};
 use serde_json::Value;
 
 use super::{METHODS, Style, fingerprint, given_or_made};
-use crate::keys::{set, sorted};
+use crate::keys::{in_order, set};
 
 /// The group of a program's functions in a toolset. No server has this name.
 pub const PROGRAM: &str = "program";
@@ -72,15 +72,15 @@ struct Server {
     is_bare: bool,
     /// `true` if these are the names of prompts.
     has_prompts: bool,
-    renames: BTreeMap<String, String>,
+    renames: HashMap<String, String>,
     /// The names of views, which tools have without prefixes too.
-    viewed: BTreeMap<String, String>,
+    viewed: HashMap<String, String>,
     /// The tools of the snapshot, with their unmarked names, whole.
-    plain: BTreeMap<String, String>,
+    plain: HashMap<String, String>,
     /// The unmarked names of these, at most 64 characters long.
     claims: HashSet<String>,
     /// Names that bindings have.
-    bound: BTreeMap<String, String>,
+    bound: HashMap<String, String>,
 }
 
 /// Names that were assigned before, by tool.
@@ -213,7 +213,7 @@ impl PrefixedNames {
     #[must_use]
     pub fn tools_beside(&self, server: &str, listed: &[&str], given: &Given) -> Vec<String> {
         let own = self.server(server);
-        let (mut made, mut live) = (BTreeMap::new(), HashSet::new());
+        let (mut made, mut live) = (HashMap::new(), HashSet::new());
         let mut taken: HashSet<String> = given.values().cloned().collect();
         for (tool, name) in &own.bound {
             if is_accepted(name) {
@@ -222,13 +222,15 @@ impl PrefixedNames {
             }
         }
         let mut unknown = Vec::new();
-        for tool in sorted(listed, |tool| tool) {
-            if live.insert(*tool) && !own.plain.contains_key(*tool) && !given.contains_key(*tool) {
-                unknown.push(*tool);
+        for tool in in_order(listed) {
+            live.insert(tool);
+            if !own.plain.contains_key(tool) && !given.contains_key(tool) {
+                unknown.push(tool);
             }
         }
         // Live tools change no name of the snapshot.
-        let known = own.plain.iter().map(|(tool, whole)| (tool.as_str(), whole.clone(), true));
+        let known = in_order(&own.plain.keys().map(String::as_str).collect::<Vec<_>>());
+        let known = known.into_iter().map(|tool| (tool, own.plain.get(tool).cloned().unwrap_or_default(), true));
         let others = unknown.iter().zip(own.plain_names(&unknown)).map(|(tool, whole)| (*tool, whole, false));
         for (tool, whole, is_known) in known.chain(others) {
             if made.contains_key(tool) {

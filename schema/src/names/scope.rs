@@ -3,15 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Style, fingerprint, words};
-use crate::keys::{counts, set, sorted};
+use crate::keys::{counts, in_order, set};
 
 /// Returns an identifier for each name of a scope, all unique and none reserved. Equal names share one. A name that
 /// collides with a reserved one only gets the suffix `kind`.
 #[must_use]
 pub fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind: &str) -> Vec<String> {
     // Sorted, so that collisions of fingerprints do not depend on the order of wire names.
-    let mut distinct = sorted(wires, |wire| wire);
-    distinct.dedup();
+    let distinct = in_order(wires);
     let (mut bases, mut wanted, mut taken) = (Vec::new(), Vec::new(), HashSet::new());
     distinct.iter().for_each(|wire| bases.push(style.apply(wire)));
     let claims = counts(&bases);
@@ -20,7 +19,7 @@ pub fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind: &str) 
     }
     for (wire, base) in distinct.iter().zip(&bases) {
         taken.insert(base.clone());
-        let is_alone = **wire == base || claims.get(base.as_str()) == Some(&1);
+        let is_alone = wire == base || claims.get(base.as_str()) == Some(&1);
         wanted.push(if is_alone && !reserved.contains(&base.as_str()) {
             base.clone()
         } else {

@@ -45,9 +45,7 @@ const MOST_CANDIDATES: usize = 64;
 /// assert_eq!(arguments, json!({"assignee": null}));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Nulls {
-    known: Arc<Known>,
-}
+pub struct Nulls(Arc<Known>);
 
 #[derive(Debug)]
 struct Known {
@@ -103,13 +101,13 @@ impl Nulls {
                 shapes.set(id, Shape::Struct(object));
             }
         }
-        Self { known: Arc::new(Known { shapes, root, aliases, tags, open, patterns }) }
+        Self(Arc::new(Known { shapes, root, aliases, tags, open, patterns }))
     }
 
     /// Removes the nulls from a model's arguments, at every depth, and restores the names of properties. Values that
     /// do not match the schema are left unchanged.
     pub fn take_out(&self, arguments: &mut Value) {
-        self.known.clean(arguments, &[self.known.root], 0);
+        self.0.clean(arguments, &[self.0.root], 0);
     }
 }
 

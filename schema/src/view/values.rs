@@ -1,7 +1,6 @@
 //! The check of a value of an argument.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
@@ -46,10 +45,8 @@ const DEEPEST: usize = 100;
 pub(super) fn check(schema: &Value, argument: &str, value: &Value) -> Result<(), String> {
     let mut reporter = Reporter::new("", 0, "");
     let document = Document::read(schema, Role::Input, &mut reporter);
-    let mut values = Values { document: &document, checks: HashMap::new() };
-    for (id, schema) in document.checks(&mut reporter) {
-        values.checks.insert(id, (schema, OnceCell::new()));
-    }
+    let checks = document.checks(&mut reporter).into_iter().map(|(id, schema)| (id, schema, OnceCell::new()));
+    let values = Values { document: &document, checks: checks.collect() };
     for id in document.shapes.leaves(&[document.root]) {
         if let Shape::Struct(object) = document.shapes.get(id)
             && let Some(field) = object.field(argument)
@@ -62,8 +59,8 @@ pub(super) fn check(schema: &Value, argument: &str, value: &Value) -> Result<(),
 
 struct Values<'d> {
     document: &'d Document<'d>,
-    /// The schemas of checks, compiled when the first value needs them.
-    checks: HashMap<ShapeId, (Value, OnceCell<Checks>)>,
+    /// The schemas of checks, sorted, and compiled when the first value needs them.
+    checks: Vec<(ShapeId, Value, OnceCell<Checks>)>,
 }
 
 impl Values<'_> {
@@ -75,8 +72,9 @@ impl Values<'_> {
         if depth > DEEPEST {
             return Ok(());
         }
-        let checks = match self.checks.get(&id) {
-            Some((schema, compiled)) => compiled.get_or_init(|| Checks::parse(&schema.to_string())),
+        let place = self.checks.binary_search_by_key(&id, |(id, ..)| *id);
+        let checks = match place.ok().and_then(|place| self.checks.get(place)) {
+            Some((_, schema, compiled)) => compiled.get_or_init(|| Checks::parse(&schema.to_string())),
             None => &Checks::default(),
         };
         let shape = self.document.shapes.get(id);

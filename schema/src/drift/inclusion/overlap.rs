@@ -60,7 +60,7 @@ impl Inclusion<'_> {
     /// Returns `true` if surely no value of all the left schemas is one of the right schema.
     #[cfg(feature = "provider")]
     pub(crate) fn excludes(&mut self, left: &Conjunction, right: SchemaId) -> bool {
-        self.places_apart(left, &Sent::Anything, right, 0)
+        self.places_apart(left, &Sent::anything(), right, 0)
     }
 
     /// Returns `true` if a part and a schema have surely no value in common; `depth` is that of the search.

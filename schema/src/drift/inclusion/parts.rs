@@ -157,7 +157,8 @@ impl Inclusion<'_> {
         let is_long = part.case.fewest_items(self.left) >= wanted.least.max(1) && part.case.prefix(self.left) == 0;
         let mut are_all = || {
             let asked = part.case.item(self.left, 0).filter(|_| is_long);
-            asked.is_some_and(|asked| self.place(&asked, &Sent::Anything, wanted.schema, Reason::Undecided).is_empty())
+            asked
+                .is_some_and(|asked| self.place(&asked, &Sent::anything(), wanted.schema, Reason::Undecided).is_empty())
         };
         if states_it || (wanted.most.is_none() && (wanted.least == 0 || are_all())) {
             return None;
