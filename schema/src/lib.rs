@@ -13,7 +13,6 @@
 //! ```
 
 mod alike;
-mod boxed;
 mod bundle;
 mod checks;
 pub mod diagnostics;
@@ -32,7 +31,6 @@ mod number;
 #[cfg(feature = "provider")]
 pub mod provider;
 mod shape;
-mod siblings;
 mod texts;
 mod view;
 mod wrapper;

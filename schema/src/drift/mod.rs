@@ -19,7 +19,6 @@ pub(crate) mod pattern;
 mod rust;
 mod samples;
 mod schemas;
-mod text_keywords;
 mod types;
 mod validity;
 pub(crate) mod version;

@@ -51,7 +51,6 @@
 //! ```
 
 mod describe;
-mod fault;
 mod names;
 mod parse;
 mod print;
@@ -59,8 +58,10 @@ mod typed;
 mod view;
 mod words;
 
+use std::fmt;
 use std::sync::atomic::AtomicUsize;
 
+use mcp_bindgen_model::printable;
 use serde_json::Value;
 
 use crate::Role;
@@ -69,7 +70,6 @@ use crate::document::Document;
 use crate::shape::{ShapeId, Shapes, Slot};
 
 pub use describe::Flag;
-pub use fault::{FlagFault, FlagFaultKind};
 pub use parse::FileRef;
 use view::View;
 pub use words::{OwnOption, Split};
@@ -116,3 +116,59 @@ impl Flags {
         View::of(&self.shapes, [Slot { shape: self.root, nullable: false }])
     }
 }
+
+/// An error in the arguments of a call. All texts are safe to print.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FlagFault {
+    /// The kind of error.
+    pub kind: FlagFaultKind,
+    /// The error.
+    pub message: String,
+    /// The next step.
+    pub help: Option<String>,
+}
+
+/// The kinds of [`FlagFault`]s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FlagFaultKind {
+    /// The tool has no such property.
+    Unknown,
+    /// The name could be that of several properties.
+    Ambiguous,
+    /// A word that belongs to no flag.
+    Stray,
+    /// A flag without its value.
+    NoValue,
+    /// The value is invalid for the property.
+    Value,
+    /// A value that must be JSON is not, or a number in it cannot be sent exactly as written.
+    Json,
+    /// A property that takes one value was given several.
+    Twice,
+    /// A file, or the standard input, cannot be read.
+    Unreadable,
+    /// An option of the program, in place of a property.
+    Own,
+    /// A required property was not given.
+    Missing,
+}
+
+impl FlagFault {
+    fn new(kind: FlagFaultKind, message: &str, help: Option<String>) -> Self {
+        Self { kind, message: printable(message), help: help.map(|help| printable(&help)) }
+    }
+}
+
+impl fmt::Display for FlagFault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.message)?;
+        match &self.help {
+            Some(help) => write!(formatter, "\n  = help: {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for FlagFault {}

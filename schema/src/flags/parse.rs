@@ -6,13 +6,12 @@ use std::iter::once;
 use mcp_bindgen_model::nearest;
 use serde_json::{Map, Value};
 
-use super::Flags;
-use super::fault::{FlagFault, FlagFaultKind};
 use super::names::{Found, Meaning};
 use super::print::is_plain;
 use super::typed::{exact, expected, typed, whole_array};
 use super::view::View;
 use super::words::{Given, Word, WordKind};
+use super::{FlagFault, FlagFaultKind, Flags};
 use crate::normalize::Kinds;
 use crate::texts;
 

@@ -43,7 +43,6 @@
 //! assert_eq!(Sample::of_schema(&seen.schema()), Some(seen));
 //! ```
 
-mod keys;
 mod sample;
 mod schema;
 

@@ -1,16 +1,13 @@
 //! The values that a schema allows, kind by kind: a set that can be united and intersected.
 
-use std::collections::HashSet;
 use std::rc::Rc;
 
 use serde_json::Value;
 
 use super::arrays::ArrayAlternative;
-use super::numbers::Numbers;
 use super::objects::ObjectAlternative;
-use crate::keys;
 use crate::normalize::Kinds;
-use crate::number::{ByValue, by_value, distinct};
+use crate::number::{ByValue, by_value, distinct, floor, is_integral, smaller};
 use crate::shape::Shape;
 
 /// From this many kinds on, those that allow everything are one branch.
@@ -20,18 +17,63 @@ pub(super) const MOST_ALTERNATIVES: usize = 300;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Alternatives {
-    pub(super) null: bool,
-    /// Whether `false` and `true` are allowed.
-    pub(super) booleans: (bool, bool),
-    pub(super) numbers: Numbers,
-    /// The strings; any, if they are not listed.
-    pub(super) strings: Option<Vec<String>>,
+    /// Those of `null`, booleans and strings of which every value is allowed.
+    pub(super) open: Kinds,
+    /// The numbers, if they are not listed.
+    pub(super) numbers: Option<Range>,
     pub(super) arrays: Vec<ArrayAlternative>,
     pub(super) objects: Vec<ObjectAlternative>,
-    /// Arrays and objects given as they are, by `enum` or `const`.
-    pub(super) literals: Vec<Value>,
+    /// The values that `enum` or `const` lists, of kinds that are not open: strings first, then numbers, a boolean,
+    /// arrays and objects.
+    pub(super) listed: Vec<Value>,
+    /// The kinds of listed values; of every array or object both kinds.
+    pub(super) listed_kinds: Kinds,
     /// `true` if there were too many alternatives to distinguish.
     pub(super) overflowed: bool,
+}
+
+/// Every number, or every integer, between bounds. Bounds of numbers that need not be whole decide nothing, until
+/// another schema asks for whole ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) whole: bool,
+    pub(super) least: Option<i128>,
+    pub(super) greatest: Option<i128>,
+}
+
+impl Range {
+    /// Creates the range of one number.
+    fn of(number: &Value) -> Self {
+        // Beyond 128 bits the value of an integer is unknown.
+        let whole = number.as_number().filter(|number| is_integral(number)).map(floor);
+        let whole = whole.filter(|whole| whole.unsigned_abs() < 1 << 126);
+        Self { whole: whole.is_some(), least: whole, greatest: whole }
+    }
+
+    fn union(self, other: Self) -> Self {
+        Self {
+            whole: self.whole && other.whole,
+            least: self.least.zip(other.least).map(|(left, right)| left.min(right)),
+            greatest: self.greatest.zip(other.greatest).map(|(left, right)| left.max(right)),
+        }
+    }
+
+    fn intersection(self, other: Self) -> Self {
+        Self {
+            whole: self.whole || other.whole,
+            least: self.least.max(other.least),
+            greatest: smaller(self.greatest, other.greatest),
+        }
+    }
+}
+
+/// Returns the kinds of values that are listed together.
+fn kinds_of(value: &Value) -> Kinds {
+    match value {
+        Value::Number(_) => Kinds::NUMBER,
+        Value::Array(_) | Value::Object(_) => Kinds::ARRAY | Kinds::OBJECT,
+        value => Kinds::of(value),
+    }
 }
 
 impl Alternatives {
@@ -44,77 +86,73 @@ impl Alternatives {
     }
 
     pub(super) fn of_kinds(kinds: Kinds) -> Self {
-        let boolean = kinds.has(Kinds::BOOLEAN);
+        let numbers = Range { whole: !kinds.has(Kinds::NUMBER), least: None, greatest: None };
         Self {
-            null: kinds.has(Kinds::NULL),
-            booleans: (boolean, boolean),
-            numbers: match kinds {
-                kinds if kinds.has(Kinds::NUMBER) => Numbers::ANY,
-                kinds if kinds.has(Kinds::INTEGER) => Numbers::INTEGERS,
-                _ => Numbers::NONE,
-            },
-            strings: (!kinds.has(Kinds::STRING)).then(Vec::new),
+            open: kinds.intersection(Kinds::NULL | Kinds::BOOLEAN | Kinds::STRING),
+            numbers: kinds.has(Kinds::INTEGER).then_some(numbers),
             arrays: if kinds.has(Kinds::ARRAY) { vec![ArrayAlternative::default()] } else { Vec::new() },
             objects: if kinds.has(Kinds::OBJECT) { vec![ObjectAlternative::default()] } else { Vec::new() },
-            literals: Vec::new(),
+            listed: Vec::new(),
+            listed_kinds: Kinds::NONE,
             overflowed: false,
         }
     }
 
     pub(super) fn of_values(values: &[Value]) -> Self {
         let mut all = Self::nothing();
-        let (mut numbers, mut strings) = (Vec::new(), Vec::new());
-        for value in values {
-            match value {
-                Value::Null => all.null = true,
-                Value::Bool(false) => all.booleans.0 = true,
-                Value::Bool(true) => all.booleans.1 = true,
-                Value::Number(_) => numbers.push(value.clone()),
-                Value::String(text) => strings.push(text.as_str()),
-                Value::Array(_) | Value::Object(_) => all.literals.push(value.clone()),
+        all.list(values);
+        all
+    }
+
+    /// Lists these values in place of others, each once, unless they are of an open kind.
+    fn list(&mut self, values: &[Value]) {
+        let values = distinct(values, ByValue);
+        let has = |value: Value| values.contains(&value);
+        for (kind, is_open) in
+            [(Kinds::NULL, has(Value::Null)), (Kinds::BOOLEAN, has(true.into()) && has(false.into()))]
+        {
+            self.open = if is_open { self.open | kind } else { self.open };
+        }
+        (self.listed, self.listed_kinds) = (Vec::new(), Kinds::NONE);
+        let open = self.open_kinds();
+        for kinds in [Kinds::STRING, Kinds::NUMBER, Kinds::BOOLEAN, Kinds::ARRAY | Kinds::OBJECT] {
+            for value in values.iter().filter(|value| kinds_of(value) == kinds) {
+                if let Some(range) = self.numbers.filter(|_| kinds == Kinds::NUMBER) {
+                    self.numbers = Some(range.union(Range::of(value)));
+                } else if !open.intersects(Kinds::of(value)) {
+                    self.listed.push(value.clone());
+                    self.listed_kinds = self.listed_kinds | kinds;
+                }
             }
         }
-        all.numbers = Numbers::listed(&numbers);
-        all.strings = Some(keys::distinct(&strings));
-        all.literals = distinct(&all.literals, ByValue);
-        all
     }
 
     /// Creates the values of all of them.
     pub(super) fn union(all: &[Rc<Self>]) -> Self {
-        let mut union = Self::nothing();
-        let (mut strings, mut is_any_string, mut numbers) = (Vec::new(), false, Vec::new());
+        let (mut union, mut listed) = (Self::nothing(), Vec::new());
         for one in all {
-            union.null |= one.null;
-            union.booleans = (union.booleans.0 | one.booleans.0, union.booleans.1 | one.booleans.1);
-            match &one.strings {
-                Some(listed) => listed.iter().for_each(|text| strings.push(text.as_str())),
-                None => is_any_string = true,
-            }
-            numbers.push(&one.numbers);
+            union.open = union.open | one.open;
+            union.numbers = match (union.numbers, one.numbers) {
+                (Some(left), Some(right)) => Some(left.union(right)),
+                (left, right) => left.or(right),
+            };
             add_new(&mut union.arrays, &one.arrays);
             add_new(&mut union.objects, &one.objects);
-            union.literals.extend_from_slice(&one.literals);
+            listed.extend_from_slice(&one.listed);
             union.overflowed |= one.overflowed;
             union.bound();
         }
-        union.strings = (!is_any_string).then(|| keys::distinct(&strings));
-        union.numbers = Numbers::union(&numbers);
-        union.literals = distinct(&union.literals, ByValue);
+        union.list(&listed);
         union
     }
 
     pub(super) fn intersect(&mut self, other: &Self) {
-        self.intersect_literals(other);
-        self.null &= other.null;
-        self.booleans = (self.booleans.0 & other.booleans.0, self.booleans.1 & other.booleans.1);
-        self.numbers.intersect(&other.numbers);
-        if let (Some(strings), Some(others)) = (&mut self.strings, &other.strings) {
-            let others = keys::set(others);
-            strings.retain(|text| others.contains(text.as_str()));
-        } else if self.strings.is_none() {
-            self.strings.clone_from(&other.strings);
-        }
+        let (left, right) = (by_value(&self.listed), by_value(&other.listed));
+        let kept = self.listed.iter().filter(|value| right.contains(&ByValue(value)) || other.admits(value));
+        let more = other.listed.iter().filter(|value| !left.contains(&ByValue(value)) && self.admits(value));
+        let listed: Vec<Value> = kept.chain(more).cloned().collect();
+        self.open = self.open.intersection(other.open);
+        self.numbers = self.numbers.zip(other.numbers).map(|(left, right)| left.intersection(right));
         let (mut arrays, mut objects) = (Vec::new(), Vec::new());
         for left in &self.arrays {
             for right in &other.arrays {
@@ -134,31 +172,24 @@ impl Alternatives {
         (self.arrays, self.objects) = (arrays, objects);
         self.overflowed |= other.overflowed;
         self.bound();
+        self.list(&listed);
     }
 
-    fn intersect_literals(&mut self, other: &Self) {
-        if other.is_open() {
-            return;
+    /// Returns `true` if a value may be allowed without being listed.
+    fn admits(&self, value: &Value) -> bool {
+        match value {
+            Value::Array(_) => !self.arrays.is_empty(),
+            Value::Object(_) => !self.objects.is_empty(),
+            Value::Number(number) => self.numbers.is_some_and(|range| !range.whole || is_integral(number)),
+            value => self.open.has(Kinds::of(value)),
         }
-        if self.is_open() {
-            self.literals.clone_from(&other.literals);
-            return;
-        }
-        let admits = |alternatives: &Self, listed: &HashSet<ByValue<'_>>, value: &Value| {
-            listed.contains(&ByValue(value))
-                || if value.is_array() { !alternatives.arrays.is_empty() } else { !alternatives.objects.is_empty() }
-        };
-        let (left, right) = (by_value(&self.literals), by_value(&other.literals));
-        let kept = self.literals.iter().filter(|value| admits(other, &right, value));
-        let more = other.literals.iter().filter(|value| !left.contains(&ByValue(value)) && admits(self, &left, value));
-        self.literals = kept.chain(more).cloned().collect();
     }
 
     /// Estimates the cost of comparing or copying.
     pub(super) fn weight(&self) -> usize {
         // Listed values are many, and quickly hashed.
         const VALUES: usize = 8;
-        1 + (self.strings.as_ref().map_or(0, Vec::len) + self.numbers.weight() + self.literals.len()) / VALUES
+        1 + self.listed.len() / VALUES
             + self.arrays.iter().map(ArrayAlternative::weight).sum::<usize>()
             + self.objects.iter().map(ObjectAlternative::weight).sum::<usize>()
     }
@@ -170,11 +201,9 @@ impl Alternatives {
 
     /// Returns the kinds of which every value is allowed, leaving out `null`.
     fn open_kinds(&self) -> Kinds {
-        let mut open = Kinds::NONE;
+        let mut open = self.open.without(Kinds::NULL);
         for (kind, is_open) in [
-            (Kinds::BOOLEAN, self.booleans == (true, true)),
-            (Kinds::NUMBER, self.numbers.is_any()),
-            (Kinds::STRING, self.strings.is_none()),
+            (Kinds::NUMBER, self.numbers.is_some_and(|range| !range.whole)),
             (Kinds::ARRAY, self.arrays.iter().any(ArrayAlternative::is_open)),
             (Kinds::OBJECT, self.objects.iter().any(ObjectAlternative::is_open)),
         ] {
@@ -186,77 +215,73 @@ impl Alternatives {
     /// Takes the kinds out of which everything is allowed, and `null`.
     pub(super) fn take_open_kinds(&mut self) -> Kinds {
         let open = self.open_kinds();
-        for kind in open.each() {
-            match kind {
-                Kinds::BOOLEAN => self.booleans = (false, false),
-                Kinds::INTEGER | Kinds::FRACTION => self.numbers = Numbers::NONE,
-                Kinds::STRING => self.strings = Some(Vec::new()),
-                Kinds::ARRAY => self.arrays.clear(),
-                _ => self.objects.clear(),
-            }
+        self.open = Kinds::NONE;
+        self.numbers = self.numbers.filter(|range| range.whole);
+        if open.has(Kinds::ARRAY) {
+            self.arrays.clear();
+        }
+        if open.has(Kinds::OBJECT) {
+            self.objects.clear();
         }
         open | Kinds::NULL
     }
 
     pub(super) fn is_anything(&self) -> bool {
-        self.null && (self.open_kinds() | Kinds::NULL) == Kinds::ALL
+        self.has_null() && (self.open_kinds() | Kinds::NULL) == Kinds::ALL
     }
 
     /// Returns `true` if an untyped branch of the union takes `null`.
     pub(super) fn takes_null(&self) -> bool {
-        self.null && self.open_kinds().names().len() >= MANY_KINDS
+        self.has_null() && self.open_kinds().names().len() >= MANY_KINDS
+    }
+
+    pub(super) fn has_null(&self) -> bool {
+        self.open.has(Kinds::NULL)
     }
 
     pub(super) fn has_strings(&self) -> bool {
-        self.strings.as_ref().is_none_or(|listed| !listed.is_empty())
+        (self.open | self.listed_kinds).has(Kinds::STRING)
+    }
+
+    pub(super) fn has_numbers(&self) -> bool {
+        self.numbers.is_some() || self.listed_kinds.has(Kinds::NUMBER)
+    }
+
+    /// Returns `true` if arrays or objects are listed.
+    pub(super) fn has_literals(&self) -> bool {
+        self.listed_kinds.has(Kinds::OBJECT)
     }
 
     /// Returns how many ways there are, leaving out `null` and literals.
     pub(super) fn count(&self) -> usize {
-        let (has_booleans, has_numbers) = (self.booleans != (false, false), !self.numbers.is_none());
-        let scalars = usize::from(has_booleans) + usize::from(has_numbers) + usize::from(self.has_strings());
-        scalars + self.arrays.len() + self.objects.len()
+        let has_booleans = (self.open | self.listed_kinds).has(Kinds::BOOLEAN);
+        let scalars = [has_booleans, self.has_numbers(), self.has_strings()].map(usize::from);
+        scalars.iter().sum::<usize>() + self.arrays.len() + self.objects.len()
     }
 
     /// Returns `true` if nothing is allowed, leaving out `null`.
     pub(super) fn is_empty(&self) -> bool {
-        self.count() == 0 && self.literals.is_empty()
+        self.count() == 0 && !self.has_literals()
     }
 
     /// Returns the values, if all are listed.
-    fn listed(&self) -> Option<Vec<Value>> {
-        let (Some(texts), Numbers::Only(numbers)) = (&self.strings, &self.numbers) else { return None };
-        if self.null || self.booleans == (true, true) || !self.arrays.is_empty() || !self.objects.is_empty() {
-            return None;
-        }
-        let mut listed = Vec::new();
-        texts.iter().for_each(|text| listed.push(text.as_str().into()));
-        listed.extend_from_slice(numbers);
-        if self.booleans != (false, false) {
-            listed.push(self.booleans.1.into());
-        }
-        listed.extend_from_slice(&self.literals);
-        Some(listed)
+    fn values(&self) -> Option<&[Value]> {
+        let has_more = self.open != Kinds::NONE || self.numbers.is_some() || self.ways() > 0;
+        (!has_more).then_some(self.listed.as_slice())
     }
 
     /// Returns the value, if it is the only one.
     pub(super) fn only(&self) -> Option<Value> {
-        let listed = self.strings.as_ref()?.len() + self.numbers.weight() + self.literals.len();
-        if listed > 1 { None } else { self.listed().filter(|listed| listed.len() == 1)?.pop() }
+        if let Some([only]) = self.values() { Some(only.clone()) } else { None }
     }
 
     /// Returns the shape of listed values.
     pub(super) fn enumeration(&self) -> Option<Shape> {
-        let values = self.listed()?;
-        match &self.strings {
-            Some(texts) if texts.len() == values.len() => (!texts.is_empty()).then(|| Shape::TextEnum(texts.clone())),
-            _ => Some(Shape::LiteralEnum(values)),
+        let values = self.values().filter(|values| !values.is_empty())?;
+        if self.listed_kinds != Kinds::STRING {
+            return Some(Shape::LiteralEnum(values.to_vec()));
         }
-    }
-
-    /// Returns `true` if every array and every object is allowed.
-    fn is_open(&self) -> bool {
-        self.arrays.iter().any(ArrayAlternative::is_open) && self.objects.iter().any(ObjectAlternative::is_open)
+        Some(Shape::TextEnum(values.iter().filter_map(Value::as_str).map(str::to_owned).collect()))
     }
 
     /// Replaces too many alternatives of a kind with one that allows everything.
@@ -277,5 +302,43 @@ fn add_new<T: Clone + PartialEq>(all: &mut Vec<T>, more: &[T]) {
         if !all.contains(one) {
             all.push(one.clone());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn listed(values: Value) -> Alternatives {
+        Alternatives::of_values(values.as_array().expect("values"))
+    }
+
+    #[test]
+    fn numbers_are_distinguished_by_value() {
+        assert_eq!(listed(json!([5, 5.0, 1e30, 1e30])), listed(json!([5, 1e30])));
+        assert_ne!(listed(json!([9007199254740993u64])), listed(json!([9007199254740992.0])));
+    }
+
+    #[test]
+    fn union_range_covers_all_its_parts() {
+        let from_zero = Range { whole: true, least: Some(0), greatest: None };
+        let numbers = Rc::new(Alternatives { numbers: Some(from_zero), ..Alternatives::nothing() });
+        let united = |other| Alternatives::union(&[Rc::clone(&numbers), Rc::new(other)]).numbers.unwrap();
+        assert_eq!(united(listed(json!([-1]))), Range { least: Some(-1), ..from_zero });
+        assert!(!united(listed(json!([0.5]))).whole);
+        assert!(!united(Alternatives::of_kinds(Kinds::NUMBER)).whole);
+    }
+
+    #[test]
+    fn listed_values_are_kept_where_another_schema_admits_them() {
+        let mut integers = listed(json!(["a", 1, 0.5, true, false, null, [1], {}]));
+        assert_eq!(integers.open, Kinds::NULL | Kinds::BOOLEAN);
+        integers.intersect(&Alternatives::of_kinds(Kinds::INTEGER | Kinds::BOOLEAN | Kinds::OBJECT));
+        assert_eq!((integers.open, integers.listed), (Kinds::BOOLEAN, vec![json!(1), json!({})]));
+        let mut objects = Alternatives::of_kinds(Kinds::ALL);
+        objects.intersect(&listed(json!(["a", 1, true, { "b": 1 }])));
+        assert_eq!(objects, listed(json!(["a", 1, true, { "b": 1 }])));
     }
 }

@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use super::alternatives::{Alternatives, MOST_ALTERNATIVES};
 use super::arrays::ArrayAlternative;
-use super::numbers::Numbers;
 use super::objects::{Additional, ObjectAlternative, merge_requirements};
 use super::{Conjunction, Lowering};
 use crate::diagnostics::{CIRCULAR_REF, LIMIT};
@@ -185,7 +184,7 @@ fn own(schemas: &Schemas<'_>, id: SchemaId) -> Alternatives {
     if let Some(values) = &node.allowed {
         own.intersect(&Alternatives::of_values(values));
     }
-    if let Numbers::Within(range) = &mut own.numbers {
+    if let Some(range) = &mut own.numbers {
         (range.least, range.greatest) = (node.least, node.greatest);
     }
     own.arrays.fill_with(|| array_of(schemas, node));

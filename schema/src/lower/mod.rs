@@ -7,21 +7,19 @@ mod alternatives;
 mod arrays;
 mod expand;
 mod nesting;
-mod numbers;
 mod objects;
 mod unions;
 
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
-use alternatives::Alternatives;
-use numbers::{Numbers, Range};
+use alternatives::{Alternatives, Range};
 use objects::{Additional, ObjectAlternative, Property};
 
 use crate::Role;
 use crate::diagnostics::{Code, LIMIT, NEVER_VALID, Reporter, WIDE_INTEGER};
 use crate::keys::set;
-use crate::normalize::{SchemaId, Schemas, Wraps};
+use crate::normalize::{Kinds, SchemaId, Schemas, Wraps};
 use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
 
 /// Schemas that all apply, sorted; an empty list allows anything.
@@ -176,7 +174,7 @@ impl Lowering<'_, '_> {
             }
             None => return Slot { shape: self.untyped(), nullable: false },
         };
-        Slot { nullable: slot.nullable || or_null && !self.allowed(&conjunction).null, ..slot }
+        Slot { nullable: slot.nullable || or_null && !self.allowed(&conjunction).has_null(), ..slot }
     }
 
     /// Returns `true` if `count` more types or fields are within the limit.
@@ -195,7 +193,7 @@ impl Lowering<'_, '_> {
     }
 
     fn place_of(&mut self, conjunction: Conjunction, alternatives: Rc<Alternatives>, depth: usize) -> Slot {
-        let nullable = alternatives.null && !alternatives.is_empty() && !alternatives.takes_null();
+        let nullable = alternatives.has_null() && !alternatives.is_empty() && !alternatives.takes_null();
         let shape = if self.is_opaque(&conjunction) {
             self.shapes.add(Shape::Opaque, conjunction.clone())
         } else {
@@ -222,7 +220,8 @@ impl Lowering<'_, '_> {
     fn opaque_branch(&mut self, object: &ObjectAlternative) -> Option<ShapeId> {
         let definition = vec![object.origin.filter(|id| self.opaque.contains(id))?];
         let allowed = self.allowed(&definition);
-        let only = Alternatives { objects: vec![object.clone()], null: allowed.null, ..Alternatives::nothing() };
+        let open = allowed.open.intersection(Kinds::NULL);
+        let only = Alternatives { objects: vec![object.clone()], open, ..Alternatives::nothing() };
         (*allowed == only).then(|| self.slot(&definition, 0).shape)
     }
 
@@ -259,7 +258,9 @@ impl Lowering<'_, '_> {
         let shape = match work {
             Work::Place(alternatives, without_null) => {
                 let mut alternatives = Rc::unwrap_or_clone(alternatives);
-                alternatives.null &= !without_null;
+                if without_null {
+                    alternatives.open = alternatives.open.without(Kinds::NULL);
+                }
                 self.shape_of(&origin, alternatives, depth)
             }
             Work::Struct(object, mode) => self.object(&object, &mode, depth),
@@ -275,21 +276,21 @@ impl Lowering<'_, '_> {
             return shape;
         }
         if alternatives.is_empty() {
-            if alternatives.null {
+            if alternatives.has_null() {
                 return Shape::Null;
             }
             self.say(NEVER_VALID, conjunction, "");
             return Shape::Anything;
         }
-        if alternatives.count() != 1 || !alternatives.literals.is_empty() {
+        if alternatives.count() != 1 || alternatives.has_literals() {
             return self.union_shape(alternatives, conjunction, depth);
         }
         match (alternatives.objects.pop(), alternatives.arrays.pop()) {
             (Some(object), _) => self.object(&object, &StructMode::Plain, depth),
             (_, Some(array)) => self.array(&array, depth),
-            _ if alternatives.booleans != (false, false) => Shape::Boolean,
+            _ if alternatives.open.has(Kinds::BOOLEAN) => Shape::Boolean,
             _ if alternatives.has_strings() => Shape::Text,
-            _ => self.number(&alternatives.numbers, conjunction),
+            _ => self.number(alternatives.numbers, conjunction),
         }
     }
 
@@ -302,10 +303,8 @@ impl Lowering<'_, '_> {
         self.reporter.say(code, &self.place(conjunction), message);
     }
 
-    fn number(&mut self, numbers: &Numbers, conjunction: &Conjunction) -> Shape {
-        let Numbers::Within(Range { whole: true, least, greatest: most }) = numbers else {
-            return Shape::Number;
-        };
+    fn number(&mut self, numbers: Option<Range>, conjunction: &Conjunction) -> Shape {
+        let Some(Range { whole: true, least, greatest: most }) = numbers else { return Shape::Number };
         // JavaScript writes the bounds of 64 bits as the doubles next to them, which lie outside.
         #[allow(clippy::cast_precision_loss)]
         let is_bound = |value: i128, bits: i32| value as f64 == 2f64.powi(bits);
@@ -380,14 +379,16 @@ impl Lowering<'_, '_> {
 
     fn field(&mut self, key: String, is_required: bool, schemas: Conjunction, depth: usize) -> Option<Field> {
         let alternatives = self.allowed(&schemas);
-        if !is_required && !alternatives.null && alternatives.is_empty() {
+        if !is_required && !alternatives.has_null() && alternatives.is_empty() {
             self.say(NEVER_VALID, &schemas, "");
             return None;
         }
         let slot = self.slot(&schemas, depth + LAYER);
         let presence = if is_required {
             Presence::Required
-        } else if alternatives.null && !(slot.nullable && schemas.iter().any(|id| self.schemas.get(*id).default_null)) {
+        } else if alternatives.has_null()
+            && !(slot.nullable && schemas.iter().any(|id| self.schemas.get(*id).default_null))
+        {
             Presence::OptionalOrNull
         } else {
             Presence::Optional

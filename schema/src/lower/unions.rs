@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::alternatives::Alternatives;
 use super::arrays::ArrayAlternative;
-use super::numbers::Numbers;
 use super::objects::{Additional, ObjectAlternative};
 use super::{Conjunction, LAYER, Lowering, StructMode, Work};
 use crate::keys::{counts, extend, set, sorted};
@@ -88,24 +87,21 @@ impl Lowering<'_, '_> {
 
     /// Returns the branches of booleans, numbers, strings and listed values. A number without a type is added to `rest`.
     fn scalars(&mut self, mut alternatives: Alternatives, place: &Conjunction, rest: &mut Kinds) -> Vec<Branch> {
-        alternatives.null = false;
         let mut shapes = Vec::new();
-        if alternatives.booleans == (true, true) {
+        if alternatives.open.has(Kinds::BOOLEAN) {
             shapes.push(("Boolean", Shape::Boolean));
-            alternatives.booleans = (false, false);
         }
-        if !matches!(alternatives.numbers, Numbers::Only(_)) {
-            match self.number(&alternatives.numbers, place) {
+        if let Some(numbers) = alternatives.numbers.take() {
+            match self.number(Some(numbers), place) {
                 Shape::Anything => *rest = *rest | Kinds::NUMBER,
                 Shape::Number => shapes.push(("Number", Shape::Number)),
                 shape => shapes.push(("Integer", shape)),
             }
-            alternatives.numbers = Numbers::NONE;
         }
-        if alternatives.strings.is_none() {
+        if alternatives.open.has(Kinds::STRING) {
             shapes.push(("String", Shape::Text));
-            alternatives.strings = Some(Vec::new());
         }
+        alternatives.open = Kinds::NONE;
         if let Some(shape) = alternatives.enumeration() {
             shapes.insert(0, ("Keyword", shape));
         }
@@ -219,7 +215,7 @@ impl Lowering<'_, '_> {
         };
         match item.count() {
             1 if item.has_strings() => "Strings",
-            1 if !item.numbers.is_none() => "Numbers",
+            1 if item.has_numbers() => "Numbers",
             1 if !item.objects.is_empty() => "Objects",
             _ => "Array",
         }
@@ -295,9 +291,7 @@ impl Lowering<'_, '_> {
         let (mut listed, mut typed) = (0, 0);
         for (_, schemas) in &object.properties {
             let allowed = self.allowed(schemas);
-            let is_listed = allowed.strings.as_ref().is_some_and(|values| !values.is_empty())
-                || matches!(&allowed.numbers, Numbers::Only(values) if !values.is_empty());
-            listed += usize::from(is_listed);
+            listed += usize::from(allowed.listed_kinds.intersects(Kinds::STRING | Kinds::NUMBER));
             typed += usize::from(!allowed.is_anything());
         }
         let openness = match &object.additional {
