@@ -22,6 +22,7 @@ pub mod drift;
 pub mod flags;
 #[cfg(feature = "infer")]
 pub mod infer;
+#[cfg(feature = "provider")]
 mod joined;
 mod keys;
 mod lower;
@@ -39,12 +40,15 @@ pub use alike::{Alike, Class};
 pub use bundle::{Bundle, Draft, NAMED_SCHEMAS, SCHEMA, SCHEMA_LIST, Target, below, lookup, subschemas};
 pub use checks::Checks;
 pub use document::Document;
+#[cfg(feature = "provider")]
 pub use joined::JoinedTools;
 pub use normalize::{Kinds, SchemaId, Schemas};
 pub use number::same;
 pub use shape::{
     Branch, Field, Presence, Role, Shape, ShapeId, Shapes, Slot, StructShape, TagKey, UnionShape, Unknown,
 };
-pub use texts::{descriptions, listed, shortened, visible_texts};
+#[cfg(feature = "provider")]
+pub use texts::{descriptions, visible_texts};
+pub use texts::{listed, shortened};
 pub use view::{apply_views, declared_arguments, type_in_words, viewed_tool};
 pub use wrapper::{WRAPPER_FIELD, wrapped_field, wraps_result};

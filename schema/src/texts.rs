@@ -1,6 +1,5 @@
 //! The texts for people in a schema.
 
-use mcp_bindgen_model::visible;
 use serde_json::{Map, Value};
 
 use crate::bundle::NAMED_SCHEMAS;
@@ -69,11 +68,12 @@ pub(crate) fn without_wording(schema: &Value) -> Value {
 /// mcp_bindgen_schema::visible_texts(&mut schema);
 /// assert_eq!(schema, serde_json::json!({ "description": "Reads.", "enum": ["a\u{200b}"] }));
 /// ```
+#[cfg(feature = "provider")]
 pub fn visible_texts(schema: &mut Value) {
     change(schema, &mut |keywords| {
         for keyword in ["title", "description"] {
             if let Some(Value::String(text)) = keywords.get_mut(keyword) {
-                *text = visible(text).trim().to_owned();
+                *text = mcp_bindgen_model::visible(text).trim().to_owned();
             }
         }
     });
@@ -85,6 +85,7 @@ pub fn visible_texts(schema: &mut Value) {
 /// let schema = serde_json::json!({ "description": "a", "properties": { "n": { "description": "b" } } });
 /// assert_eq!(mcp_bindgen_schema::descriptions(&schema), ["a", "b"]);
 /// ```
+#[cfg(feature = "provider")]
 #[must_use]
 pub fn descriptions(schema: &Value) -> Vec<String> {
     let mut found = Vec::new();

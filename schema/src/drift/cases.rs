@@ -155,7 +155,7 @@ impl Case {
     pub(super) fn values(&self, version: &Version<'_>) -> Option<Vec<Value>> {
         let mut listing = self.schemas.iter().filter(|id| version.node(**id).allowed.is_some());
         let kinds = self.kinds(version);
-        let first = version.node(*listing.next()?).allowed.iter().flatten();
+        let first = version.node(*listing.next()?).allowed.as_deref().unwrap_or_default().iter();
         let others: Vec<SchemaId> = listing.copied().collect();
         let is_value =
             |value: &&Value| kinds.intersects(Kinds::of(value)) && others.iter().all(|id| version.lists(*id, value));
@@ -173,12 +173,14 @@ impl Case {
         Some(values)
     }
 
-    pub(super) fn minimum<'v>(&'v self, version: &'v Version<'_>) -> Vec<&'v Limit> {
-        self.assertions(version).flat_map(|asserted| &asserted.minimum).collect()
-    }
-
-    pub(super) fn maximum<'v>(&'v self, version: &'v Version<'_>) -> Vec<&'v Limit> {
-        self.assertions(version).flat_map(|asserted| &asserted.maximum).collect()
+    /// Returns the bounds of numbers from below and from above.
+    pub(super) fn limits<'v>(&'v self, version: &'v Version<'_>) -> (Vec<&'v Limit>, Vec<&'v Limit>) {
+        let (mut lows, mut highs) = (Vec::new(), Vec::new());
+        for asserted in self.assertions(version) {
+            lows.extend(&asserted.minimum);
+            highs.extend(&asserted.maximum);
+        }
+        (lows, highs)
     }
 
     /// Returns the keys that objects need with a key.
@@ -193,8 +195,11 @@ impl Case {
     }
 
     pub(super) fn required<'v>(&'v self, version: &'v Version<'_>) -> Vec<&'v str> {
-        let keys = self.schemas.iter().flat_map(|id| &version.node(*id).required);
-        distinct(&keys.map(String::as_str).collect::<Vec<_>>(), |key| *key)
+        let mut keys: Vec<&str> = Vec::new();
+        for id in &self.schemas {
+            keys.extend(version.node(*id).required.iter().map(String::as_str));
+        }
+        distinct(&keys, |key| *key)
     }
 
     /// Returns the keys that are declared or named.
@@ -270,8 +275,9 @@ impl Case {
             }
             // A schema with too many ways says nothing.
             if ways.len() * said.len() <= MOST_WAYS {
-                let with = |way: &Conjunction, schema: &Option<SchemaId>| [way, schema.as_slice()].concat();
-                ways = ways.iter().flat_map(|way| said.iter().map(move |schema| with(way, schema))).collect();
+                for way in std::mem::take(&mut ways) {
+                    said.iter().for_each(|schema| ways.push([&way, schema.as_slice()].concat()));
+                }
             }
         }
         ways.into_iter().filter_map(|way| Self::asked(version, way)).collect()

@@ -129,8 +129,9 @@ pub(super) fn of_all(tried: &[Vec<Failure>]) -> Vec<Value> {
     let mut together: Vec<Map<String, Value>> = tried.iter().take(1).map(|_| Map::new()).collect();
     let mut alone = Vec::new();
     for (place, failures) in tried.iter().enumerate() {
-        let values = failures.iter().flat_map(|failure| &failure.candidates).take(MOST_EACH);
-        let values: Vec<&Value> = values.collect();
+        let mut values: Vec<&Value> = Vec::new();
+        failures.iter().for_each(|failure| values.extend(&failure.candidates));
+        values.truncate(MOST_EACH);
         let mut joined = Vec::new();
         for one in together.iter().filter(|_| place < MOST_TOGETHER) {
             for other in values.iter().filter_map(|value| value.as_object()) {

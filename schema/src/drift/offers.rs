@@ -116,7 +116,7 @@ fn others(old: &Item, new: &Item, but: &str) -> Vec<Change> {
 fn skill_changes(old: &Item, new: &Item) -> Vec<Change> {
     const MOST: usize = 5;
     let digests = |skill: &Item| -> Item {
-        let files = skill.get("resources").and_then(Value::as_array).into_iter().flatten();
+        let files = skill.get("resources").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default().iter();
         files.filter_map(|file| Some((file.get("uri")?.as_str()?.to_owned(), file.get("digest")?.clone()))).collect()
     };
     let (before, now) = (digests(old), digests(new));
@@ -208,7 +208,7 @@ fn is_required(argument: &Value) -> bool {
 /// Returns the arguments that can be bound: in their order, and their declarations by name.
 fn arguments(prompt: &Item) -> (Declared<'_>, Item) {
     let (mut declared, mut by_name) = (Vec::new(), Item::new());
-    for argument in prompt.get("arguments").and_then(Value::as_array).into_iter().flatten() {
+    for argument in prompt.get("arguments").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default() {
         let Some(name) = argument.get("name").and_then(Value::as_str) else { continue };
         if !by_name.contains_key(name) {
             by_name.insert(name.to_owned(), argument.clone());

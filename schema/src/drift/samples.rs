@@ -347,9 +347,8 @@ pub(super) fn integer(value: i128) -> Option<Value> {
 /// Returns numbers of a kind: also the integers around each bound, the bound, and numbers beside it.
 fn numbers(case: &Case, version: &Version<'_>, kind: Kinds) -> Vec<Value> {
     let mut values: Vec<Value> = vec![0.into(), 1.into(), (-1).into(), 7.into(), 0.5.into(), 1.5.into(), (-0.5).into()];
-    let mut limits = case.minimum(version);
-    limits.append(&mut case.maximum(version));
-    for limit in limits {
+    let (lows, highs) = case.limits(version);
+    for limit in lows.into_iter().chain(highs) {
         for step in -1..=1 {
             values.extend(integer(floor(&limit.value).saturating_add(step)));
         }

@@ -10,7 +10,7 @@ use super::pattern::Patterns;
 use crate::diagnostics::Reporter;
 use crate::keys::{set, sorted};
 use crate::normalize::{Assertions, Condition, Kinds, Node, SchemaId, Schemas, Wraps};
-use crate::number::{ByValue, hashed};
+use crate::number::{ByValue, hashed, same};
 use crate::shape::{ShapeId, Shapes};
 use crate::{Document, Role};
 
@@ -105,7 +105,7 @@ impl<'a> Version<'a> {
         let read = || {
             let node = self.node(id);
             let mut index = Index::default();
-            for (place, value) in node.allowed.iter().flatten().enumerate() {
+            for (place, value) in node.allowed.as_deref().unwrap_or_default().iter().enumerate() {
                 index.allowed.entry(hashed(&ByValue(value))).or_default().push(place);
             }
             index.properties.extend(node.properties.iter().cloned());
@@ -159,8 +159,8 @@ impl<'a> Version<'a> {
     pub(super) fn lists(&self, id: SchemaId, value: &Value) -> bool {
         let Some(allowed) = &self.node(id).allowed else { return true };
         let Some(index) = self.index(id) else { return true };
-        let places = index.allowed.get(&hashed(&ByValue(value))).into_iter().flatten();
-        places.filter_map(|place| allowed.get(*place)).any(|listed| ByValue(listed) == ByValue(value))
+        let places = index.allowed.get(&hashed(&ByValue(value))).map(Vec::as_slice).unwrap_or_default();
+        places.iter().filter_map(|place| allowed.get(*place)).any(|listed| same(listed, value))
     }
 
     pub(crate) fn node(&self, id: SchemaId) -> &Node {

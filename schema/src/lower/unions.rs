@@ -326,8 +326,10 @@ fn branch(name: &str, shape: ShapeId) -> Branch {
 
 /// Keys that only some branch names are no property of another's; still they may be there.
 fn share_names(branches: &mut [ObjectAlternative]) {
-    let properties = branches.iter().flat_map(|branch| &branch.properties);
-    let (mut known, mut shared): (HashSet<&str>, _) = (properties.map(|(key, _)| key.as_str()).collect(), Vec::new());
+    let (mut known, mut shared): (HashSet<&str>, _) = (HashSet::new(), Vec::new());
+    for branch in &*branches {
+        known.extend(branch.properties.iter().map(|(key, _)| key.as_str()));
+    }
     for branch in &*branches {
         for key in branch.required.iter().chain(&branch.named) {
             if known.insert(key) {

@@ -259,13 +259,13 @@ impl<'v> Inclusion<'v> {
             Err(failures) => return failures,
         };
         // One of the left schemas may ask for exactly one of the same branches.
-        let mut offered = part.case.schemas.iter().flat_map(|id| &self.left.node(*id).choices);
-        let is_same = offered.any(|offered| {
+        let is_same = |offered: &Choice| {
             let mut pairs = offered.branches.iter().zip(branches);
             offered.is_exclusive
                 && offered.branches.len() == branches.len()
                 && pairs.all(|(left, right)| self.equal(*left, *right))
-        });
+        };
+        let is_same = part.case.schemas.iter().any(|id| self.left.node(*id).choices.iter().any(is_same));
         let mut others = branches.iter().filter(|branch| **branch != taken);
         if is_same || others.all(|branch| self.is_disjoint(part, *branch, 0)) {
             return Vec::new();

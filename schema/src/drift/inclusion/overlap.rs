@@ -179,10 +179,12 @@ fn on_one_line(kind: Kinds, own: &Bounds, together: &[Bounds]) -> (Range, Vec<Ra
     let has_gaps = kind == Kinds::FRACTION;
     let mut points: Vec<&Number> = Vec::new();
     let place = |points: &[&Number], limit: &Limit| points.partition_point(|known| order(known, &limit.value).is_lt());
-    for limit in together.iter().chain([own]).flat_map(|(least, most)| least.iter().chain(most)) {
-        let place = place(&points, limit);
-        if points.get(place).is_none_or(|known| order(known, &limit.value).is_ne()) {
-            points.insert(place, &limit.value);
+    for (least, most) in together.iter().chain([own]) {
+        for limit in least.iter().chain(most) {
+            let place = place(&points, limit);
+            if points.get(place).is_none_or(|known| order(known, &limit.value).is_ne()) {
+                points.insert(place, &limit.value);
+            }
         }
     }
     let point = |place: usize| 2 * place as i128;

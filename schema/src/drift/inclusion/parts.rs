@@ -26,7 +26,7 @@ impl Inclusion<'_> {
     pub(super) fn numbers(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
         let (left, asked) = (self.left, self.right.assertions(right));
         let is_integer = part.kind == Kinds::INTEGER;
-        let (lows, highs) = (part.case.minimum(left), part.case.maximum(left));
+        let (lows, highs) = part.case.limits(left);
         // No integer beyond 64 bits is ever sent; the default type of integers holds those without bounds.
         let is_open = highs.is_empty() && self.is_read;
         let (mut least, mut greatest) =
