@@ -46,7 +46,6 @@ struct Found<'p> {
 
 impl Plan<'_> {
     /// Returns the shapes that occur in several places. `every` lists the tools of the snapshot.
-    #[inline]
     pub(crate) fn alike_shapes(&self, options: &Options, every: &[&str]) -> Vec<AlikeShapes> {
         let alike = AlikeTypes::new(&self.tools);
         let names = self.shared_names(&alike, options, every);
@@ -83,7 +82,6 @@ impl Plan<'_> {
     }
 
     /// Returns the user's names of the classes.
-    #[inline]
     fn shared_names<'o>(&self, alike: &AlikeTypes, options: &'o Options, every: &[&str]) -> Table<&'o str> {
         let class = |place: &str| {
             let located = locate(&self.tools, every, place).ok()?;
@@ -99,7 +97,6 @@ impl Plan<'_> {
 
     /// Returns the places of all types, one for each, with their classes. If tools share a name, places refer to the
     /// first.
-    #[inline]
     fn places(&self, alike: &AlikeTypes) -> Vec<(Class, Found<'_>)> {
         let (mut all, mut named) = (Vec::new(), HashSet::new());
         for (index, tool) in self.tools.iter().enumerate() {
@@ -155,7 +152,6 @@ fn is_clear(found: &Found<'_>, class: Class, alike: &AlikeTypes) -> bool {
 }
 
 /// Returns the shortest way to each type that can be shared, whatever the order of properties.
-#[inline]
 fn places(document: &Document<'_>) -> Vec<(ShapeId, Vec<Step>)> {
     let mut places: Vec<(ShapeId, Vec<Step>)> = Vec::new();
     let (mut placed, mut opened) = (HashSet::new(), HashSet::new());

@@ -249,6 +249,7 @@ static FILE: [Key; 7] = [
 /// ```
 #[doc(hidden)]
 #[must_use]
+#[inline]
 pub fn config_schema() -> Value {
     let mut schema = Form::Table(&FILE).schema();
     if let Value::Object(members) = &mut schema {

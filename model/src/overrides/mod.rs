@@ -180,6 +180,7 @@ impl Overrides {
     /// assert_eq!(text, r#"{"tools":{"b":{"outputSchema":{}},"a":{"outputSchema":{"type":"integer"}}},"format":1}"#);
     /// # Ok::<(), mcp_bindgen_model::FileError>(())
     /// ```
+    #[inline]
     pub fn put(&mut self, tool: &str, said: ToolOverride) {
         let mut file = match self.text.parse() {
             Ok(Value::Object(file)) => file,
