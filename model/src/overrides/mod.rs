@@ -212,7 +212,7 @@ impl Overrides {
     /// nothing at all or what makes no sense: line and column.
     pub fn parse(text: &str) -> Result<Self, FileError> {
         let text = without_byte_order_mark(text);
-        let file = File { text, value: text.parse().map_err(|error| not_json(WHAT, text, &error))? };
+        let mut file = File { text, value: text.parse().map_err(|error| not_json(WHAT, text, &error))? };
         if let Some(format) = file.value.get("format") {
             check_format(WHAT, text, "/format", format, FORMAT)?;
         }
@@ -221,6 +221,10 @@ impl Overrides {
         if !members.contains_key("tools") {
             let error = file.error("", "missing object `tools`");
             return Err(error.with_help("its keys are tool names, its values the overrides"));
+        }
+        // In this order each tool is appended to the list.
+        if let Some(Value::Object(tools)) = file.value.get_mut("tools") {
+            tools.sort_keys();
         }
         let mut overrides = Self { text: text.to_owned(), ..Self::default() };
         for name in file.object("/tools", "`tools`", &[])?.keys() {
@@ -242,7 +246,8 @@ impl File<'_> {
         in_tool(fault(self.text, pointer, message), pointer)
     }
 
-    /// Returns the members of the object at a pointer, which `shown` names. All of its keys must be known, if any are.
+    /// Returns the members of the object at a pointer, which `shown` names. Its keys must be among `known`; an empty
+    /// `known` allows any key.
     fn object(&self, pointer: &str, shown: &str, known: &[&str]) -> Result<&Map<String, Value>, FileError> {
         let Some(Value::Object(members)) = self.value.pointer(pointer) else {
             return Err(self.error(pointer, format!("{shown} is not an object")));
