@@ -14,8 +14,14 @@ use std::ops::Deref;
 /// assert_eq!((ports.get("web"), ports.get("ftp"), ports.len()), (Some(&80), None, 2));
 /// assert!(ports.iter().map(|(name, _)| name).eq(["ssh", "web"]));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByName<T>(Vec<(String, T)>);
+
+impl<T> Default for ByName<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
 
 impl<T> ByName<T> {
     /// Returns the value of a name.

@@ -52,7 +52,7 @@ pub struct Snapshot {
 }
 
 /// A tool of a snapshot that an override changed.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Overridden {
     /// The tool as the server declared it.
@@ -62,7 +62,7 @@ pub struct Overridden {
 }
 
 /// A tool of a snapshot that a configuration shows otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Viewed {
     /// The view.

@@ -180,7 +180,7 @@ impl<T: ConfigValue> ConfigValue for Vec<T> {
     }
 }
 
-impl<T: ConfigValue + Default> ConfigValue for ByName<T> {
+impl<T: ConfigValue> ConfigValue for ByName<T> {
     const FORM: Form = Form::Map(&T::FORM);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
