@@ -55,7 +55,8 @@ pub struct RustRule {
 }
 
 impl RustRule {
-    /// Creates an entry that is in no file.
+    /// Creates an entry that is in no file. `option` is one of those that [the field](Self::option) lists; any other has
+    /// no effect.
     pub fn new(option: &'static str, key: impl Into<String>, value: impl Into<String>) -> Self {
         Self { option, key: key.into(), value: value.into(), place: ConfigPlace::default() }
     }
