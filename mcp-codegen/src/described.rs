@@ -265,14 +265,20 @@ impl<'s> PlannedBindings<'s> {
     #[must_use]
     pub fn tool_sources(&self) -> Vec<(usize, String)> {
         let private = &self.options.private_path();
+        let mut source = String::new();
         self.each(|index, tool, replaced| {
-            let mut tokens = TokenStream::new();
-            tool.items(&self.plan, replaced, private, &mut tokens);
-            (index, format_for_readers(tokens).unwrap_or_default())
+            // The other places of a tool directly follow.
+            if index == tool.index {
+                let mut tokens = TokenStream::new();
+                tool.items(&self.plan, replaced, private, &mut tokens);
+                source = format_for_readers(tokens).unwrap_or_default();
+            }
+            (index, source.clone())
         })
     }
 
-    /// Returns a value for each bound tool, in the order of the list. A tool may be in several places of it.
+    /// Returns a value for each bound tool, in the order of the list. A tool may be in several places of it; they are
+    /// passed to `of` one after another, its own index first.
     fn each<'p, T>(&'p self, mut of: impl FnMut(usize, &'p ToolPlan<'s>, &'p Replaced) -> T) -> Vec<T> {
         let mut all = Table::default();
         for (tool, replaced) in self.plan.tools.iter().zip(&self.replaced) {

@@ -253,6 +253,16 @@ fn tools_with_equal_names_get_unique_names() {
 }
 
 #[test]
+fn repeated_tool_has_its_code_in_each_place() {
+    let (one, other) = (tool("one", &json!({})), tool("other", &json!({})));
+    let snapshot = snapshot(&[one.clone(), other, one]);
+    let sources = Bindings::plan(&snapshot, &Options::new("s")).tool_sources();
+    assert_eq!(sources.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 1, 2]);
+    assert!(sources[0].1.contains("struct SOneParams") && sources[1].1.contains("struct SOtherParams"), "{sources:?}");
+    assert_eq!(sources[2].1, sources[0].1);
+}
+
+#[test]
 fn prefixed_name_is_accepted_by_parse() {
     let tools = [tool("x", &json!({})), tool("s_x", &json!({})), tool("y", &json!({}))];
     let prefixed = |options: &Options| -> Vec<String> {
