@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde_json::{Map, Value};
 
 /// Values by the number of a shape, a class or a place in a list. Unlike a map, it uses memory for every number up to the
-/// largest.
+/// largest. Its loops are plain, because the compiler writes each chain of iterators again for each type of values.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<T>(Vec<Option<T>>);
 
@@ -69,7 +69,8 @@ pub(crate) fn sorted(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -
     places
 }
 
-/// Returns texts in their order, each once.
+/// Returns texts in their order, each once. It uses a `Map`, whose code serde_json has, and no `BTreeSet`, whose code the
+/// compiler would add.
 pub(crate) fn distinct(texts: Vec<String>) -> Vec<String> {
     let mut distinct = Map::new();
     texts.into_iter().for_each(|text| drop(distinct.insert(text, Value::Null)));

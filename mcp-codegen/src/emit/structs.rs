@@ -109,11 +109,11 @@ impl TypeEmitter<'_, '_> {
         members: &[Member<'_>],
         extra: Option<&Ident>,
     ) -> (TokenStream, TokenStream) {
-        let asked: Vec<&Member<'_>> = members.iter().filter(|member| member.is_asked_for()).collect();
+        let unsorted: Vec<&Member<'_>> = members.iter().filter(|member| member.is_asked_for()).collect();
         let place = |member: &&Member<'_>| object.required.iter().position(|key| *key == member.field.wire);
-        let places: Vec<Option<usize>> = asked.iter().map(place).collect();
-        let order = sorted(asked.len(), &|left, right| places.get(left).cmp(&places.get(right)));
-        let required: Vec<&Member<'_>> = order.into_iter().filter_map(|place| asked.get(place).copied()).collect();
+        let places: Vec<Option<usize>> = unsorted.iter().map(place).collect();
+        let order = sorted(unsorted.len(), &|left, right| places.get(left).cmp(&places.get(right)));
+        let required: Vec<&Member<'_>> = order.into_iter().filter_map(|place| unsorted.get(place).copied()).collect();
         if required.is_empty() && !self.schema.is_sent(id) {
             return Default::default();
         }

@@ -201,7 +201,7 @@ fn late(message: &str, server: &str) -> String {
 
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A folder of such answers.
+/// The folder in which a build stores the answers of servers for its other processes.
 #[derive(Debug)]
 pub(super) struct Kept {
     folder: PathBuf,

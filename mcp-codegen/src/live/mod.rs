@@ -33,7 +33,7 @@ pub(crate) enum Door {
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     /// The value of the variable; empty if it asks for nothing.
-    asked: String,
+    requested: String,
     /// `true` if the build of this crate may ask, here or in another process.
     allowed: bool,
     #[cfg(feature = "live")]
@@ -54,32 +54,36 @@ fn is_offline() -> bool {
 impl Live {
     /// Reads the settings of this process.
     pub(crate) fn of(door: Door, manifest_dir: &Path, config: Option<&Config>) -> Self {
-        let asked = std::env::var_os(VARIABLE).unwrap_or_default().to_string_lossy().into_owned();
-        Self::among(&asked, is_offline(), door, manifest_dir, config)
+        let requested = std::env::var_os(VARIABLE).unwrap_or_default().to_string_lossy().into_owned();
+        Self::among(&requested, is_offline(), door, manifest_dir, config)
     }
 
-    fn among(asked: &str, is_offline: bool, door: Door, manifest_dir: &Path, config: Option<&Config>) -> Self {
+    fn among(requested: &str, is_offline: bool, door: Door, manifest_dir: &Path, config: Option<&Config>) -> Self {
         // Packages that cargo unpacked never connect: their users do not know the servers.
         let allowed = config.is_some_and(|config| config.defaults.live == Allowed::Ask);
         let allowed = allowed && !is_packaged(manifest_dir) && !is_checked_out(manifest_dir);
-        let asked = if allowed && !is_offline && asked.trim() != "0" { asked.trim() } else { "" };
+        let requested = if allowed && !is_offline && requested.trim() != "0" { requested.trim() } else { "" };
         #[cfg(not(feature = "live"))]
         let _ = door;
         Self {
             #[cfg(feature = "live")]
-            asking: if asked.is_empty() { None } else { ask::Asking::of(door) },
-            asked: asked.to_owned(),
+            asking: if requested.is_empty() { None } else { ask::Asking::of(door) },
+            requested: requested.to_owned(),
             allowed,
         }
     }
 
     fn wants(&self, server: &str) -> bool {
-        self.asked == "1" || self.wanted().any(|name| name == server)
+        self.wants_all() || self.wanted().any(|name| name == server)
+    }
+
+    fn wants_all(&self) -> bool {
+        self.requested == "1"
     }
 
     /// Returns the servers that the variable names.
     fn wanted(&self) -> impl Iterator<Item = &str> {
-        self.asked.split(',').map(str::trim).filter(|name| !name.is_empty())
+        self.requested.split(',').map(str::trim).filter(|name| !name.is_empty())
     }
 
     /// Returns `true` if another value of the variable would give other bindings.
@@ -103,7 +107,7 @@ impl Live {
             return ours.then(without_feature).into_iter().collect();
         }
         let known = config.names();
-        let unknown = self.wanted().filter(|name| self.asked != "1" && !known.contains(name));
+        let unknown = self.wanted().filter(|name| !self.wants_all() && !known.contains(name));
         let unknown = unknown.filter(|name| self.is_first_to_say(config, name));
         unknown.map(|name| no_such_server(config, name, known.iter().copied())).collect()
     }
@@ -165,12 +169,12 @@ mod tests {
         Config::parse_toml(text, Path::new("mcp.toml")).unwrap()
     }
 
-    fn live(asked: &str, folder: &Path, config: &Config) -> Live {
+    fn live(requested: &str, folder: &Path, config: &Config) -> Live {
         #[cfg(feature = "build-script")]
         let door = Door::BuildScript(folder.join("target/debug/build/x/out"));
         #[cfg(not(feature = "build-script"))]
         let door = Door::Macro;
-        Live::among(asked, false, door, folder, Some(config))
+        Live::among(requested, false, door, folder, Some(config))
     }
 
     #[test]
@@ -218,9 +222,9 @@ mod tests {
     #[test]
     fn variable_is_tracked_where_it_has_an_effect() {
         let folder = tempfile::tempdir().unwrap();
-        for asked in ["", "0", "1"] {
-            let live = live(asked, folder.path(), &config(CONFIG));
-            assert_eq!(live.depends_on_variable(), cfg!(feature = "live"), "{asked:?}");
+        for requested in ["", "0", "1"] {
+            let live = live(requested, folder.path(), &config(CONFIG));
+            assert_eq!(live.depends_on_variable(), cfg!(feature = "live"), "{requested:?}");
         }
     }
 
@@ -228,7 +232,8 @@ mod tests {
     #[test]
     fn build_without_the_live_feature_warns() {
         let folder = tempfile::tempdir().unwrap();
-        let said = |asked: &str| live(asked, folder.path(), &config(CONFIG)).warnings(&config(CONFIG), &["git"]);
+        let said =
+            |requested: &str| live(requested, folder.path(), &config(CONFIG)).warnings(&config(CONFIG), &["git"]);
         assert_eq!((said("0"), said("github")), (vec![], vec![]), "nothing is asked for that is bound here");
         assert!(said("git,other")[0].to_string().contains("enable feature `live`"), "{:?}", said("git"));
     }
@@ -238,8 +243,8 @@ mod tests {
     fn unknown_server_in_the_variable_is_reported_once() {
         let folder = tempfile::tempdir().unwrap();
         let config = config(CONFIG);
-        let said = |asked: &str| {
-            let said = live(asked, folder.path(), &config).warnings(&config, &["git"]);
+        let said = |requested: &str| {
+            let said = live(requested, folder.path(), &config).warnings(&config, &["git"]);
             said.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!((said("1"), said("git,github")), (vec![], vec![]));

@@ -211,7 +211,7 @@ const BUILDER: &str = "Builder";
 /// with all of them. Larger structs are written field by field.
 const MOST_REQUIRED: usize = 32;
 
-/// Names the builders of the types of tools.
+/// Names the builders of the types of tools. Types keep their names, and builders make way.
 fn name_builders(tools: &mut [ToolPlan<'_>], own: &[&str]) {
     let (mut built, mut names, mut taken) = (Vec::new(), Vec::new(), own.to_vec());
     for at in TypeAt::all(tools) {

@@ -48,7 +48,7 @@ fn expand(input: TemplateInput, manifest_dir: Option<PathBuf>) -> syn::Result<To
     let known: Vec<KnownServer<'_>> =
         sources.readable().map(|source| KnownServer::new(&source.snapshot, &source.options)).collect();
     let missing = sources.faults(&script);
-    let failed = sources.0.iter().filter(|(_, source)| source.is_err()).map(|(server, _)| server.as_str());
+    let failed = sources.by_server.iter().filter(|(_, source)| source.is_err()).map(|(server, _)| server.as_str());
     let unread: Vec<&str> =
         failed.filter(|server| project.options(server, true).is_ok_and(|options| script.may_call(&options))).collect();
     let checked = match script.check(&known, &unread) {
@@ -137,11 +137,13 @@ fn missing(path: &Path, shown: &Path) -> FileError {
 }
 
 /// The servers that a template may call, as far as it takes to know which it does.
-struct Sources(BTreeMap<String, Result<Source, FileError>>);
+struct Sources {
+    by_server: BTreeMap<String, Result<Source, FileError>>,
+}
 
 impl Sources {
     fn read(project: &Project, input: &TemplateInput, script: &Script) -> Self {
-        let mut sources = Self(BTreeMap::new());
+        let mut sources = Self { by_server: BTreeMap::new() };
         for (server, _) in script.servers() {
             sources.add(project, input, server);
         }
@@ -164,18 +166,18 @@ impl Sources {
     }
 
     fn add(&mut self, project: &Project, input: &TemplateInput, server: &str) {
-        if self.0.contains_key(server) {
+        if self.by_server.contains_key(server) {
             return;
         }
         let path = input.snapshots.iter().find(|(given, _)| given == server).map(|(_, path)| path.value());
         let source = project.read(server, path.as_deref());
         let source = source.and_then(|source| source.check_configured(project).map(|()| source));
-        self.0.insert(server.to_owned(), source);
+        self.by_server.insert(server.to_owned(), source);
     }
 
     /// Returns those that could be read, sorted by their names.
     fn readable(&self) -> impl Iterator<Item = &Source> {
-        self.0.values().flatten()
+        self.by_server.values().flatten()
     }
 
     /// Returns `true` if every name with a prefix is some tool's.
@@ -187,13 +189,13 @@ impl Sources {
 
     /// Returns a fault for each action of a server that is named and could not be read.
     fn faults(&self, script: &Script) -> Vec<Fault> {
-        let named = script.calls_of(|server| self.0.get(server)?.as_ref().err());
+        let named = script.calls_of(|server| self.by_server.get(server)?.as_ref().err());
         named.map(|(place, error)| Fault::new(place, one_line(error))).collect()
     }
 
     /// Returns the error of a snapshot that is given for a server that is not called.
     fn check_named(&self, input: &TemplateInput) -> syn::Result<()> {
-        check_each(&input.snapshots, |(server, path)| match self.0.get(server) {
+        check_each(&input.snapshots, |(server, path)| match self.by_server.get(server) {
             Some(Err(error)) => Err(syn::Error::new(path.span(), error)),
             Some(Ok(_)) => Ok(()),
             None => {
