@@ -16,7 +16,6 @@ pub(crate) use self::verdict::Reported;
 use self::verdict::{Verdict, is_same};
 use super::changes::{Changes, reports_changes};
 use super::name_of;
-use crate::client::warn;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::Patience;
 use crate::ground::redact::Redactor;
@@ -106,8 +105,11 @@ impl Bound {
 pub(crate) struct LiveTools {
     connection: Arc<Connection>,
     reported: Arc<Reported>,
-    /// The last list. It is locked while listing, so that others wait for the same list.
-    listed: tokio::sync::Mutex<Option<Arc<Listed>>>,
+    /// The last list.
+    listed: Mutex<Option<Arc<Listed>>>,
+    /// Locked while listing, so that others wait for the same list. A current list is read without it, because a caller
+    /// that waits for it may not be polled again.
+    listing: tokio::sync::Mutex<()>,
     /// The tools that are called over this connection, and the rest of their bindings, sorted by names.
     bound: Mutex<Vec<Bound>>,
     /// Counts what there is to compare: bound tools, and lists that calls requested.
@@ -130,8 +132,8 @@ struct Listed {
 
 impl LiveTools {
     pub(crate) fn new(connection: Arc<Connection>, reported: Arc<Reported>) -> Self {
-        let (listed, bound, news) = Default::default();
-        Self { connection, reported, listed, bound, news }
+        let (listed, listing, bound, news) = Default::default();
+        Self { connection, reported, listed, listing, bound, news }
     }
 
     /// Records the tool that a call is bound to, and the rest of its bindings.
@@ -171,11 +173,15 @@ impl LiveTools {
 
     /// Returns the list of tools as it is now. One caller requests it, and the others wait.
     async fn current(&self, patience: Patience) -> Result<Arc<Listed>, ConnectError> {
-        let Some(mut last) = patience.first.bound(self.listed.lock()).await else {
+        let known = || lock(&self.listed).clone().filter(|listed| self.is_current(listed));
+        if let Some(listed) = known() {
+            return Ok(listed);
+        }
+        let Some(_one_at_a_time) = patience.first.bound(self.listing.lock()).await else {
             return Err(self.late(&format!("no answer to `tools/list` within {:?}", patience.timeout)));
         };
-        if let Some(listed) = last.as_ref().filter(|listed| self.is_current(listed)) {
-            return Ok(listed.clone());
+        if let Some(listed) = known() {
+            return Ok(listed);
         }
         let (redactor, changes) = (self.connection.link.notes.redactor(), &self.connection.link.ledger.list_changes);
         let list_changes = changes.count();
@@ -196,7 +202,7 @@ impl LiveTools {
             verdicts: Mutex::default(),
             budget: Arc::new(LONGEST_FOR_A_LIST.into()),
         });
-        *last = Some(listed.clone());
+        *lock(&self.listed) = Some(listed.clone());
         if refuses(&self.reported.config) {
             count(&self.news);
         }
@@ -221,7 +227,8 @@ impl Listed {
 
     fn known(&self, bound: &Bound) -> Option<Arc<Verdict>> {
         let verdicts = lock(&self.verdicts);
-        verdicts.iter().find(|(known, _)| known == bound).map(|(_, verdict)| verdict.clone())
+        let is_known = |(known, _): &&(Bound, _)| known.name() == bound.name() && known == bound;
+        verdicts.iter().find(is_known).map(|(_, verdict)| verdict.clone())
     }
 
     fn keep(&self, bound: &Bound, verdict: Verdict) -> Arc<Verdict> {
@@ -290,13 +297,14 @@ pub(crate) async fn watch(live: &LiveTools, changes: &Changes, options: &ClientO
         news.borrow_and_update();
         list_changes.borrow_and_update();
         let list = match refuses {
-            true => live.listed.lock().await.clone(),
+            true => lock(&live.listed).clone(),
             false => {
                 let list = live.current(options.call_patience(config.timeout)).await;
                 if let Err(error) = &list
                     && connection.is_open()
                 {
-                    warn(&config.name, format_args!("cannot compare its tools with the bindings: {}", error.message));
+                    let server = &*config.name;
+                    tracing::warn!(server, "cannot compare its tools with the bindings: {}", error.message);
                 }
                 list.ok()
             }
@@ -328,6 +336,8 @@ mod tests {
 
     use futures_util::FutureExt;
     use serde_json::json;
+    #[cfg(feature = "stdio")]
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
     use super::*;
     use crate::call::events::Observer;
@@ -364,6 +374,33 @@ mod tests {
         let _ = unpolled.as_mut().now_or_never();
         let others = async { (listed.verdict(&first).await, listed.verdict(&second).await) };
         tokio::time::timeout(Duration::from_secs(20), others).await.expect("the budget is free");
+    }
+
+    #[cfg(feature = "stdio")]
+    #[tokio::test]
+    async fn caller_that_is_not_polled_again_does_not_hold_the_list() {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let (read, write) = tokio::io::split(near);
+        let client = crate::Client::over(read, write);
+        let (read, mut write) = tokio::io::split(far);
+        let mut lines = BufReader::new(read).lines();
+        let mut answer = async |method: &str, result: Value| loop {
+            let line = lines.next_line().await.expect("a line").expect("it is open");
+            let request: Value = serde_json::from_str(&line).expect("JSON");
+            if request["method"] == method {
+                let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
+                return write.write_all(format!("{answer}\n").as_bytes()).await.expect("it is read");
+            }
+        };
+        let about = json!({ "name": "s", "version": "1" });
+        let agreed = json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} }, "serverInfo": about });
+        tokio::join!(client.connect(), answer("initialize", agreed)).0.expect("a connection");
+        let opened = client.supervisor.open_connection().expect("it is open");
+        let current = || opened.live_tools.current(Patience::strictly(Duration::from_secs(20)));
+        let (mut first, mut unpolled) = (pin!(current()), pin!(current()));
+        assert!(first.as_mut().now_or_never().is_none() && unpolled.as_mut().now_or_never().is_none());
+        let (listed, ()) = tokio::join!(first, answer("tools/list", json!({ "tools": [] })));
+        assert!(listed.is_ok() && current().now_or_never().is_some_and(|listed| listed.is_ok()));
     }
 
     #[test]
