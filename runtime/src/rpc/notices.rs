@@ -196,13 +196,9 @@ impl Subscriptions {
     }
 
     /// Returns the resources that are watched, and whether the server's answer is awaited.
-    pub(crate) fn wanted(&self) -> Vec<(String, bool)> {
+    pub(crate) fn wanted(&self) -> HashMap<String, bool> {
         let is_awaited = |entry: &Watched| entry.state.borrow().answer.is_none();
         lock(&self.watched).iter().map(|(uri, entry)| (uri.clone(), is_awaited(entry))).collect()
-    }
-
-    pub(crate) fn is_watched(&self, uri: &str) -> bool {
-        lock(&self.watched).contains_key(uri)
     }
 
     /// Records a changed resource, which may be inside a watched one.

@@ -198,6 +198,58 @@ async fn resource_changes_are_reported_while_subscribed() {
     }
 }
 
+#[cfg(feature = "stdio")]
+#[tokio::test]
+async fn resource_that_is_dropped_meanwhile_is_unsubscribed_once() {
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let (tell, mut unsubscribed) = tokio::sync::mpsc::unbounded_channel();
+    let (release, released) = tokio::sync::oneshot::channel();
+    tokio::spawn(async move {
+        let (read, mut write) = tokio::io::split(far);
+        let (mut lines, mut released) = (BufReader::new(read).lines(), Some(released));
+        while let Ok(Some(line)) = lines.next_line().await {
+            let request: Value = serde_json::from_str(&line).expect("JSON");
+            let about = json!({ "name": "s", "version": "1" });
+            let offered = json!({ "resources": { "subscribe": true } });
+            let result = match request["method"].as_str().expect("a method") {
+                "initialize" => {
+                    json!({ "protocolVersion": "2025-11-25", "capabilities": offered, "serverInfo": about })
+                }
+                "resources/unsubscribe" => {
+                    tell.send(request["params"]["uri"].clone()).expect("the test listens");
+                    if let Some(released) = released.take() {
+                        released.await.expect("the test goes on");
+                    }
+                    json!({})
+                }
+                _ => json!({}),
+            };
+            let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
+            if request.get("id").is_some() && write.write_all(format!("{answer}\n").as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    });
+    let (read, write) = tokio::io::split(near);
+    let client = Client::over(read, write);
+    let mut watched = Vec::new();
+    for number in 0..20 {
+        watched.push(client.subscribe(format!("note:///{number}")).await.expect("it tells"));
+    }
+    watched.pop();
+    let mut uris = vec![unsubscribed.recv().await.expect("the first")];
+    // The rest are dropped before the server has answered.
+    drop(watched);
+    release.send(()).expect("the server waits");
+    while uris.len() < 20 {
+        let next = tokio::time::timeout(PATIENCE, unsubscribed.recv()).await;
+        uris.push(next.expect("it is unsubscribed").expect("the server goes on"));
+    }
+    let another = tokio::time::timeout(MOMENT, unsubscribed.recv()).await;
+    assert!(another.is_err(), "{another:?} after {uris:?}");
+}
+
 #[tokio::test]
 async fn unsupported_subscription_is_an_error_without_delay() {
     let mark = Mark::new();

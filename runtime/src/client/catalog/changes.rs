@@ -1,5 +1,6 @@
 //! Lists and resources that change while a program runs, and notifications of a server, for programs that pass them on.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::pending;
@@ -188,13 +189,14 @@ impl ResourceUpdates {
     pub async fn changed(&mut self) -> Result<(), CallError> {
         self.client.connection().await.map_err(|error| self.client.not_connected(&self.uri, error))?;
         let seen = self.seen;
-        self.reaches(&mut |state| state.count != seen || matches!(state.answer, Some(Err(_)))).await
+        let mut is_change = |state: &ResourceState| state.count != seen || matches!(state.answer, Some(Err(_)));
+        // Its sender lives as long as this watches.
+        let state = awaited(&mut self.state, &mut is_change).await;
+        self.accept(state).await
     }
 
-    /// Waits for a state of the resource; a refusal in it is an error.
-    async fn reaches(&mut self, is_reached: &mut (dyn FnMut(&ResourceState) -> bool + Send)) -> Result<(), CallError> {
-        // Its sender lives as long as this watches.
-        let state = awaited(&mut self.state, is_reached).await;
+    /// Records a state of the resource as seen; a refusal in it is an error.
+    async fn accept(&mut self, state: ResourceState) -> Result<(), CallError> {
         let Some(Err(refusal)) = state.answer else {
             self.seen = state.count;
             return Ok(());
@@ -245,8 +247,8 @@ impl Client {
         let state = self.supervisor.shared.notices.resources.watch(&uri);
         let mut updates = ResourceUpdates { client: self.clone(), uri, state, seen: 0 };
         let mut is_answered = |state: &ResourceState| state.answer.is_some();
-        match Deadline::after(patience.timeout).bound(updates.reaches(&mut is_answered)).await {
-            Some(answered) => answered.map(|()| updates),
+        match Deadline::after(patience.timeout).bound(awaited(&mut updates.state, &mut is_answered)).await {
+            Some(state) => updates.accept(state).await.map(|()| updates),
             None => Err(CallError::timeout(self.name(), &*updates.uri, patience.timeout, Dispatched::Unknown)),
         }
     }
@@ -302,7 +304,7 @@ async fn subscribe(
         }
         ended
     };
-    listen_again(listen, &may_have_changed).await
+    listen_again(&lists.join(" and "), listen, &may_have_changed).await
 }
 
 /// Returns `true` if the server of a connection declares that it reports changes of a list.
@@ -313,6 +315,7 @@ pub(super) fn reports_changes(connection: &Connection, list: &str) -> bool {
 
 /// Listens again and again, and runs `ended` after each pause, because changes during the pause were not reported.
 async fn listen_again<L: Future<Output = Result<(), RequestError>>>(
+    lists: &str,
     listen: impl Fn() -> L,
     ended: &(dyn Fn() + Sync),
 ) -> Infallible {
@@ -320,7 +323,7 @@ async fn listen_again<L: Future<Output = Result<(), RequestError>>>(
     loop {
         let begun = Instant::now();
         if let Err(error) = listen().await {
-            tracing::debug!("cannot receive changes to lists: {error}");
+            tracing::debug!("cannot receive changes to lists of {lists}: {error}");
         }
         if begun.elapsed() > LONGEST_PAUSE {
             pauses = PAUSES;
@@ -342,7 +345,7 @@ pub(crate) async fn subscribe_to_resources(
         changes.borrow_and_update();
         let wanted = watched.wanted();
         if !connection.is_modern() {
-            request_resources(connection, watched, before.as_deref(), &wanted, patience).await;
+            request_resources(connection, watched, before.as_ref(), &wanted, patience).await;
         } else if wanted.is_empty() {
             stream = None;
         } else {
@@ -371,12 +374,12 @@ pub(crate) async fn subscribe_to_resources(
 async fn request_resources(
     connection: &Connection,
     watched: &Subscriptions,
-    before: Option<&[(String, bool)]>,
-    wanted: &[(String, bool)],
+    before: Option<&HashMap<String, bool>>,
+    wanted: &HashMap<String, bool>,
     patience: Duration,
 ) {
-    for (uri, _) in before.unwrap_or_default() {
-        if !watched.is_watched(uri)
+    for uri in before.iter().flat_map(|before| before.keys()) {
+        if !wanted.contains_key(uri)
             && let Err(error) = connection.set_subscription(uri, false, Patience::strictly(patience)).await
         {
             tracing::debug!("cannot unsubscribe from a resource: {error}");
@@ -395,11 +398,11 @@ async fn request_resources(
 async fn stream_resources(
     connection: &Connection,
     watched: &Subscriptions,
-    wanted: &[(String, bool)],
+    wanted: &HashMap<String, bool>,
     stream: &mut Option<Subscription>,
     patience: Duration,
 ) {
-    let uris = wanted.iter().map(|(uri, _)| uri.clone()).collect();
+    let uris = wanted.keys().cloned().collect();
     let mut opening = pin!(Deadline::after(patience).bound(connection.listen_to_resources(uris)));
     // Notifications of the previous stream are still received.
     let opened = loop {
@@ -418,12 +421,12 @@ async fn stream_resources(
     let has_gap = stream.is_none();
     *stream = outcome.ok();
     for (uri, is_awaited) in wanted {
-        let answer = match (&failure, &*stream) {
-            (None, Some(stream)) if stream.has_resource(uri) => Ok(()),
-            (None, _) => Err(Refusal::NotOffered),
-            (Some(failure), _) => Err(Refusal::Failed(failure.clone())),
-        };
         if *is_awaited || (has_gap && failure.is_none()) {
+            let answer = match (&failure, &*stream) {
+                (None, Some(stream)) if stream.has_resource(uri) => Ok(()),
+                (None, _) => Err(Refusal::NotOffered),
+                (Some(failure), _) => Err(Refusal::Failed(failure.clone())),
+            };
             watched.settle(uri, answer);
         }
     }
@@ -455,7 +458,7 @@ mod tests {
             Ok(())
         };
         let note = || waited.lock().expect("no panic").push(ended.lock().expect("no panic").elapsed().as_secs());
-        let listening = listen_again(listen, &note);
+        let listening = listen_again("tools", listen, &note);
         tokio::time::timeout(Duration::from_secs(3600), listening).await.expect_err("it has no end");
         assert_eq!(*waited.lock().expect("no panic"), [1, 2, 4, 8, 16, 32, 60, 1, 2]);
     }
