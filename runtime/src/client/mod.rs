@@ -275,8 +275,3 @@ enum Subject {
     Resource,
     Method,
 }
-
-/// Logs a warning about a server.
-fn warn(server: &str, message: fmt::Arguments<'_>) {
-    tracing::warn!(server, "{message}");
-}

@@ -11,8 +11,8 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::catalog::drift::{Bound, refuses};
+use super::subscribe;
 use super::supervisor::Supervisor;
-use super::{subscribe, warn};
 use crate::call::events::Events;
 use crate::ground::sync::lock;
 use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind, DynCallTool, ServerSpec};
@@ -232,7 +232,7 @@ fn configured(spec: &ServerSpec, options: &ClientOptions) -> Result<ServerConfig
         if !names.is_empty() {
             // A misspelt name would otherwise be ignored silently.
             let unknown = format!("{SERVERS_VARIABLE} does not contain the server `{name}` of these bindings");
-            warn(name, format_args!("{unknown}; {}", known(name, &names)));
+            tracing::warn!(server = name, "{unknown}; {}", known(name, &names));
         }
     }
     match carried {
@@ -295,7 +295,7 @@ fn snapshot_of(config: &Config, name: &str) -> Option<Snapshot> {
     config.path.as_ref()?;
     let path = config.snapshot_path(name);
     let known = path.exists().then(|| Snapshot::load(&path))?;
-    known.inspect_err(|error| warn(name, format_args!("failed to read its snapshot: {error}"))).ok()
+    known.inspect_err(|error| tracing::warn!(server = name, "failed to read its snapshot: {error}")).ok()
 }
 
 /// Returns the supervisor shared by clients with the same configuration. The options are the defaults, plus the

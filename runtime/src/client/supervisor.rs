@@ -16,7 +16,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::catalog::{changes, drift};
 use super::state::{Failed, Lease, Opened, Progress, Published, Shared};
-use super::warn;
 use crate::connect::open::establish;
 use crate::connect::options::ClientOptions;
 use crate::ground::backoff::with_jitter;
@@ -249,7 +248,7 @@ impl Keeper {
             if !self.attend(opened).await {
                 break Progress::Closed;
             }
-            warn(&self.shared.config.name, format_args!("connection lost; reconnecting"));
+            tracing::warn!(server = self.shared.config.name, "connection lost; reconnecting");
             self.publish(Progress::Reopening);
             was_lost = true;
         };
@@ -289,7 +288,7 @@ impl Keeper {
             () = self.close.cancelled() => false,
             () = idle(&opened, options.idle_timeout) => false,
             () = unresponsive(&opened, options.health_check, patience) => {
-                warn(&config.name, format_args!("the server stopped responding"));
+                tracing::warn!(server = config.name, "the server stopped responding");
                 true
             }
             (never, ..) = select_all(background) => match never {},
@@ -320,7 +319,7 @@ impl Keeper {
                 Err(error) => return Err(error),
             };
             let number = PAUSES.len() + 1 - pauses.len();
-            warn(&config.name, format_args!("reconnect attempt {number} failed: {error}"));
+            tracing::warn!(server = config.name, "reconnect attempt {number} failed: {error}");
             let may_pass = matches!(error.kind, Kind::Spawn | Kind::Transport | Kind::Timeout);
             let Some(pause) = pauses.next().filter(|_| may_pass) else { return Err(error) };
             sleep(with_jitter(*pause)).await;

@@ -10,7 +10,6 @@ use std::time::Duration;
 use mcp_bindgen_model::Snapshot;
 use serde_json::Value;
 
-use crate::client::warn;
 use crate::connect::connection::{Connection, ListTerms, Listing, Terms};
 use crate::ground::deadline::Patience;
 #[cfg(feature = "http")]
@@ -247,6 +246,9 @@ async fn all(
             }
             Err(error) => {
                 let (kind, retry_after) = match &error {
+                    RequestError::Rpc(_) => {
+                        return Err(wrong(Kind::Protocol, format!("`{method}` failed with {error}")));
+                    }
                     RequestError::Failed(failure) if failure.wants_authorization => (Kind::Auth, failure.retry_after),
                     RequestError::Failed(failure) if !error.is_answer() => (Kind::Transport, failure.retry_after),
                     _ => (Kind::Protocol, None),
@@ -268,7 +270,7 @@ async fn all(
         let repeats = next.is_some_and(|next| !cursors.insert(next.to_owned()));
         // Some servers always send a cursor; the list ends if it leads to no new item.
         if repeats && items.iter().all(|item| found.contains(item)) {
-            warn(server, format_args!("`{method}` repeated a cursor without new items; the list ends there"));
+            tracing::warn!(server, "`{method}` repeated a cursor without new items; the list ends there");
             return Ok(found);
         }
         found.extend(items);
