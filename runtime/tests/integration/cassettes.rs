@@ -113,9 +113,10 @@ async fn results_of_a_tool_are_those_that_were_recorded_for_it() {
 }
 
 #[tokio::test]
-async fn result_beside_an_empty_error_is_replayed() {
+async fn result_is_replayed_without_the_keys_beside_it() {
     let place = recorded(&[(1, 2)]).await;
-    let both = place.text().replace("\"response\":{", "\"response\":{\"error\":null,");
+    let others = r#""response":{"error":null,"method":"roots/list","mcp-bindgen/unreadable":"x","#;
+    let both = place.text().replace("\"response\":{", others);
     std::fs::write(place.path(), both).unwrap();
     assert_eq!(add(&place.replaying(ClientOptions::new()), 1, 2).await.unwrap(), json!({"result": 3}));
 }
@@ -301,6 +302,7 @@ async fn truncated_or_malformed_cassette_is_refused_before_any_call() {
         (whole.replacen(lines[1], &lines[1][..lines[1].len() - 1], 1), 2),
         (whole.replace("\"result\":", "\"results\":"), 2),
         (whole.replacen(lines[1], r#"{"request":{"method":"initialize"}}"#, 1), 2),
+        (whole.replace("\"response\":", r#""heard":[{"method":"roots/list","answer":{}}],"response":"#), 2),
     ] {
         let error = read(&text);
         assert!(matches!(error, CassetteError::Malformed { line: found, .. } if found == line), "{line}: {error}");
@@ -310,6 +312,8 @@ async fn truncated_or_malformed_cassette_is_refused_before_any_call() {
         let error = read(&whole.replace(field, ""));
         assert!(error.to_string().contains(lack), "{error}");
     }
+    let longer = read(&format!("{whole}{}\n", lines[1]));
+    assert!(longer.to_string().contains("expected nothing after the line with `end`"), "{longer}");
     std::fs::write(place.path(), [0xff, 0xfe]).unwrap();
     assert!(matches!(Cassette::replay(place.path()), Err(CassetteError::Read { .. })));
     std::fs::remove_file(place.path()).unwrap();
@@ -358,6 +362,8 @@ async fn server_requests_are_replayed_and_require_the_same_response() {
     let client = place.recording(good(&mark).args(["--converse"]), answers("Ada"));
     let said = client.call("ask_user", Map::new()).await.unwrap();
     client.close().await;
+    let both = place.text().replace("\"answer\":{", "\"answer\":{\"error\":null,");
+    std::fs::write(place.path(), both).unwrap();
     let replayed = place.replaying(answers("Ada")).call("ask_user", Map::new()).await.unwrap();
     assert_eq!(replayed, said);
     let call = place.replaying(answers("Bob"));

@@ -70,10 +70,6 @@ impl Tape {
             CassetteError::Malformed { path: path.to_owned(), line, message }
         };
         let truncated = |message| CassetteError::Truncated { path: path.to_owned(), message };
-        let is_complete = |exchange: &Exchange| {
-            let outcome = exchange.response.as_ref();
-            outcome.is_some_and(|outcome| outcome.contains_key("result") || outcome.contains_key("error"))
-        };
         let (mut tape, mut end) = (Self { is_saved: true, ..Self::default() }, None);
         let last = text.lines().count();
         for (line, text) in (1..).zip(text.lines()) {
@@ -90,15 +86,13 @@ impl Tape {
                 }
                 let server = read.get("server").and_then(Value::as_str);
                 tape.server = Some(server.ok_or_else(|| malformed(1, "the first line has no `server`"))?.to_owned());
-            } else if end.is_none()
-                && let Some(count) = read.get("end")
-            {
+            } else if end.is_some() {
+                return Err(malformed(line, "expected nothing after the line with `end`"));
+            } else if let Some(count) = read.get("end") {
                 end = Some(count.clone());
             } else {
-                let exchange =
-                    Exchange::deserialize(read).ok().filter(|exchange| end.is_none() && is_complete(exchange));
-                let exchange = exchange.ok_or_else(|| malformed(line, "expected a request with its response"))?;
-                tape.exchanges.push(exchange);
+                let exchange = Exchange::deserialize(read).ok().and_then(Exchange::reduced);
+                tape.exchanges.push(exchange.ok_or_else(|| malformed(line, "expected a request with its response"))?);
             }
         }
         let count = tape.exchanges.len();
@@ -106,6 +100,22 @@ impl Tape {
             return Err(truncated(format!("it has {count} exchanges, and no end with this count")));
         }
         Ok(tape)
+    }
+}
+
+impl Exchange {
+    /// Keeps only the result of each response, or else its error: some servers send `"error": null` beside a result.
+    /// Returns `None` if a response has neither, or there is none.
+    fn reduced(mut self) -> Option<Self> {
+        let answers = self.heard.iter_mut().filter_map(|heard| heard.answer.as_mut());
+        for outcome in answers.chain([self.response.as_mut()?]) {
+            let kept = if outcome.contains_key("result") { "result" } else { "error" };
+            outcome.retain(|key, _| key == kept);
+            if outcome.is_empty() {
+                return None;
+            }
+        }
+        Some(self)
     }
 }
 
