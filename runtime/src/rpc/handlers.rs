@@ -7,13 +7,13 @@ use std::time::Duration;
 use rmcp::model::{ErrorCode, ErrorData};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::clock::{OpenRequests, ServerRequests};
 use super::messages::is_of_protocol;
 use super::receiving::{Answer, TOO_MANY};
 use super::{OpenLimits, Question, Respond, Session};
-use crate::ground::contained::contained_async;
 use crate::ground::on_drop::OnDrop;
 use crate::ground::recent::Moments;
 use crate::ground::redact::debug_as;
@@ -209,10 +209,13 @@ impl Handlers {
             self.admit(method)?;
         }
         let Some(handler) = handler else { return default };
-        // A panic of the handler does not end the call or the connection.
-        let answering = contained_async(|| handler(method.to_owned(), params));
-        match timeout(self.longest_answer(), answering).await {
-            Ok(Ok(answer)) => answer,
+        let name = method.to_owned();
+        // On a separate task, neither its panic nor a thread that it blocks ends or delays the call or the connection.
+        let answering: Boxed<Answer> = Box::pin(async move { handler(name, params).await });
+        let mut tasks = JoinSet::new();
+        tasks.spawn(answering);
+        match timeout(self.longest_answer(), tasks.join_next()).await {
+            Ok(Some(Ok(answer))) => answer,
             _ if method == ELICITATION => ElicitationAnswer::Cancel.print(),
             _ => Err(declined()),
         }
@@ -244,6 +247,7 @@ impl Answers {
 
     /// Answers a question. Dropping the future aborts the handler and closes the question.
     pub(crate) async fn answer(&self, method: &str, params: Value) -> Answer {
+        // Before the handler is spawned: the clocks of calls stop before it may block its thread.
         let number = self.open.ask();
         let _asked = OnDrop::new(|| self.open.close(number));
         self.handlers.answer(method, params).await
@@ -415,6 +419,24 @@ mod tests {
             answers.at_once(&Question { id: RequestId::Number(1), method: method.to_owned(), params: Value::Null })
         };
         assert_eq!((at_once("ping"), at_once("roots/list")), (Some(Ok(json!({}))), None));
+    }
+
+    #[tokio::test]
+    async fn handler_that_blocks_its_thread_pauses_the_timeout_of_a_call() {
+        const TIMEOUT: Duration = Duration::from_millis(200);
+        let elicitation = eliciting(async |_| {
+            std::thread::sleep(2 * TIMEOUT);
+            ElicitationAnswer::Decline
+        });
+        let answers = Answers::new(Handlers { elicitation, ..Handlers::default() });
+        let start = Instant::now();
+        let terms = Terms { questions: Some(answers.questions()), ..Patience::strictly(TIMEOUT).into() };
+        let ticket = Ticket::new(0, 1, 0, terms);
+        let call = tokio::spawn(async move { ticket.runs_out().await });
+        tokio::task::yield_now().await;
+        assert_eq!(answers.answer("elicitation/create", Value::Null).await, Ok(json!({ "action": "decline" })));
+        call.await.expect("no panic");
+        assert!(start.elapsed() >= 3 * TIMEOUT, "{:?}", start.elapsed());
     }
 
     #[tokio::test(start_paused = true)]
