@@ -11,30 +11,38 @@ use crate::ground::sync::lock;
 /// The unanswered questions of a server, each with its number.
 #[derive(Default)]
 pub(crate) struct OpenRequests {
-    /// The number of questions so far, and the numbers of those that are open, sorted.
-    numbers: Mutex<(u64, Vec<u64>)>,
+    numbers: Mutex<Numbers>,
     changed: Notify,
+}
+
+#[derive(Default)]
+struct Numbers {
+    /// The number of questions so far.
+    count: u64,
+    /// The numbers of those that are open, sorted.
+    open: Vec<u64>,
 }
 
 impl OpenRequests {
     /// Adds a question, and returns its number.
     pub(crate) fn ask(&self) -> u64 {
-        let (count, open) = &mut *lock(&self.numbers);
-        *count += 1;
-        open.push(*count);
+        let number = {
+            let Numbers { count, open } = &mut *lock(&self.numbers);
+            *count += 1;
+            open.push(*count);
+            *count
+        };
         self.changed.notify_waiters();
-        *count
+        number
     }
 
     pub(crate) fn close(&self, number: u64) {
-        let (_, open) = &mut *lock(&self.numbers);
-        open.retain(|open| *open != number);
+        lock(&self.numbers).open.retain(|open| *open != number);
         self.changed.notify_waiters();
     }
 
     fn has_one_after(&self, number: u64) -> bool {
-        let (_, open) = &*lock(&self.numbers);
-        open.last().is_some_and(|last| *last > number)
+        lock(&self.numbers).open.last().is_some_and(|last| *last > number)
     }
 }
 
@@ -50,7 +58,7 @@ pub(crate) struct ServerRequests {
 impl ServerRequests {
     /// Creates the list of questions that are asked from now on.
     pub(crate) fn new(open: Arc<OpenRequests>, allowance: Duration) -> Self {
-        let (before, _) = *lock(&open.numbers);
+        let before = lock(&open.numbers).count;
         Self { open, before, allowance }
     }
 
