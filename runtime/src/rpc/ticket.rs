@@ -1,5 +1,6 @@
 //! The requests of a connection, each from admission until its outcome is final.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -155,8 +156,8 @@ impl Ticket {
 /// The requests of a connection without an outcome, and the responses that it expects.
 #[derive(Default)]
 pub(super) struct Book {
-    /// The requests without an outcome, sorted by serial number.
-    pub(super) requests: Vec<Arc<Ticket>>,
+    /// The requests without an outcome, by serial number.
+    pub(super) requests: BTreeMap<i64, Arc<Ticket>>,
     /// The number of queued requests.
     pub(super) queued: usize,
     pub(super) queued_bytes: usize,
@@ -173,11 +174,6 @@ pub(super) struct Book {
 }
 
 impl Book {
-    /// Returns the index of a request, or the one to insert it at.
-    pub(super) fn position(&self, serial: i64) -> Result<usize, usize> {
-        self.requests.binary_search_by_key(&serial, |ticket| ticket.serial)
-    }
-
     /// Records that a request is queued.
     pub(super) fn enqueue(&mut self, ticket: &Ticket) {
         self.queued += 1;
@@ -195,9 +191,7 @@ impl Book {
         if ticket.is(State::is_queued) {
             self.dequeue(ticket);
         }
-        if let Ok(at) = self.position(ticket.serial) {
-            self.requests.remove(at);
-        }
+        self.requests.remove(&ticket.serial);
         if !ticket.is(State::is_final) {
             self.answers += u64::from(matches!(state, State::Answered(_)));
             ticket.becomes(state);
@@ -208,8 +202,7 @@ impl Book {
     /// state, and stay pending without one.
     pub(super) fn end(&mut self, failure: &Failure, dispatched: &dyn Fn(&State) -> Option<Dispatched>) {
         self.ended.get_or_insert_with(|| failure.clone());
-        // The last one first, because the others move up when a request is removed.
-        for ticket in self.requests.clone().iter().rev() {
+        for ticket in &Vec::from_iter(self.requests.values().cloned()) {
             let dispatched = match &*lock(&ticket.state) {
                 State::Queued => Some(Dispatched::No),
                 state => dispatched(state),
@@ -231,11 +224,11 @@ impl Book {
         let has_left = |ticket: &&Arc<Ticket>| !ticket.is(State::is_queued);
         // Some servers invent an id for an unreadable message.
         let found = match id.and_then(number_of).or_else(|| answers.and_then(number_of)) {
-            Some(number) => self.find(number).filter(has_left),
+            Some(number) => self.requests.get(&number).filter(has_left),
             None if id.is_some() || self.owes_answers => None,
             None if error.is_some_and(|code| !self.is_about_a_request(code)) => None,
             None => {
-                let mut found = self.requests.iter().filter(has_left).filter(|ticket| !ticket.terms.is_subscription);
+                let mut found = self.requests.values().filter(has_left).filter(|ticket| !ticket.terms.is_subscription);
                 found.next().filter(|_| found.next().is_none())
             }
         };
@@ -256,11 +249,7 @@ impl Book {
 
     /// Returns the pending request with this id, which is also its progress token.
     pub(super) fn ticket(&self, id: &Value) -> Option<&Arc<Ticket>> {
-        if let RequestId::Number(serial) = id_of(id)? { self.find(serial) } else { None }
-    }
-
-    fn find(&self, serial: i64) -> Option<&Arc<Ticket>> {
-        self.requests.get(self.position(serial).ok()?)
+        if let RequestId::Number(serial) = id_of(id)? { self.requests.get(&serial) } else { None }
     }
 }
 

@@ -95,8 +95,7 @@ impl Ledger {
             book.messages += 1;
             let ticket = Arc::new(Ticket::new(id, book.messages, size, terms));
             book.enqueue(&ticket);
-            let (Ok(at) | Err(at)) = book.position(id);
-            book.requests.insert(at, ticket.clone());
+            book.requests.insert(id, ticket.clone());
             if !ticket.terms.is_subscription {
                 book.silence.since.get_or_insert_with(Instant::now);
             }
