@@ -6,7 +6,8 @@
 use serde_json::Value;
 use url::Url;
 
-use super::fetch::{Fetch, text};
+use super::fetch::{Fetch, quoted, text};
+use crate::ground::redact::Redactor;
 
 /// The paths of a resource's metadata, the likeliest first. `*` is the path of the resource.
 const RESOURCE_PATHS: &[&str] = &["/.well-known/oauth-protected-resource*", "/.well-known/oauth-protected-resource"];
@@ -101,14 +102,16 @@ pub(super) struct AuthorizationServer {
 
 impl AuthorizationServer {
     /// Checks the metadata of `issuer`, which must name the same issuer.
-    fn new(metadata: Value, issuer: &str) -> Result<Self, String> {
+    fn new(metadata: Value, issuer: &str, redactor: &Redactor) -> Result<Self, String> {
+        let shown = quoted(issuer, redactor);
         match text(&metadata, "issuer") {
             Some(named) if is_same_issuer(&named, issuer) => Ok(Self { issuer: named, metadata }),
             Some(named) => Err(format!(
-                "the metadata of the authorization server {issuer} has another issuer, {named}; it may be an attack, and \
-                 is not used"
+                "the metadata of the authorization server {shown} has another issuer, {}; it may be an attack, and is not \
+                 used",
+                quoted(&named, redactor)
             )),
-            None => Err(format!("the metadata of the authorization server {issuer} has no issuer")),
+            None => Err(format!("the metadata of the authorization server {shown} has no issuer")),
         }
     }
 
@@ -133,7 +136,7 @@ pub(super) async fn discover(
     places.dedup();
     let Some(metadata) = fetch.document(&places).await? else {
         // Protocol 2025-03-26: the server is its own authorization server.
-        let issuer = pinned_or(pinned, &[fetch.server.origin().ascii_serialization()])?;
+        let issuer = pinned_or(pinned, &[fetch.server.origin().ascii_serialization()], &fetch.redactor)?;
         let none = "the server requires authorization and publishes no OAuth metadata (RFC 9728, RFC 8414)";
         let help = "if it takes a key, set `headers.Authorization`";
         let server = published(fetch, &issuer).await.map_err(|error| format!("{none}: {error}; {help}"))?;
@@ -144,36 +147,40 @@ pub(super) async fn discover(
         .ok_or("the server's metadata has no `resource` and is not used (RFC 9728, 3.3); its operator must add it")?;
     if !covers(&resource, &fetch.server) {
         return Err(format!(
-            "the server's metadata is for another resource, {resource}; it may be an attack, and is not used"
+            "the server's metadata is for another resource, {}; it may be an attack, and is not used",
+            quoted(&resource, &fetch.redactor)
         ));
     }
-    let issuer = pinned_or(pinned, &texts(&metadata, "authorization_servers"))?;
+    let issuer = pinned_or(pinned, &texts(&metadata, "authorization_servers"), &fetch.redactor)?;
     let server = authorization_server(fetch, &issuer).await?;
     Ok(Found { resource, scopes: texts(&metadata, "scopes_supported"), server })
 }
 
-fn pinned_or(pinned: Option<&str>, issuers: &[String]) -> Result<String, String> {
+fn pinned_or(pinned: Option<&str>, issuers: &[String], redactor: &Redactor) -> Result<String, String> {
     let first = issuers.first().ok_or("the server's metadata has no authorization server")?;
     let Some(pinned) = pinned else { return Ok(first.clone()) };
     issuers.iter().find(|issuer| is_same_issuer(issuer, pinned)).cloned().ok_or_else(|| {
         format!(
-            "the server's authorization server is {first}, and `OAuth::issuer` only allows {pinned}; if it has moved, \
-             register the client there"
+            "the server's authorization server is {}, and `OAuth::issuer` only allows {pinned}; if it has moved, \
+             register the client there",
+            quoted(first, redactor)
         )
     })
 }
 
 /// Returns the metadata of an issuer, at the URLs of RFC 8414 and OpenID Connect.
 pub(super) async fn authorization_server(fetch: &Fetch, issuer: &str) -> Result<AuthorizationServer, String> {
-    let missing = || format!("the authorization server {issuer} publishes no metadata (RFC 8414, OpenID Connect)");
-    published(fetch, issuer).await?.ok_or_else(missing)
+    published(fetch, issuer).await?.ok_or_else(|| {
+        let issuer = quoted(issuer, &fetch.redactor);
+        format!("the authorization server {issuer} publishes no metadata (RFC 8414, OpenID Connect)")
+    })
 }
 
 /// Returns the metadata of an issuer, if it is published.
 async fn published(fetch: &Fetch, issuer: &str) -> Result<Option<AuthorizationServer>, String> {
     let base = fetch.allowed(issuer, "the authorization server")?;
     let metadata = fetch.document(&at(&base, ISSUER_PATHS)).await?;
-    metadata.map(|metadata| AuthorizationServer::new(metadata, issuer)).transpose()
+    metadata.map(|metadata| AuthorizationServer::new(metadata, issuer, &fetch.redactor)).transpose()
 }
 
 /// Returns the URLs of paths on a server, in which `*` is its own path. Paths that are the same follow each other.
@@ -291,6 +298,7 @@ mod tests {
     #[test]
     fn pinned_issuer_must_be_in_the_list() {
         let issuers = ["https://a.example".to_owned(), "https://b.example".to_owned()];
+        let pinned_or = |pinned, issuers: &[String]| pinned_or(pinned, issuers, &Redactor::default());
         assert_eq!(pinned_or(None, &issuers).expect("the first"), "https://a.example");
         assert_eq!(pinned_or(Some("https://b.example/"), &issuers).expect("the second"), "https://b.example");
         let error = pinned_or(Some("https://c.example"), &issuers).expect_err("not there").to_string();
@@ -300,7 +308,9 @@ mod tests {
 
     #[test]
     fn metadata_of_another_issuer_is_refused() {
-        let parse = |document: &Value, issuer: &str| AuthorizationServer::new(document.clone(), issuer).map(drop);
+        let redactor = Redactor::default();
+        let parse =
+            |document: &Value, issuer: &str| AuthorizationServer::new(document.clone(), issuer, &redactor).map(drop);
         let document = json!({"issuer": "https://a.example", "token_endpoint": "https://a.example/token"});
         assert!(parse(&document, "https://a.example").is_ok());
         assert!(parse(&document, "https://a.example/").is_ok());

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use url::form_urlencoded::byte_serialize;
 
 use super::discovery::AuthorizationServer;
-use super::fetch::{Fetch, text};
+use super::fetch::{Fetch, quoted, text};
 use super::secret::{Secret, assertion, now};
 use super::store::StoredTokens;
 
@@ -174,11 +174,11 @@ pub(super) async fn register(
         format!(
             "the authorization server {} does not register clients automatically; register the program there, and set \
              `OAuth::client`",
-            server.issuer
+            quoted(&server.issuer, &fetch.redactor)
         )
     })?;
-    let request = ("application/json", request(server, name, redirect).to_string());
-    let body = fetch.post(&endpoint, "the registration endpoint", request, None).await?;
+    let request = request(server, name, redirect).to_string();
+    let body = fetch.post(&endpoint, "the registration endpoint", "application/json", request, None).await?;
     // The redactor otherwise learns it only from a later request, and in its encoded form.
     text(&body, "client_secret").iter().for_each(|secret| fetch.redactor.learn(secret));
     Ok(read(&body, server, redirect).ok_or("the authorization server registered the client without a `client_id`")?)

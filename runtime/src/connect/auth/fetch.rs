@@ -16,6 +16,7 @@ use crate::rpc::transports::http::documents::exchange;
 use crate::rpc::transports::http::network::{Network, shared};
 use crate::rpc::transports::http::refusals::describe;
 
+const LONGEST_QUOTE: usize = 200;
 const LONGEST_BODY: usize = 128 * 1024;
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -78,7 +79,7 @@ impl Fetch {
     /// Parses `url` and checks that requests may go there. It must use https, or stay on this machine. A distant server
     /// must not name a nearer one.
     pub(super) fn allowed(&self, url: &str, what: &str) -> Result<Url, String> {
-        let refused = |why: &str| format!("{what} is at {url}, {why}");
+        let refused = |why: &str| format!("{what} is at {}, {why}", quoted(url, &self.redactor));
         let parsed = Url::parse(url).map_err(|_| refused("which is not a URL"))?;
         if !is_safe(&parsed) {
             return Err(refused("which does not use https"));
@@ -108,7 +109,7 @@ impl Fetch {
                 Ok((status, _)) => format!("HTTP {status}"),
                 Err(error) => error,
             };
-            failure.get_or_insert(format!("failed to read {url}: {why}"));
+            failure.get_or_insert_with(|| format!("failed to read {}: {why}", quoted(url.as_str(), &self.redactor)));
         }
         failure.map_or(Ok(None), Err)
     }
@@ -119,7 +120,8 @@ impl Fetch {
         &self,
         url: &str,
         endpoint: &str,
-        (content_type, content): (&str, String),
+        content_type: &str,
+        content: String,
         authorization: Option<String>,
     ) -> Result<Value, Refusal> {
         let url = self.allowed(url, endpoint)?;
@@ -133,7 +135,7 @@ impl Fetch {
             return Ok(body);
         }
         let (code, description) = (text(&body, "error"), text(&body, "error_description"));
-        let reasons = code.iter().chain(&description).map(|reason| format!(": {reason}"));
+        let reasons = code.iter().chain(&description).map(|reason| format!(": {}", quoted(reason, &self.redactor)));
         let message = failed(format!("HTTP {}{}", status.as_u16(), reasons.collect::<String>()));
         let is_final = |code: &String| status.is_client_error() && code != "temporarily_unavailable";
         Err(Refusal { message, code: code.filter(is_final) })
@@ -156,6 +158,11 @@ impl Fetch {
         let (status, body) = exchange(request, LONGEST_BODY, PATIENCE, |_| true, failed).await?;
         Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
     }
+}
+
+/// Returns untrusted text for a message, without secrets, and short enough that the rest of the message stays.
+pub(super) fn quoted(text: &str, redactor: &Redactor) -> String {
+    redactor.shown_line(text, LONGEST_QUOTE)
 }
 
 /// Returns a text of a JSON object, unless it is missing or empty.
@@ -280,7 +287,7 @@ mod tests {
         let code = async |answers| {
             let (fetch, url) = answered(answers).await;
             let refusal = fetch
-                .post(url.as_str(), "the endpoint", ("text/plain", String::new()), None)
+                .post(url.as_str(), "the endpoint", "text/plain", String::new(), None)
                 .await
                 .expect_err("it refuses");
             assert!(refusal.message.contains("the endpoint at 127.0.0.1 failed: HTTP"), "{}", refusal.message);

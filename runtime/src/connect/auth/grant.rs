@@ -15,7 +15,7 @@ use url::form_urlencoded::Serializer;
 
 use super::discovery::{AuthorizationServer, Found, texts};
 use super::entry::{Client, Entry, Form, Tokens, register};
-use super::fetch::{Fetch, Refusal, text};
+use super::fetch::{Fetch, Refusal, quoted, text};
 use super::loopback::Loopback;
 use super::secret::{Secret, code_challenge, now, random};
 use super::session::{Core, OFFLINE_ACCESS};
@@ -74,8 +74,9 @@ impl Core {
 
     /// Returns the URL to request tokens at.
     fn token_endpoint(&self, server: &AuthorizationServer) -> Result<Url, String> {
-        let endpoint = text(&server.metadata, "token_endpoint")
-            .ok_or_else(|| format!("the authorization server {} has no token endpoint", server.issuer))?;
+        let endpoint = text(&server.metadata, "token_endpoint").ok_or_else(|| {
+            format!("the authorization server {} has no token endpoint", quoted(&server.issuer, &self.fetch.redactor))
+        })?;
         self.fetch.allowed(&endpoint, "the token endpoint")
     }
 
@@ -102,7 +103,7 @@ impl Core {
         let secrets = form.iter().filter(|(name, _)| SECRET.contains(name)).map(|(_, value)| value);
         secrets.chain(&header).for_each(|secret| self.fetch.redactor.learn(secret));
         let form = Serializer::new(String::new()).extend_pairs(form).append_pair("resource", resource).finish();
-        self.fetch.post(url, "the token endpoint", ("application/x-www-form-urlencoded", form), header).await
+        self.fetch.post(url, "the token endpoint", "application/x-www-form-urlencoded", form, header).await
     }
 
     /// Asks the program.
@@ -118,7 +119,7 @@ impl Core {
                 "the server requires a user to authorize this program at {}: set `OAuth::on_url`, \
                  `OAuth::open_browser` or `OAuth::on_redirect`, reuse stored tokens with `OAuth::store`, or use \
                  `OAuth::client_credentials`",
-                server.issuer
+                quoted(&server.issuer, &self.fetch.redactor)
             ));
         }
         // No user is asked for a code that cannot be exchanged.
@@ -229,7 +230,7 @@ fn authorization_url(
         format!(
             "the authorization server {} cannot authorize users: it needs an `authorization_endpoint`, and PKCE \
              (`code_challenge_methods_supported` with S256); without a user, use `OAuth::client_credentials`",
-            found.server.issuer
+            quoted(&found.server.issuer, &fetch.redactor)
         )
     })?;
     let mut url = fetch.allowed(&endpoint, "the authorization endpoint")?;
@@ -249,6 +250,7 @@ fn authorization_url(
 
 /// Returns the code of a redirect, once it is known to come from this server in answer to this request.
 fn code(redirected: &str, state: &str, server: &AuthorizationServer, redactor: &Redactor) -> Result<String, String> {
+    let quoted = |text: &str| quoted(text, redactor);
     let url = Url::parse(redirected).map_err(|_| "the redirect is not a URL")?;
     let parameter = |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
     if parameter("state").as_deref() != Some(state) {
@@ -263,13 +265,13 @@ fn code(redirected: &str, state: &str, server: &AuthorizationServer, redactor: &
         return Err(format!(
             "the redirect is from another authorization server (`iss` is {}), and not from {}; it may be an attack, and \
              its code is not used",
-            issuer.as_deref().unwrap_or("missing"),
-            server.issuer
+            quoted(issuer.as_deref().unwrap_or("missing")),
+            quoted(&server.issuer)
         ));
     }
     if let Some(error) = parameter("error") {
-        let why = parameter("error_description").map(|why| format!(": {why}")).unwrap_or_default();
-        return Err(format!("the authorization was refused: {error}{why}"));
+        let why = parameter("error_description").map(|why| format!(": {}", quoted(&why))).unwrap_or_default();
+        return Err(format!("the authorization was refused: {}{why}", quoted(&error)));
     }
     Ok(code.ok_or("the redirect has no code")?)
 }

@@ -223,8 +223,8 @@ impl Core {
         Ok(had_tokens)
     }
 
-    /// Obtains tokens. A failed renewal is not repeated for a while, because the token may still be good. Only here
-    /// messages lose the secrets that they repeat.
+    /// Obtains tokens. A failed renewal is not repeated for a while, because the token may still be good. Errors are
+    /// redacted here, logs where they are written.
     async fn obtain(&self, need: &Need) -> Result<(), String> {
         let outcome = self.obtain_locked(need).await.map_err(|error| self.fetch.shown(&error));
         if let (Err(error), Need::Renewal) = (&outcome, need) {

@@ -301,7 +301,14 @@ async fn secret_without_an_issuer_is_refused_before_any_request() {
 async fn metadata_without_the_expected_resource_is_refused() {
     let server = Server::start().await;
     let other = format!("{}/another", server.base);
-    for (resource, expected) in [(json!(null), "`resource`"), (json!(""), "`resource`"), (json!(other), "/another")] {
+    // A long text hides no warning.
+    let long = format!("{other}/{}", "x".repeat(2_100));
+    for (resource, expected) in [
+        (json!(null), "`resource`"),
+        (json!(""), "`resource`"),
+        (json!(other), "/another"),
+        (json!(long), "it may be an attack, and is not used"),
+    ] {
         server.state().resource = Some(resource);
         let error = refused(&server, &OAuth::new().on_url(agree)).await;
         assert!(error.contains(expected), "{error}");
