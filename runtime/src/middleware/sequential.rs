@@ -121,12 +121,14 @@ impl Around for SequentialDependency {
             return below.call(call).await;
         }
         // Only here, so that a denied call evicts no other scope.
-        let progress = lock(&self.seen).get_or_insert(scope, || progress).clone();
+        let progress = lock(&self.seen).get_or_insert(scope.clone(), || progress).clone();
         let own = || indices.iter().filter_map(|index| progress.get(*index));
         own().for_each(|own| _ = own.running.fetch_add(1, Ordering::Relaxed));
         let _running = OnDrop::new(|| own().for_each(|own| _ = own.running.fetch_sub(1, Ordering::Relaxed)));
         let outcome = below.call(call).await;
         if outcome.as_ref().is_ok_and(ToolResult::is_success) {
+            // Others may have taken its place during a long call.
+            lock(&self.seen).get_or_insert(scope, || progress.clone());
             own().for_each(|own| own.has_succeeded.store(true, Ordering::Relaxed));
         }
         outcome

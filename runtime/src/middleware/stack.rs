@@ -65,7 +65,7 @@ pub struct Stack<C> {
     observer: Arc<Observer>,
     /// The layers in their order; those of one kind in the order in which they were added.
     layers: Arc<Vec<Layer>>,
-    policies: Vec<Policy>,
+    policies: Arc<Vec<Policy>>,
 }
 
 impl<C: CallTool + 'static> Stack<C> {
@@ -73,7 +73,7 @@ impl<C: CallTool + 'static> Stack<C> {
     pub fn new(client: C) -> Self {
         let offer = client.offer();
         let observer = offer.observer.clone().unwrap_or_default();
-        let (inner, layers, policies) = (Arc::new(client), Arc::default(), Vec::new());
+        let (inner, layers, policies) = (Arc::new(client), Arc::default(), Arc::default());
         let stack = Self { inner, observer: observer.clone(), layers, policies }.with(LayerKind::Events, observer);
         let Some(client) = offer.client::<Client>() else { return stack };
         let view = (!client.config().views.is_empty()).then_some(LayerKind::View);
@@ -91,7 +91,7 @@ impl<C: CallTool + 'static> Stack<C> {
 
     /// Adds a policy. All policies must allow a call.
     pub fn policy(mut self, policy: Policy) -> Self {
-        self.policies.push(policy.clone());
+        Arc::make_mut(&mut self.policies).push(policy.clone());
         self.with(LayerKind::Policy, policy)
     }
 
@@ -139,7 +139,7 @@ impl<C: CallTool + 'static> Stack<C> {
 
     fn with(mut self, kind: LayerKind, layer: impl Around + 'static) -> Self {
         let layers = Arc::make_mut(&mut self.layers);
-        // Of these the last one counts.
+        // A later layer of these kinds replaces the earlier one.
         if matches!(kind, LayerKind::Validate | LayerKind::Retry) {
             layers.retain(|(other, _)| *other != kind);
         }
@@ -184,13 +184,15 @@ impl Around for Demand {
             }
             // `approve`
             LayerKind::Consent => client.ask_approval(&call).await?,
-            // `drift`: the last one, after which the client itself has nothing left to check.
-            _ => {
+            // `drift`; the last one, after which the client itself has nothing left to check.
+            LayerKind::Drift => {
                 let begun = Instant::now();
                 client.check_drift(&call).await?;
                 call.options.spend(begun.elapsed());
                 call.passage.guard_with(client.id());
             }
+            // `new` adds no other.
+            _ => return Err(call.denied("its configuration has a demand that is not known")),
         }
         below.call(call).await
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use mcp_bindgen_model::ServerConfig;
 use serde_json::{Map, Value, json};
+use tokio::sync::Notify;
 
 use super::{Approval, Cache, Calls, Policy, Retry, SequentialDependency, Stack, Transaction, Verdict};
 use crate::{
@@ -378,6 +379,37 @@ fn transaction_whose_turn_is_free_needs_no_timer() {
     let transaction = Transaction::over(&Arc::new(Mutex::new(0)));
     let stack = Stack::new(scripted([Ok(ToolResult::new("s", "t"))])).transaction(transaction);
     runtime.block_on(stack.call_tool(call())).unwrap();
+}
+
+/// A client whose calls in scope 0 wait, except those of `publish`.
+struct Held(Notify);
+
+impl CallTool for Held {
+    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+        if call.arguments["scope"] == 0 && call.tool != "publish" {
+            self.0.notified().await;
+        }
+        Ok(ToolResult::new("s", "t"))
+    }
+}
+
+#[tokio::test]
+async fn success_counts_in_a_scope_that_was_forgotten_during_the_call() {
+    let dependency = SequentialDependency::new("publish", ["build"]);
+    let dependency = dependency.scope(|call| call.arguments["scope"].to_string());
+    let stack = Stack::new(Held(Notify::new())).sequential(dependency);
+    let call = |tool: &'static str, scope: usize| {
+        stack.call_tool(ToolCall::new("s", tool, Map::from_iter([("scope".to_owned(), json!(scope))])))
+    };
+    let others = async {
+        for scope in 1..=10_000 {
+            call("build", scope).await.unwrap();
+        }
+        stack.inner().0.notify_one();
+    };
+    let (built, ()) = tokio::join!(call("build", 0), others);
+    built.unwrap();
+    call("publish", 0).await.expect("its prerequisite has succeeded");
 }
 
 #[tokio::test]
