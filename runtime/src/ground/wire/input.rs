@@ -1,7 +1,7 @@
 //! Values that are read, and the places that they go to. Types and sources of values meet here, and neither is generic
 //! over the other, so that there is one copy of the code of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
@@ -10,6 +10,9 @@ use super::number::{double, whole};
 use super::reading::Reading;
 use super::tape::{Node, Recorded, Tape};
 use super::{Keys, Mismatch, Wire};
+
+/// The number of comparisons of unknown keys after which the known keys are indexed.
+const MANY: usize = 4096;
 
 /// A JSON value being read: from a text, from another value, from any format that describes itself.
 pub struct Input<'i> {
@@ -146,7 +149,7 @@ impl Sink<'_> {
             Self::Text(_) | Self::Look(_) => "a string",
             Self::Items(_) => "an array",
             Self::Object(_) => "an object",
-            Self::Other(_) | Self::Tape(_) => "a value",
+            Self::Other(_) | Self::Tape(_) => "a JSON value",
         }
     }
 
@@ -265,6 +268,10 @@ pub struct Fields<'f> {
     demands: &'f [&'f [&'f [&'f str]]],
     /// The index of the key that comes next, if they come in order.
     expected: usize,
+    /// The number of comparisons of unknown keys so far.
+    missed: usize,
+    /// The indices of the keys, built after many of them.
+    index: Option<HashMap<&'static str, usize>>,
     /// Unknown keys, one of which may be a misspelled one.
     strangers: Vec<String>,
 }
@@ -278,7 +285,7 @@ impl<'f> Fields<'f> {
         unknown: Unknown<'f>,
         demands: &'f [&'f [&'f [&'f str]]],
     ) -> Self {
-        Self { keys, slots, unknown, demands, expected: 0, strangers: Vec::new() }
+        Self { keys, slots, unknown, demands, expected: 0, missed: 0, index: None, strangers: Vec::new() }
     }
 
     /// Returns the place of the next member.
@@ -289,10 +296,17 @@ impl<'f> Fields<'f> {
         slot.sink.take().map(|sink| Place::Field(sink, slot.is_optional)).ok_or_else(Mismatch::twice)
     }
 
-    fn position(&self, key: &str) -> Option<usize> {
+    fn position(&mut self, key: &str) -> Option<usize> {
+        let keys = self.keys;
+        if self.missed > MANY {
+            let index = self.index.get_or_insert_with(|| keys.iter().copied().zip(0..).collect());
+            return index.get(key).copied();
+        }
         // Servers and models send properties in the order of the schema, or nearly, and leave out optional ones.
-        let is_key = |at: &usize| self.keys.get(*at).is_some_and(|known| *known == key);
-        (self.expected..self.keys.len()).chain(0..self.expected).find(is_key)
+        let is_key = |at: &usize| keys.get(*at).is_some_and(|known| *known == key);
+        let found = (self.expected..keys.len()).chain(0..self.expected).find(is_key);
+        self.missed += if found.is_none() { keys.len() } else { 0 };
+        found
     }
 
     #[cold]
@@ -311,7 +325,7 @@ impl<'f> Fields<'f> {
 
     /// Counts the losses of an object before anything in it is read: they may already be too much. Fails too if a
     /// required member is missing.
-    fn foresee(&self, object: Recorded<'_>) -> Result<(), Mismatch> {
+    fn foresee(&mut self, object: Recorded<'_>) -> Result<(), Mismatch> {
         let reading = object.reading;
         let is_there = |key: &str| object.members().any(|(found, _)| found == key);
         let mut slots = self.keys.iter().zip(&*self.slots);
@@ -319,7 +333,7 @@ impl<'f> Fields<'f> {
             return Err(Mismatch::missing(key));
         }
         for (key, value) in object.members() {
-            let known = self.keys.iter().position(|known| *known == key);
+            let known = self.position(key);
             let is_kept = match (known.map(|at| self.slots.get(at)), &self.unknown) {
                 (Some(Some(slot)), _) => !(slot.is_optional && value.is_null()),
                 (Some(None), _) | (None, Unknown::Deny) => true,
@@ -356,5 +370,24 @@ impl<'f> Fields<'f> {
         }
         let sets: Vec<_> = sets.iter().map(|set| format!("`{}`", set.join("`, `"))).collect();
         Err(Mismatch::new(format!("missing one of: {}", sets.join(" or "))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparisons_of_unknown_keys_are_bounded() {
+        let keys: Vec<&str> = (0..300).map(|number| &*format!("key_{number}").leak()).collect();
+        let keys: Keys = keys.leak();
+        let mut fields = Fields::new(keys, &mut [], Unknown::Ignore, &[]);
+        for number in 0..10_000 {
+            assert_eq!(fields.position(&format!("other_{number}")), None);
+        }
+        assert!(fields.missed <= MANY + keys.len(), "{}", fields.missed);
+        for (at, key) in keys.iter().enumerate() {
+            assert_eq!(fields.position(key), Some(at));
+        }
     }
 }
