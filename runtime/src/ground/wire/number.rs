@@ -9,8 +9,7 @@ const EXACTLY: &str = "a number that 64 bits hold exactly";
 
 /// Returns the integer of a number, however it is written.
 pub(super) fn whole<I: TryFrom<i128>>(number: &Number, what: &'static str) -> Result<I, Mismatch> {
-    let whole = integer(number).or_else(|| whole_of(faithful(number)?));
-    whole.and_then(|whole| whole.try_into().ok()).ok_or_else(|| outside(number, what))
+    exact(number).and_then(|whole| whole.try_into().ok()).ok_or_else(|| outside(number, what))
 }
 
 /// Returns a number as a double. Fails for an integer that a double would round. A fraction was rounded when its text was
@@ -24,31 +23,32 @@ pub(super) fn double(number: &Number) -> Result<f64, Mismatch> {
 /// Returns a range error, which never shows the number, because it may be secret.
 #[cold]
 fn outside(number: &Number, what: &'static str) -> Mismatch {
-    let found = match number.as_f64() {
-        Some(double) if double.fract() != 0.0 => "a fraction",
-        Some(double) if double < 0.0 => "a negative integer",
-        _ => "a larger integer",
+    let double = number.as_f64().filter(|_| number.is_f64());
+    let found = match exact(number) {
+        Some(whole) if whole < 0 => "a negative integer",
+        Some(_) => "a larger integer",
+        // A double may have lost the digits of the fraction.
+        None if double.is_some_and(|double| double.fract() != 0.0 || whole_of(double).is_some()) => "a fraction",
+        None => "a larger number",
     };
     Mismatch::expected(what, found)
 }
 
 /// Returns a number without the fraction of an integral one, because `5.0` is an integer in JSON Schema.
 pub(super) fn integral(number: &Number) -> Number {
-    faithful(number).and_then(integer_of).unwrap_or_else(|| number.clone())
+    exact(number).and_then(Number::from_i128).unwrap_or_else(|| number.clone())
 }
 
 /// Returns the number that a double prints as, if JSON has one. Servers that declare `number` for a count expect no
 /// fraction.
 pub(super) fn printed(double: f64) -> Option<Number> {
-    let integer = integer_of(double).filter(|_| double != 0.0 || double.is_sign_positive());
-    integer.or_else(|| Number::from_f64(double))
+    let integer = whole_of(double).filter(|_| double != 0.0 || double.is_sign_positive());
+    integer.and_then(Number::from_i128).or_else(|| Number::from_f64(double))
 }
 
-/// Returns the integer that a double is.
-#[inline]
-fn integer_of(double: f64) -> Option<Number> {
-    let whole = whole_of(double)?;
-    u64::try_from(whole).map(Number::from).or_else(|_| i64::try_from(whole).map(Number::from)).ok()
+/// Returns the integer that a number is, however it is written, if 64 bits hold it.
+fn exact(number: &Number) -> Option<i128> {
+    integer(number).or_else(|| whole_of(faithful(number)?))
 }
 
 /// Returns the integer that a double is, within what 64 bits hold with or without a sign.
