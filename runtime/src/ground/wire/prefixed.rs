@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use super::input::Sink;
+use super::input::{Fill, Sink};
 use super::print::{Form, Parts, Print, Printing};
 use super::{Input, Mismatch, Wire};
 
@@ -64,18 +64,24 @@ pub trait Prefix: Default {
     fn items(&self) -> impl IntoIterator<Item = Option<&dyn Print>>;
 }
 
+/// Reads the first items of an array, passes the others on, and counts all of them.
+fn read_items<P: Prefix>(input: Input<'_>, others: &mut dyn Fill) -> Result<(P, usize), Mismatch> {
+    let (mut prefix, mut count) = (P::default(), 0);
+    input.give(Sink::Items(&mut |item: Input<'_>| {
+        count += 1;
+        if count <= P::LENGTH { prefix.read(count - 1, item) } else { others.fill(item) }
+    }))?;
+    Ok((prefix, count))
+}
+
 impl<P: Prefix, T: Wire> Wire for Prefixed<P, T> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        let (mut items, mut count) = (Self::default(), 0);
-        input.give(Sink::Items(&mut |item: Input<'_>| {
-            count += 1;
-            if count <= P::LENGTH {
-                return items.prefix.read(count - 1, item);
-            }
-            items.rest.push(T::read(item)?);
+        let mut rest = Vec::new();
+        let (prefix, _) = read_items(input, &mut |item: Input<'_>| {
+            rest.push(T::read(item)?);
             Ok(())
-        }))?;
-        Ok(items)
+        })?;
+        Ok(Self { prefix, rest })
     }
 }
 
@@ -141,9 +147,9 @@ macro_rules! tuples {
         impl<$($name: Wire),+> Wire for ($($name,)+) {
             #[allow(non_snake_case)]
             fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-                match Prefixed::<($(Option<$name>,)+)>::read(input)?.prefix {
-                    ($(Some($name),)+) => Ok(($($name,)+)),
-                    _ => Err(Mismatch::new(format!("expected {} items, found fewer", $length))),
+                match read_items(input, &mut |item: Input<'_>| item.value().map(drop))? {
+                    (($(Some($name),)+), $length) => Ok(($($name,)+)),
+                    (_, found) => Err(Mismatch::new(format!("expected {} items, found {found}", $length))),
                 }
             }
         }

@@ -257,6 +257,13 @@ mod tests {
         }
         assert_eq!(refused::<u64>(json!(-1)), "expected a 64-bit unsigned integer, found a negative integer");
         assert_eq!(refused::<i64>(json!(0.5)), "expected a 64-bit signed integer, found a fraction");
+        assert_eq!(refused::<i64>(json!(-1e300)), "expected a 64-bit signed integer, found a larger number");
+    }
+
+    #[test]
+    fn tuple_error_has_both_counts() {
+        assert_eq!(refused::<(i64, i64)>(json!([1])), "expected 2 items, found 1");
+        assert_eq!(refused::<(i64, i64)>(json!([1, 2, "three"])), "expected 2 items, found 3");
     }
 
     #[test]
