@@ -40,9 +40,14 @@ impl<'t> Skeleton<'t> {
     }
 }
 
-/// The texts to find, sorted, each with whether it is unmistakable.
+/// The texts to find.
 #[derive(Default)]
-pub(super) struct Matcher(Vec<(String, bool)>);
+pub(super) struct Matcher {
+    /// The texts, sorted, each with whether it is unmistakable. The last of equal texts is found, so the unmistakable one
+    /// comes after the other.
+    patterns: Vec<(String, bool)>,
+    has_sure: bool,
+}
 
 impl Matcher {
     /// Creates a matcher for these texts, escaped or not.
@@ -53,11 +58,11 @@ impl Matcher {
         patterns.retain(|(text, _)| text.len() >= SHORTEST);
         patterns.sort_unstable();
         patterns.dedup();
-        Self(patterns)
+        Self { has_sure: patterns.iter().any(|(_, is_sure)| *is_sure), patterns }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    pub(super) fn is_empty(&self, only_sure: bool) -> bool {
+        self.patterns.is_empty() || (only_sure && !self.has_sure)
     }
 
     /// Returns the end in the original of the longest pattern that starts here.
@@ -66,8 +71,8 @@ impl Matcher {
         // The pattern found is the last that is sorted up to the rest. Every pattern that `rest` begins with is also a
         // prefix of this one, so only the shared part has to be searched again.
         loop {
-            let last = self.0.partition_point(|(pattern, _)| pattern.as_bytes() <= rest).checked_sub(1)?;
-            let (pattern, is_sure) = self.0.get(last)?;
+            let last = self.patterns.partition_point(|(pattern, _)| pattern.as_bytes() <= rest).checked_sub(1)?;
+            let (pattern, is_sure) = self.patterns.get(last)?;
             let pattern = pattern.as_bytes();
             let mut shared = 0;
             while shared < pattern.len() && pattern.get(shared) == rest.get(shared) {

@@ -195,7 +195,7 @@ impl PartialEq for Redactor {
 
 /// Returns the text without secrets, up to `longest` characters. Secrets that overlap or touch are removed together.
 fn without<'t>(text: &'t str, secrets: &Matcher, only_sure: bool, longest: usize) -> Cow<'t, str> {
-    if secrets.is_empty() {
+    if secrets.is_empty(only_sure) {
         return Cow::Borrowed(text);
     }
     let skeleton = Skeleton::of(text);
@@ -226,7 +226,7 @@ fn without<'t>(text: &'t str, secrets: &Matcher, only_sure: bool, longest: usize
 
 fn clean(value: &mut Value, secrets: &Matcher, only_sure: bool) {
     match value {
-        _ if secrets.is_empty() => {}
+        _ if secrets.is_empty(only_sure) => {}
         Value::String(text) => {
             if let Cow::Owned(cleaned) = without(text, secrets, only_sure, usize::MAX) {
                 *text = cleaned;

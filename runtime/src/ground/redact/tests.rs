@@ -159,6 +159,18 @@ fn descriptions_lose_only_certain_secrets() {
     assert_eq!(told, json!({"model": "[redacted] [redacted]", "pin": "[redacted]", "n": 1}));
 }
 
+#[test]
+fn sure_secrets_are_found_among_equal_and_longer_unsure_ones() {
+    let sure = |patterns: &[(&str, bool)], text: &str| {
+        let patterns = patterns.iter().map(|(text, is_sure)| ((*text).to_owned(), *is_sure));
+        without(text, &Matcher::new(patterns.collect()), true, usize::MAX).into_owned()
+    };
+    assert_eq!(sure(&[("abcdefgh", true), ("abcdefgh", false)], "abcdefgh"), "[redacted]");
+    assert_eq!(sure(&[("abcdefgh", true), ("abcdefghij", false)], "abcdefghij"), "[redacted]ij");
+    assert_eq!(sure(&[("abcdefgh", false), ("abcdefghij", true)], "abcdefgh abcdefghij"), "abcdefgh [redacted]");
+    assert_eq!(sure(&[("abcdefgh", false)], "abcdefgh"), "abcdefgh");
+}
+
 /// A thousand secrets in a mebibyte, also if they share a prefix that fills the text.
 #[test]
 fn redaction_time_is_linear_in_the_text_length() {
