@@ -16,24 +16,30 @@ pub fn read_text<T: Clone>(
     other: Option<fn(String) -> T>,
 ) -> Result<T, Mismatch> {
     let found = match find_text(input, texts, other.is_some())? {
-        Ok(at) => variants.get(at).cloned(),
-        Err(text) => other.map(|other| other(text)),
+        Found::Listed(at) => variants.get(at).cloned(),
+        Found::Unlisted(text) => other.map(|other| other(text)),
     };
     found.ok_or_else(nothing_read)
 }
 
-/// Returns the index of the text in the list, or else, if the list is open, the text.
-fn find_text(input: Input<'_>, texts: &[&str], is_open: bool) -> Result<Result<usize, String>, Mismatch> {
+enum Found {
+    /// The index of the text in the list.
+    Listed(usize),
+    /// The text itself, if the list is open.
+    Unlisted(String),
+}
+
+fn find_text(input: Input<'_>, texts: &[&str], is_open: bool) -> Result<Found, Mismatch> {
     let (mut found, reading) = (None, input.reading);
     input.give(Sink::Look(&mut |given| {
-        let listed = texts.iter().position(|text| *text == given);
-        if listed.is_none() {
-            if !is_open {
-                return Err(one_of(texts));
+        found = match texts.iter().position(|text| *text == given) {
+            Some(at) => Some(Found::Listed(at)),
+            None if is_open => {
+                reading.note_undeclared(1);
+                Some(Found::Unlisted(given.to_owned()))
             }
-            reading.note_undeclared(1);
-        }
-        found = Some(listed.ok_or_else(|| given.to_owned()));
+            None => return Err(one_of(texts)),
+        };
         Ok(())
     }))?;
     found.ok_or_else(nothing_read)
