@@ -3,7 +3,8 @@
 #![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used)]
 
 use mcp_bindgen_runtime::__private::from_value;
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 #[derive(Debug, PartialEq)]
@@ -74,6 +75,28 @@ fn errors_contain_line_and_column_once() {
     assert!(error.is_data());
     let error = serde_json::from_value::<Drawing>(json!({"shapes": [], "counts": ["two"]})).unwrap_err();
     assert_eq!((error.line(), error.to_string().as_str()), (0, "expected an integer, found a string at `/counts/0`"));
+}
+
+/// JSON in a text, whose errors have their own line and column.
+#[derive(Debug, Serialize)]
+struct Inner(i64);
+
+impl<'de> Deserialize<'de> for Inner {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        serde_json::from_str(&text).map(Self).map_err(D::Error::custom)
+    }
+}
+mcp_bindgen_runtime::__private::__wire_through_serde!(self::Inner);
+
+#[derive(Debug)]
+struct Outer(Inner);
+mcp_bindgen_runtime::__private::__newtype!(Outer(Inner));
+
+#[test]
+fn position_in_the_message_of_a_type_is_shown_once() {
+    let error = serde_json::from_str::<Outer>(r#""-""#).unwrap_err();
+    assert_eq!(error.to_string(), serde_json::from_str::<i64>("-").unwrap_err().to_string());
 }
 
 #[test]

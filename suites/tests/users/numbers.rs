@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use serde::de::value::{Error, MapDeserializer};
 use serde::{Deserialize, Serialize};
 
-use crate::{Count, Label, by_hand, json, reprinted};
+use crate::{Count, Label, by_hand, json, keeps_numbers_as_text, reprinted};
 
 /// A number under a key, as messagepack has it.
 #[derive(Serialize)]
@@ -138,13 +138,12 @@ fn integers_beyond_64_bits_are_refused() {
         Count::deserialize(MapDeserializer::<_, Error>::new(plain.into_iter()))
     };
     // serde's own integers refuse any that come as 128 bits.
-    assert!(wide(7, "plain").map_or(true, |count| count.plain == 7));
-    let largest = unsigned(u128::from(u64::MAX), "unsigned_64");
-    assert!(largest.map_or(true, |count| count.unsigned_64 == Some(u64::MAX)));
+    assert_eq!(wide(7, "plain").unwrap().plain, 7);
+    assert_eq!(unsigned(u128::from(u64::MAX), "unsigned_64").unwrap().unsigned_64, Some(u64::MAX));
     for number in [i128::MAX, i128::MIN, 1 << 64, (1 << 100) + 1] {
         for key in ["plain", "unsigned_64", "or_number", "below_zero_and_unsigned"] {
             let error = wide(number, key).unwrap_err().to_string();
-            assert!(!error.is_empty(), "{number} under {key}");
+            assert!(error.contains(&format!("found a larger integer at `/{key}`")), "{error}");
             // The reader of YAML makes a double of it where no integer is asked for, as JSON's does.
             let text =
                 if key == "plain" { format!("plain: {number}\n") } else { format!("plain: 1\n{key}: {number}\n") };
@@ -157,6 +156,44 @@ fn integers_beyond_64_bits_are_refused() {
     for key in ["plain", "unsigned_64", "or_number", "below_zero_and_unsigned"] {
         unsigned(u128::MAX, key).unwrap_err();
         unsigned(1 << 64, key).unwrap_err();
+    }
+}
+
+#[test]
+fn errors_name_the_kind_of_a_number() {
+    let error = |number: &str| {
+        let read = serde_json::from_str::<Count>(&format!(r#"{{"plain":{number}}}"#));
+        read.unwrap_err().to_string()
+    };
+    for (number, kind) in [
+        ("0.5", "a fraction"),
+        ("1e19", "a larger integer"),
+        ("1e300", "a larger number"),
+        ("-1e300", "a larger number"),
+    ] {
+        assert!(error(number).contains(&format!("found {kind} at")), "{}", error(number));
+    }
+    if keeps_numbers_as_text() {
+        let larger = ["1e400", "-9223372036854775809", "18446744073709551616"];
+        assert!(larger.iter().all(|number| error(number).contains("found a larger number at")));
+        assert!(error("1.00000000000000000000001").contains("found a fraction at"));
+    }
+}
+
+#[derive(Debug)]
+struct Old {}
+mcp_bindgen::__private::__object!(Old {} tag "version");
+
+#[derive(Debug)]
+enum Versioned {
+    Old(Old),
+}
+mcp_bindgen::__private::__tagged_union!(Versioned by json "version" { Old = "0", });
+
+#[test]
+fn number_as_a_tag_is_compared_by_value() {
+    for text in ["0", "0.0", "-0", "-0.0", "0e5"] {
+        assert_eq!(reprinted::<Versioned>(&format!(r#"{{"version":{text}}}"#)).unwrap(), r#"{"version":0}"#, "{text}");
     }
 }
 

@@ -21,8 +21,7 @@ use super::{Keys, Mismatch, Wire};
 pub fn deserialize<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     let reading = Reading::default();
     let mut stream = Erased::new(deserializer, T::keys());
-    T::read(Input { stream: &mut stream, reading: &reading })
-        .map_err(|mismatch| stream.outermost_error(mismatch, &reading))
+    T::read(Input { stream: &mut stream, reading: &reading }).map_err(|mismatch| stream.outermost_error(&mismatch))
 }
 
 /// Reads a typed value from JSON.
@@ -88,10 +87,11 @@ impl<'de, D: Deserializer<'de>> Erased<'de, D> {
 
     /// Returns the error of reading the whole value.
     #[cold]
-    fn outermost_error(self, mismatch: Mismatch, reading: &Reading) -> D::Error {
-        let error = self.error(mismatch, reading);
-        let Some(mismatch) = reading.fault.take() else { return error };
-        let position = position(&error.to_string()).unwrap_or_default();
+    fn outermost_error(self, mismatch: &Mismatch) -> D::Error {
+        let position = match self.error {
+            Some(error) if !self.is_refused => return error,
+            refused => refused.and_then(|error| position(&error.to_string())).unwrap_or_default(),
+        };
         D::Error::custom(format_args!("{mismatch}{position}"))
     }
 }
@@ -223,12 +223,16 @@ impl<'de> Visitor<'de> for Visit<'_, '_> {
         self.number(number)
     }
 
-    fn visit_i128<E: Error>(self, _: i128) -> Result<(), E> {
-        Err(self.refuse("a larger integer"))
+    fn visit_i128<E: Error>(self, number: i128) -> Result<(), E> {
+        match (i64::try_from(number), u64::try_from(number)) {
+            (Ok(number), _) => self.number(number),
+            (_, Ok(number)) => self.number(number),
+            _ => Err(self.refuse("a larger integer")),
+        }
     }
 
-    fn visit_u128<E: Error>(self, _: u128) -> Result<(), E> {
-        Err(self.refuse("a larger integer"))
+    fn visit_u128<E: Error>(self, number: u128) -> Result<(), E> {
+        self.visit_i128(i128::try_from(number).unwrap_or(i128::MAX))
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<(), E> {
