@@ -34,9 +34,17 @@ use crate::rpc::transports::http::{
 use crate::rpc::transports::sse;
 use crate::{ConnectError, ConnectErrorKind as Kind, Evidence};
 
-/// The error of an attempt, and `true` if the server ended at a request that it does not know: another start may accept
-/// the other one.
-type Failed = (ConnectError, bool);
+struct FailedAttempt {
+    error: ConnectError,
+    /// `true` if the server ended at a request that it does not know, so that another start may accept the other one.
+    may_restart: bool,
+}
+
+impl From<ConnectError> for FailedAttempt {
+    fn from(error: ConnectError) -> Self {
+        Self { error, may_restart: false }
+    }
+}
 
 /// Connects to a server, within `patience` in total. If the future is dropped, its process is killed and its requests
 /// are given up. A user can still finish a pending authorization.
@@ -51,10 +59,12 @@ pub(crate) async fn establish(
     if let Some(cassette) = &options.cassette {
         cassette.insert_for(&config.name).map_err(|error| failed(Kind::Config, error.to_string()))?;
     }
-    let (ready, redactor) = deadline.bound(resolve(config, &options.secrets)).await.ok_or_else(|| {
+    let replays = options.replays();
+    let resolving = deadline.bound(resolve(config, &options.secrets, replays));
+    let (ready, redactor) = resolving.await.ok_or_else(|| {
         failed(Kind::Timeout, format!("the secrets of its configuration were not resolved within {patience:?}"))
     })?;
-    let config = if options.replays() { config.clone() } else { ready? };
+    let config = if replays { config.clone() } else { ready? };
     let time = (deadline, patience);
     #[cfg(feature = "stdio")]
     let config = if options.starts_child(&config) { downloaded(config, &redactor, time).await? } else { config };
@@ -64,18 +74,18 @@ pub(crate) async fn establish(
     })?;
     let attempt = async |discovers_first| {
         if options.starts_child(&config) {
-            limits.begin_start().map_err(|error| (error, false))?;
+            limits.begin_start()?;
         }
         let attempt = attempt((&config, options), (notices, &redactor), (&handshake, discovers_first), time);
-        Box::pin(attempt).await.inspect_err(|(error, _)| limits.start_failed(error))
+        Box::pin(attempt).await.inspect_err(|failure| limits.start_failed(&failure.error))
     };
     let discovers_first = handshake.discovers_first;
-    let error = match attempt(discovers_first).await {
-        Err((error, true)) if !options.opens_one_transport() => error,
-        outcome => return outcome.map_err(|(error, _)| error),
+    let failure = match attempt(discovers_first).await {
+        Err(failure) if failure.may_restart && !options.opens_one_transport() => failure,
+        outcome => return outcome.map_err(|failure| failure.error),
     };
     // The error of `initialize` is clearer than that of an unknown `server/discover`.
-    attempt(!discovers_first).await.map_err(|(again, _)| if discovers_first { again } else { error })
+    attempt(!discovers_first).await.map_err(|again| if discovers_first { again.error } else { failure.error })
 }
 
 /// Downloads the server's package if that is a separate step, and returns the configuration to start. Dropping the
@@ -101,8 +111,8 @@ async fn attempt(
     (notices, redactor): (&Arc<Notices>, &Redactor),
     (handshake, discovers_first): (&Handshake, bool),
     (until, patience): (Deadline, Duration),
-) -> Result<Connection, Failed> {
-    let link = Link::new(config, options, notices, redactor).map_err(|error| (error, false))?;
+) -> Result<Connection, FailedAttempt> {
+    let link = Link::new(config, options, notices, redactor)?;
     let fail = |kind, message: &str| {
         #[cfg_attr(not(feature = "stdio"), allow(unused_mut, reason = "only child processes miss variables"))]
         let mut error = link.notes.error(kind, message);
@@ -116,7 +126,7 @@ async fn attempt(
     let answers = Arc::new(Answers::new(options.handlers.clone()));
     let mut beginning = Box::pin(async {
         let opened = open(config, options, &link).await;
-        let sides = opened.map_err(|(kind, failure)| (failed_below(&fail, kind, "", &failure), false))?;
+        let sides = opened.map_err(|(kind, failure)| failed_below(&fail, kind, "", &failure))?;
         let stamp = handshake.stamp(&ProtocolVersion::LATEST);
         let (mut session, mut receiving) = receiving::open(sides, link.ledger.clone(), answers.clone(), Some(stamp));
         let head_start = discovers_first.then_some(patience / 2);
@@ -125,7 +135,7 @@ async fn attempt(
         if let (Err(_), Some(sandbox)) = (&begun, link.sandbox.get().and_then(std::sync::Weak::upgrade))
             && let Some((kind, message)) = sandbox.refusal().await
         {
-            return Err((fail(kind, &message), false));
+            return Err(fail(kind, &message).into());
         }
         let refusal = match begun {
             Ok((version, answer)) => return Ok((session, receiving, version, answer)),
@@ -136,7 +146,7 @@ async fn attempt(
             true => refusal.error.is_none(),
             false => handshake.refusal.get().is_some() && !link.ledger.is_open(),
         };
-        Err((refused(&fail, &refusal), may_restart))
+        Err(FailedAttempt { error: refused(&fail, &refusal), may_restart })
     });
     let begun = until.bound(beginning.as_mut()).await;
     #[cfg(feature = "http")]
@@ -149,13 +159,13 @@ async fn attempt(
         #[cfg(feature = "http")]
         if let Some(waits) = link.authorizer.as_ref().and_then(|authorizer| authorizer.waits_for()) {
             let message = format!("{waits}; the authorization continues, and the next connection uses its outcome");
-            return Err((fail(Kind::Auth, &message), false));
+            return Err(fail(Kind::Auth, &message).into());
         }
         let error = match handshake.refusal.get() {
             Some(refusal) => refused(&fail, refusal),
             None => fail(Kind::Timeout, &format!("no answer to `{}` within {patience:?}", lock(&handshake.last))),
         };
-        return Err((error, false));
+        return Err(error.into());
     };
     let (session, receiving, version, answer) = begun?;
     Ok(Connection {

@@ -215,7 +215,7 @@ fn in_file(path: &Path, name: &str) -> Result<Option<String>, SecretError> {
 /// # Errors
 /// Fails with the name of a placeholder that has no value or cannot be resolved, and never with a value.
 pub async fn with_secrets(config: &ServerConfig, source: &impl SecretSource) -> Result<ServerConfig, ConnectError> {
-    resolve(config, source).await.0
+    resolve(config, source, false).await.0
 }
 
 /// The secrets in a server's configuration that are known without connecting, for programs that store responses of
@@ -238,7 +238,7 @@ impl KnownSecrets {
     /// Creates a redactor for a configuration. A placeholder without a value hides nothing. Dropping this future drops
     /// the future of the source.
     pub async fn of(config: &ServerConfig, source: &impl SecretSource) -> Self {
-        Self(resolve(config, source).await.1)
+        Self(resolve(config, source, true).await.1)
     }
 
     /// Returns `true` if a text contains one of them, in any form in which servers print it. Values that could be
@@ -250,18 +250,24 @@ impl KnownSecrets {
 }
 
 /// Returns the configuration with a value for each placeholder, or the error of one that has no value or cannot be
-/// resolved. The redactor hides all secrets that are known in either case. Dropping this future drops the future of the
-/// source.
+/// resolved. The redactor hides all secrets that are known in either case. The first error of the source ends it, unless
+/// the secrets are looked up `despite_errors`. Dropping this future drops the future of the source.
 pub(super) async fn resolve(
     config: &ServerConfig,
     source: &impl SecretSource,
+    despite_errors: bool,
 ) -> (Result<ServerConfig, ConnectError>, Redactor) {
     let mut found: Vec<(SecretRef, String)> = Vec::new();
     let mut failed = None;
     for secret in config.placeholders() {
         match find_secret(config, &secret, source).await {
             Ok(value) => found.extend(value.map(|value| (secret, value))),
-            Err(error) => failed = failed.or(Some((secret, error))),
+            Err(error) => {
+                failed = failed.or(Some((secret, error)));
+                if !despite_errors {
+                    break;
+                }
+            }
         }
     }
     let value: &dyn Fn(&SecretRef) -> Option<String> =
@@ -269,8 +275,7 @@ pub(super) async fn resolve(
     // A placeholder without a value is not a secret.
     let or_empty: &dyn Fn(&SecretRef) -> Option<String> = &|secret| value(secret).or_else(|| Some(String::new()));
     let (ready, known) = (config.expand_with(value), config.expand_with(or_empty));
-    let known = ready.as_ref().or(known.as_ref()).unwrap_or(config);
-    let redactor = Redactor::new(&private_values(known, &found));
+    let redactor = Redactor::new(&private_values(known.as_ref().unwrap_or(config), &found));
     let (kind, message) = match (ready, failed) {
         (_, Some((secret, error))) => {
             let kind = if error.is_unsupported { Kind::Unsupported } else { Kind::Config };

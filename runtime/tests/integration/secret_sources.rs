@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use mcp_bindgen_model::ServerConfig;
 use mcp_bindgen_runtime::{
-    Client, ClientOptions, ConnectError, ConnectErrorKind as Kind, LocalSecrets, SecretError, SecretRef, SecretSource,
+    Client, ClientOptions, ConnectError, ConnectErrorKind as Kind, KnownSecrets, LocalSecrets, SecretError, SecretRef,
+    SecretSource, with_secrets,
 };
 
 /// Has one secret, stumbles over another, and never answers for a third.
@@ -48,6 +49,18 @@ async fn custom_secret_source_is_used() {
     let error = refused(&[("A", "${A_VAULTED}"), ("B", "${BROKEN}")], options()).await;
     assert_eq!(error.to_string(), "shell: `${BROKEN}` has no value: no lease after [redacted]");
     assert_eq!(error.kind, Kind::Config);
+
+    // The next one is not asked for.
+    let patient = options().connect_timeout(Duration::from_secs(5));
+    let error = refused(&[("A", "${BROKEN}"), ("B", "${SLOW}")], patient).await;
+    assert!(error.to_string().starts_with("shell: `${BROKEN}` has no value: "), "{error}");
+    let server = ServerConfig::stdio("shell", "sh").env("A", "${BROKEN}").env("B", "${SLOW}");
+    let vault = Vault(asked.clone());
+    let ended = tokio::time::timeout(Duration::from_secs(5), with_secrets(&server, &vault)).await;
+    assert!(ended.expect("it ends").is_err());
+    let server = ServerConfig::stdio("shell", "sh").env("A", "${BROKEN}").env("B", "${keyring:mine}");
+    let known = KnownSecrets::of(&server, &vault).await;
+    assert!(known.are_in("from my own keyring"), "known secrets are all that have a value");
 
     let hasty = options().connect_timeout(Duration::from_millis(300));
     let error = refused(&[("A", "${SLOW}")], hasty).await;
