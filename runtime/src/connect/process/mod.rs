@@ -76,30 +76,9 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Finds a program in the folders of `path`, as a shell does. Relative paths start at `folder`.
-#[cfg(unix)]
-fn which(program: &OsStr, path: Option<&OsStr>, folder: &Path) -> Option<PathBuf> {
-    use std::os::unix::fs::PermissionsExt;
-
-    let has_folder = Path::new(program).components().nth(1).is_some();
-    let path = if has_folder { OsStr::new("") } else { path? };
-    let mut files = std::env::split_paths(path).filter_map(|place| Some(folder.join(from_home(&place)?).join(program)));
-    files.find(|file| file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0))
-}
-
-/// Finds a program as above, with the extensions of `PATHEXT`.
-#[cfg(not(unix))]
+/// Finds a program in the folders of `path`. Relative paths start at `folder`.
 fn which(program: &OsStr, path: Option<&OsStr>, folder: &Path) -> Option<PathBuf> {
     which::which_in(program, path, folder).ok()
-}
-
-/// Replaces `~` at the beginning of a path by the home of this process. Returns `None` if that is unknown.
-#[cfg(unix)]
-fn from_home(path: &Path) -> Option<PathBuf> {
-    match path.strip_prefix("~") {
-        Ok(rest) => Some(std::env::home_dir().filter(|home| home.is_absolute())?.join(rest)),
-        Err(_) => Some(path.to_owned()),
-    }
 }
 
 /// Adds the output of a program to a buffer, up to a limit. If the future is dropped, the output so far is there.
@@ -166,28 +145,6 @@ mod tests {
         assert_eq!(reason(gone, &missing), no_folder);
         assert_eq!(reason(program, &missing), format!("failed to start `x`: {missing}"));
         assert_eq!(reason(gone, &denied), format!("failed to start `x`: {denied}"));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn home_is_replaced_only_at_the_beginning_of_a_path() {
-        let home = std::env::home_dir().expect("a home");
-        assert_eq!(from_home("~/bin".as_ref()), Some(home.join("bin")));
-        for path in ["/~/bin", "~bin", "bin/~", ""] {
-            assert_eq!(from_home(path.as_ref()), Some(path.into()));
-        }
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn relative_folders_of_the_path_start_at_the_working_directory() {
-        let (folder, file) = installed("a-server");
-        let (above, name) = (folder.path().parent().expect("a folder"), folder.path().file_name().expect("a name"));
-        let path = std::env::join_paths([OsStr::new("gone"), name]).expect("a path");
-        assert_eq!(which("a-server".as_ref(), Some(&path), above), Some(file.clone()));
-        assert_eq!(which("a-server".as_ref(), Some("".as_ref()), folder.path()), Some(file));
-        assert_eq!(which("".as_ref(), Some(&path), above), None);
-        assert_eq!(which("a-server".as_ref(), None, folder.path()), None);
     }
 
     #[cfg(unix)]

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::Isolation;
@@ -11,7 +12,7 @@ use super::Refusal;
 use super::view::{Place, View, Way, follow, path_text};
 use crate::ConnectErrorKind as Kind;
 use crate::connect::process::environment::CERTIFICATES;
-use crate::connect::process::{Program, from_home, which};
+use crate::connect::process::{Program, which};
 
 /// The system's programs and libraries.
 const SYSTEM: &str = "\
@@ -134,8 +135,12 @@ impl Plan {
         let wrong = |what: &str| {
             Err((Kind::Config, format!("`{key}` of its `isolation` contains `{}`, {what}", path_text(folder))))
         };
-        let Some(path) = from_home(folder) else {
-            return wrong("but the home folder is unknown: `HOME` is not set");
+        let path = match folder.strip_prefix("~") {
+            Ok(rest) => match std::env::home_dir().filter(|home| home.is_absolute()) {
+                Some(home) => home.join(rest),
+                None => return wrong("but the home folder is unknown: `HOME` is not set"),
+            },
+            Err(_) => folder.to_owned(),
         };
         let way = match std::path::absolute(path).and_then(|path| follow(&path)) {
             Ok(way) => way,
@@ -299,16 +304,17 @@ fn around(program: &Path) -> Vec<PathBuf> {
 fn interpreters(script: &Path, search: Option<&OsStr>) -> Vec<PathBuf> {
     let mut first = Vec::new();
     let read = File::open(script).and_then(|file| file.take(LONGEST_FIRST_LINE).read_to_end(&mut first));
-    let text = String::from_utf8_lossy(&first);
-    let line = text.lines().next().and_then(|line| line.strip_prefix("#!")).filter(|_| read.is_ok());
+    let Some(line) = first.strip_prefix(b"#!").filter(|_| read.is_ok()) else { return Vec::new() };
+    let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let (mut programs, mut follows_env) = (Vec::new(), false);
-    for word in line.unwrap_or_default().split_ascii_whitespace() {
+    for word in line.split(u8::is_ascii_whitespace) {
         // `env -S NAME=VALUE program`
-        if follows_env && (word.starts_with('-') || word.contains('=')) {
+        if word.is_empty() || follows_env && (word.starts_with(b"-") || word.contains(&b'=')) {
             continue;
         }
-        programs.extend(which(word.as_ref(), search, Path::new("/")));
-        if follows_env || Path::new(word).file_name() != Some("env".as_ref()) {
+        let program = OsStr::from_bytes(word);
+        programs.extend(which(program, search, Path::new("/")));
+        if follows_env || Path::new(program).file_name() != Some("env".as_ref()) {
             break;
         }
         follows_env = true;

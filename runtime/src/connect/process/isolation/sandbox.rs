@@ -47,6 +47,7 @@ impl Sandbox {
     ) -> Result<Self, Refusal> {
         let not_started = |error| program.not_started(&error);
         let found = program.find().map_err(not_started)?;
+        let found = std::path::absolute(&found).unwrap_or(found);
         let mut plan = folders::plan(isolation, program)?;
         plan.show_program(&found, program.path().as_deref()).map_err(not_started)?;
         let cwd = plan.folder_to_start_in(program.cwd)?;

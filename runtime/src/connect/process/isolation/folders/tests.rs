@@ -15,11 +15,11 @@ fn folder() -> (TempDir, PathBuf) {
 }
 
 /// Writes an executable file, and the folders above it. It is never run.
-fn file(path: PathBuf, text: &str) -> PathBuf {
+fn file(path: PathBuf, text: impl AsRef<[u8]>) -> PathBuf {
     create_dir_all(path.parent().unwrap()).unwrap();
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create_new(true).mode(0o755).open(&path).unwrap();
-    file.write_all(text.as_bytes()).unwrap();
+    file.write_all(text.as_ref()).unwrap();
     path
 }
 
@@ -244,4 +244,8 @@ fn first_line_of_a_script_names_its_interpreters() {
         assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{line}");
     }
     assert_eq!(interpreters(&root.join("gone"), None), Vec::<PathBuf>::new());
+    // Paths need not be UTF-8.
+    let tool = file(root.join(OsStr::from_bytes(b"caf\xe9")), "");
+    let script = file(root.join("script"), [&b"#!"[..], tool.as_os_str().as_bytes(), b"\n"].concat());
+    assert_eq!(interpreters(&script, None), [tool]);
 }
