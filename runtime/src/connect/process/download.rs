@@ -116,8 +116,8 @@ impl<'c> Download<'c> {
         if let Some(found) = self.find_program(path) {
             *command = found;
             *args = self.args.to_vec();
-            let name = config.env.keys().find(|name| is_same(name, "PATH")).map_or("PATH", String::as_str).to_owned();
-            config.env.insert(name, path.to_owned());
+            config.env.retain(|name, _| !is_same(name, "PATH"));
+            config.env.insert("PATH".to_owned(), path.to_owned());
             return Ok(config);
         }
         let indexes = self.variables.iter().filter(|name| names_an_index(name));

@@ -20,18 +20,21 @@ const INHERITED: &str = if cfg!(windows) {
 } else {
     "HOME,LANG,LC_ALL,LC_CTYPE,LOGNAME,PATH,SHELL,TERM,TMPDIR,TZ,USER"
 };
-/// The folders of the user, which an isolated server does not get: they may lie outside of the home that it does not see.
+/// The folders of the user, which an isolated server does not get: they may lie outside of the home that it does not
+/// see.
 const FOLDERS: &str = if cfg!(windows) { "" } else { "XDG_CACHE_HOME,XDG_CONFIG_HOME,XDG_DATA_HOME,XDG_STATE_HOME" };
 /// The certificates that programs trust besides those of the system. Every server inherits these, too.
 pub(super) const CERTIFICATES: &str = "NODE_EXTRA_CA_CERTS,REQUESTS_CA_BUNDLE,SSL_CERT_DIR,SSL_CERT_FILE";
 
-/// The variables that `npm` and `uv` read to reach a proxy or an index of packages, in lower case; `*` stands for any end.
+/// The variables that both `npm` and `uv` read to reach a proxy, in lower case.
 const PROXIES: &str = "all_proxy,http_proxy,https_proxy,no_proxy";
-/// The last two are those of one registry (`npm_config_//host/:_authToken`) and of one scope (`npm_config_@scope:registry`).
+/// The variables that `npm` reads to reach a registry, in lower case; `*` stands for any end. The last two are those of
+/// one registry (`npm_config_//host/:_authToken`) and of one scope (`npm_config_@scope:registry`).
 const OF_NPM: &str = "\
     node_auth_token,npm_config_cafile,npm_config_https_proxy,npm_config_noproxy,npm_config_proxy,\
     npm_config_registry,npm_config_userconfig,npm_token,npm_config_//*,npm_config_@*";
-/// The last one is for `UV_INDEX`, `UV_INDEX_URL`, and the credentials of one index (`UV_INDEX_NAME_PASSWORD`).
+/// The variables that `uv` reads to reach an index, as above. The last one is for `UV_INDEX`, `UV_INDEX_URL`, and the
+/// credentials of one index (`UV_INDEX_NAME_PASSWORD`).
 const OF_UV: &str = "\
     uv_config_file,uv_default_index,uv_extra_index_url,uv_find_links,uv_insecure_host,uv_keyring_provider,\
     uv_native_tls,uv_python_install_mirror,uv_system_certs,uv_index*";
@@ -91,12 +94,19 @@ fn is_inherited(name: &str, configured: &[String], is_isolated: bool) -> bool {
     is_of_user || is_in(INHERITED) || is_in(CERTIFICATES) || configured.iter().any(|known| is_same(known, name))
 }
 
+/// Returns the variables of this process. If it got a name twice, each has the first value, which the redactor knows.
+fn own() -> impl Iterator<Item = (String, OsString)> {
+    env::vars_os().filter_map(|(name, _)| {
+        let value = env::var_os(&name)?;
+        Some((name.into_string().ok()?, value))
+    })
+}
+
 /// Returns the variables of a child: those of this process that it inherits, then those of its configuration.
 pub(super) fn of(program: &Program<'_>) -> Vec<(String, OsString)> {
     let is_isolated = program.isolation.is_some();
-    let named = env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-    let mut variables: Vec<_> =
-        named.filter(|(name, _)| is_inherited(name, program.inherit_env, is_isolated)).collect();
+    let inherited = own().filter(|(name, _)| is_inherited(name, program.inherit_env, is_isolated));
+    let mut variables: Vec<_> = inherited.collect();
     variables.extend(program.env.iter().map(|(name, value)| (name.clone(), value.into())));
     variables
 }
@@ -146,8 +156,7 @@ pub(crate) fn missed(config: &ServerConfig, stderr: &str) -> Option<String> {
 fn variables() -> BTreeMap<String, String> {
     let is_ordinary = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "_/:@.-".contains(c));
     let mut variables = BTreeMap::new();
-    for (name, value) in env::vars_os() {
-        let Ok(name) = name.into_string() else { continue };
+    for (name, value) in own() {
         if is_ordinary(&name) && !value.is_empty() {
             variables.insert(name, value.to_string_lossy().into_owned());
         }
@@ -172,8 +181,8 @@ fn mentions(text: &str, name: &str) -> bool {
     name.len() > 4 && words.any(|word| word == name)
 }
 
-/// Returns the variables of a download that may hold a secret. The login of a registry, which is in base64, is given as in an
-/// `Authorization` header.
+/// Returns the variables of a download that may hold a secret. The login of a registry, which is in base64, is given as
+/// in an `Authorization` header.
 pub(crate) fn secrets_of_download(config: &ServerConfig) -> Vec<(String, String)> {
     let Some((manager, ..)) = Manager::of(config) else { return Vec::new() };
     let mut found = manager.withheld(config);
