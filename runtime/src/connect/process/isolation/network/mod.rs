@@ -195,7 +195,8 @@ impl Proxy {
 
     /// Connects to an address of the host in a head that was checked. Returns the head to send to the host, too.
     async fn connect(&self, head: &[u8]) -> Result<(TcpStream, Option<Vec<u8>>), (u16, String)> {
-        let Request { host, port, head } = Request::parse(head).map_err(|message| (400, message.to_owned()))?;
+        let status = if head.len() as u64 == LARGEST_HEAD { 431 } else { 400 };
+        let Request { host, port, head } = Request::parse(head).map_err(|message| (status, message.to_owned()))?;
         if !self.domains.iter().any(|domain| domain.allows(&host, port)) {
             let reason = "is not among the domains in `network` of the server's isolation";
             return Err(self.denied(&format!("{host}:{port}"), reason));

@@ -154,11 +154,13 @@ async fn proxy_socket_is_private_and_removed_with_the_server() {
 }
 
 #[tokio::test]
-async fn head_may_come_in_pieces() {
+async fn head_may_come_in_pieces_up_to_a_bound() {
     let gate = Gate::with(proxy(&["x.org"], Arc::default()), "/usr/bin/socat".into()).unwrap();
     let padding = "a".repeat(10_000);
     let answer = asked(&gate, &format!("CONNECT evil.org:443 HTTP/1.1\nPadding: {padding}\n\n")).await;
     assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+    let answer = asked(&gate, &padding.repeat(4)).await;
+    assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
 }
 
 #[tokio::test]
@@ -236,6 +238,8 @@ fn ambiguous_host_is_refused() {
     ] {
         assert!(parse(head).is_err(), "{head}");
     }
+    let bare = b"GET http://api.example.com/ HTTP/1.1\r\nA: x\nHost: evil.org\r\n\r\n";
+    assert_eq!(Request::parse(bare), Err("a header is malformed"));
 }
 
 #[test]
