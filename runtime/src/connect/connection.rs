@@ -99,10 +99,10 @@ impl Terms {
         Self { end: Instant::now() + LONGEST, is_public: true }
     }
 
-    /// Takes those of a page, which has just arrived.
-    pub(crate) fn add(&mut self, page: &Value) {
+    /// Takes those of a page that was asked for at this time: its time to live may have begun then.
+    pub(crate) fn add(&mut self, page: &Value, asked: Instant) {
         let ttl = page.get("ttlMs").and_then(Value::as_u64).map_or(Duration::ZERO, Duration::from_millis);
-        self.end = self.end.min(Instant::now() + ttl.min(LONGEST));
+        self.end = self.end.min(asked + ttl.min(LONGEST));
         self.is_public &= page.get("cacheScope").and_then(Value::as_str) == Some("public");
     }
 }
@@ -279,7 +279,7 @@ mod tests {
         let kept = KeptLists::default();
         let put = |pages: &[Value]| {
             let mut terms = Terms::new();
-            pages.iter().for_each(|page| terms.add(page));
+            pages.iter().for_each(|page| terms.add(page, Instant::now()));
             kept.put("tools/list", &[json!(1)], &terms, 7);
             kept.get("tools/list", 7).map(|(_, terms)| terms)
         };
@@ -292,5 +292,10 @@ mod tests {
         for page in [json!({}), json!({ "ttlMs": 0 }), json!({ "ttlMs": -1 }), json!({ "ttlMs": "60" })] {
             assert_eq!(put(&[public.clone(), page]), None);
         }
+        let (mut slow, asked) = (Terms::new(), Instant::now());
+        std::thread::sleep(Duration::from_millis(2));
+        slow.add(&json!({ "ttlMs": 1 }), asked);
+        kept.put("tools/list", &[json!(1)], &slow, 7);
+        assert_eq!(kept.get("tools/list", 7), None, "the time counts from the request");
     }
 }

@@ -5,7 +5,7 @@ pub(crate) mod drift;
 pub(crate) mod offers;
 
 use std::collections::HashSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_bindgen_model::Snapshot;
 use serde_json::Value;
@@ -225,6 +225,7 @@ async fn all(
     let (mut terms, mut found, mut size) = (Terms::new(), Vec::new(), 0_usize);
     let (mut cursor, mut cursors) = (None, HashSet::new());
     for _ in 0..MAX_PAGES {
+        let asked = Instant::now();
         let mut page = match connection.session.request(listing.request(cursor), patience.renewed().into()).await {
             Ok(page) => page,
             // Servers with resources need not have templates, and skills are an optional extension.
@@ -256,7 +257,7 @@ async fn all(
                 return Err(wrong(kind, format!("`{method}` failed: {error}")).with_retry_after(retry_after));
             }
         };
-        terms.add(&page);
+        terms.add(&page, asked);
         size = size.saturating_add(size_of_value(&page));
         if size > MAX_LISTING {
             let most = MAX_LISTING / (1024 * 1024);
