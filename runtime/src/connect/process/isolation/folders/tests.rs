@@ -142,11 +142,11 @@ fn interpreters_of_interpreters_are_shown_up_to_a_bound() {
     let (_folder, root) = folder();
     let script = |number: usize| root.join(format!("script-{number}"));
     for number in 0..=MOST_PROGRAMS {
-        file(script(number), &format!("#!{}\n", text(&script(number + 1))));
+        file(script(number), format!("#!{}\n", text(&script(number + 1))));
     }
     file(script(MOST_PROGRAMS + 1), "");
     let itself = MOST_PROGRAMS + 2;
-    file(script(itself), &format!("#!{}\n", text(&script(itself))));
+    file(script(itself), format!("#!{}\n", text(&script(itself))));
     let shown = |first: usize| {
         let mut plan = empty(&[]);
         plan.show_program(&script(first), None).unwrap();
