@@ -283,6 +283,10 @@ fn skipped_keyword_inside_a_condition_never_rejects_more() {
     let unknown = json!({"type": "any"});
     let text = json!({"type": "string"});
     assert!(accepts(json!({"oneOf": [unknown, text]}), json!("x")));
+    let beside =
+        json!({"oneOf": [{"type": "any", "maximum": 9}, text], "anyOf": [{"minimum": 1}], "allOf": [{"maximum": 20}]});
+    assert!(accepts(beside.clone(), json!("x")) && accepts(beside.clone(), json!(5)));
+    assert!([0, 15, 25].iter().all(|value| !accepts(beside.clone(), json!(value))));
     assert!(accepts(json!({"if": unknown, "then": false}), json!("x")));
     assert!(accepts(json!({"contains": unknown, "maxContains": 1}), json!([1, 2])));
     assert!(accepts(json!({"properties": ["a"], "additionalProperties": false}), json!({"a": 1})));

@@ -201,24 +201,36 @@ fn nested_references_are_followed_only_as_deep_as_the_value() {
 
 #[test]
 fn schemas_that_dynamic_references_copy_for_each_path_are_bounded() {
-    let doubled = |count: usize| {
+    let doubled = |count: usize, mut large: Value| {
         let properties = |next: usize| json!({"a": {"$dynamicRef": format!("p{next}#P{next}")}, "b": {"$dynamicRef": format!("q{next}#Q{next}")}});
         let mut definitions = Map::new();
         for (index, name) in (0..count).flat_map(|index| [(index, "p"), (index, "q")]) {
             let own = (format!("{name}{index}"), format!("{}{index}", name.to_uppercase()));
-            let inner = if index + 1 < count { properties(index + 1) } else { json!({"c": {"type": "integer"}}) };
+            let inner = if index + 1 < count { properties(index + 1) } else { json!({"c": {"$ref": "large"}}) };
             definitions.insert(own.0.clone(), json!({"$id": own.0, "$dynamicAnchor": own.1, "properties": inner}));
             let again = json!({"$dynamicAnchor": own.1});
             let others = definitions.entry("others").or_insert_with(|| json!({"$id": "others", "$defs": {}}));
             others["$defs"][own.1] = again;
         }
+        large["$id"] = "large".into();
+        definitions.insert("large".to_owned(), large);
         json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://example.com/root.json",
                "$defs": definitions, "properties": properties(0)})
     };
     for count in [20, 30, 100] {
-        refused(&format!("{count} doubled by dynamic references"), &doubled(count));
+        refused(&format!("{count} doubled by dynamic references"), &doubled(count, json!({"type": "integer"})));
     }
-    let validator = compile("few dynamic references", &doubled(4)).unwrap();
+    let unknown: Value = (0..20_000).map(|index| (format!("a{index}"), json!(0))).collect();
+    for (case, large) in [
+        ("a long name", json!({"properties": {"k".repeat(1_000_000): true}})),
+        ("a long dependency", json!({"dependencies": {"k".repeat(200_000): []}})),
+        ("a long list of dependencies", json!({"dependencies": {"k": vec![json!("k"); 100_000]}})),
+        ("a long reference", json!({"$ref": "https://json-schema.org/".to_owned() + &"k".repeat(200_000)})),
+        ("many unknown keywords", unknown),
+    ] {
+        refused(&format!("{case} in 1,024 scopes"), &doubled(10, large));
+    }
+    let validator = compile("few dynamic references", &doubled(4, json!({"type": "integer"}))).unwrap();
     assert!(validator.check(&json!({"a": {"b": {"a": {"b": {"c": 1}}}}})).is_ok());
     assert!(validator.check(&json!({"a": {"b": {"a": {"b": {"c": "1"}}}}})).is_err());
 
@@ -271,9 +283,19 @@ fn many_costly_or_skipped_parts_take_little_time() {
     let mut costly = Naming::Pointer.doubled(11, BESIDE[0].1);
     assert!(compile("a costly part", &costly).is_ok());
     costly["properties"] = (0..5_000).map(|index| (format!("p{index}"), Naming::Pointer.reference(0))).collect();
-    refused("many costly parts", &costly);
+    assert!(compile("many costly parts", &costly).is_ok());
+    let union = |last: Value| {
+        let branches: Vec<_> = (0..998).map(|index| json!({ "const": index })).chain([last]).collect();
+        let mut schema = properties(vec![json!({"$ref": "#/$defs/u"}); 6_000]);
+        schema["$defs"] = json!({"u": {"anyOf": branches}});
+        schema
+    };
+    assert!(compile("a large union in many places", &union(json!({"const": "x"}))).is_ok());
+    refused("a recursive union in many places", &union(json!({"$ref": "#/$defs/u"})));
     let skipped = compile("many skipped parts", &properties(vec![json!({"allOf": ["x"]}); 20_000])).unwrap();
     assert_eq!(skipped.skipped().len(), 20_000);
+    let skipped = compile("many tried parts", &properties(vec![json!({"not": "x"}); 2_000])).unwrap();
+    assert_eq!(skipped.skipped().len(), 2_000);
 }
 
 #[test]
@@ -288,6 +310,9 @@ fn unevaluated_keywords_count_towards_the_limit() {
             refused(&case, &nested(30, keyword, branches));
             let validator = compile(&case, &nested(4, keyword, branches)).expect(&case);
             assert!(validator.check(&json!({"a": 1})).is_ok(), "{case}");
+            assert!(compile(&case, &nested(10, keyword, branches)).is_ok(), "{case}");
+            let wide = json!({keyword: false, branches: (0..5_000).map(|index| json!({ "const": index })).collect::<Vec<_>>()});
+            assert!(compile(&case, &wide).is_ok(), "{case}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ptr;
 
-use mcp_bindgen_schema::{Bundle, Draft, Target, below, subschemas};
+use mcp_bindgen_schema::{Bundle, Draft, NAMED_SCHEMAS, Target, below, subschemas};
 use serde_json::Value;
 
 use super::UnusableSchema;
@@ -17,9 +17,11 @@ const LONGEST: usize = 4096;
 /// The maximum number of copies of schemas. If the targets of references depend on the path that leads to them, their
 /// schemas are copied for each path.
 const MOST_COPIES: usize = 10_000;
+/// The maximum size of the names in all copies, and of the values in them, in bytes of text.
+pub(super) const MOST_COPIED: usize = 1 << 20;
 /// The maximum number of schemas that apply to one value. Every `allOf` of two references doubles their number, so that a
 /// small hostile schema would keep a validator busy for years.
-const MOST_APPLICATIONS: usize = 10_000;
+const MOST_APPLICATIONS: u64 = 10_000;
 /// The maximum number of steps that counting these takes in a document.
 const MOST_STEPS: usize = 5_000_000;
 /// The maximum number of schemas for one value that each hold or refer to the next.
@@ -41,6 +43,8 @@ pub(super) struct Schema<'a> {
     pub(super) pointer: String,
     /// The shared anchors that dynamic references lead to, by their indexes: the outermost of each name.
     scope: Vec<usize>,
+    /// `true` if the value has another scope on a path that was found before.
+    pub(super) is_copy: bool,
     /// The references, as they are in the mended document.
     pub(super) references: Vec<String>,
     /// The schemas that apply to the same value, those behind references too.
@@ -97,14 +101,17 @@ impl<'a> Links<'a> {
             shared,
         };
         links.add(&bundle, &[], root, String::new(), true);
-        let mut next = 0;
+        let (mut next, mut copied) = (0, 0);
         while let Some(mut schema) = links.schemas.get(next).cloned() {
+            // Large copies are refused before they take memory.
+            copied += if schema.is_copy { size_of_names(schema.value) } else { 0 };
+            let copies = links.schemas.len() - links.indexes.len();
+            if links.shared.len() > MOST_SHARED || copies > MOST_COPIES || copied > MOST_COPIED {
+                return Err(UnusableSchema::new("", TOO_MANY_TARGETS));
+            }
             links.follow(&bundle, next, &mut schema)?;
             if let Some(place) = links.schemas.get_mut(next) {
                 *place = schema;
-            }
-            if links.shared.len() > MOST_SHARED || links.schemas.len() - links.indexes.len() > MOST_COPIES {
-                return Err(UnusableSchema::new("", TOO_MANY_TARGETS));
             }
             next += 1;
         }
@@ -113,28 +120,22 @@ impl<'a> Links<'a> {
     }
 
     fn count_applications(&self) -> Result<(), UnusableSchema> {
-        let mut counter = Counter { schemas: &self.schemas, passes: vec![0; self.schemas.len()], left: 0 };
-        let mut steps = MOST_STEPS;
-        for index in 0..self.schemas.len() {
-            let most = steps.min(MOST_APPLICATIONS);
-            counter.left = most;
-            if counter.apply(index, 0, false).is_none() {
-                let message = format!("the schema applies to one value more than {MOST_APPLICATIONS} times");
-                return Err(UnusableSchema::new("", message));
-            }
-            steps -= most - counter.left;
+        let (passes, counted) = (vec![0; self.schemas.len()], vec![None; self.schemas.len()]);
+        let mut counter = Counter { schemas: &self.schemas, passes, counted, left: MOST_STEPS };
+        if (0..self.schemas.len()).all(|index| counter.count(index, 0).is_some()) {
+            return Ok(());
         }
-        Ok(())
+        let message = if counter.left == 0 {
+            format!("the recursive schemas of the document apply to values in more than {MOST_STEPS} ways")
+        } else {
+            format!("the schema applies to one value more than {MOST_APPLICATIONS} times")
+        };
+        Err(UnusableSchema::new("", message))
     }
 
     /// Returns the index of a schema that another holds.
     pub(super) fn held(&self, holder: usize, value: &Value) -> Option<usize> {
         self.held.get(&(holder, ptr::from_ref(value))).copied()
-    }
-
-    /// Returns `true` if a schema is copied for several paths.
-    pub(super) fn is_copied(&self, schema: &Schema<'_>) -> bool {
-        self.indexes.get(&ptr::from_ref(schema.value)).is_some_and(|scopes| scopes.len() > 1)
     }
 
     /// Returns `true` if a schema is only its `$ref`, as up to draft 7.
@@ -160,9 +161,9 @@ impl<'a> Links<'a> {
             self.targets.insert(*index);
             return *index;
         }
-        let index = self.schemas.len();
+        let (index, is_copy) = (self.schemas.len(), !known.is_empty());
         known.insert(scope.clone(), index);
-        self.schemas.push(Schema { value, pointer, scope, references: Vec::new(), beside: Vec::new() });
+        self.schemas.push(Schema { value, pointer, scope, is_copy, references: Vec::new(), beside: Vec::new() });
         index
     }
 
@@ -219,34 +220,70 @@ impl<'a> Links<'a> {
     }
 }
 
-/// Counts the schemas that apply to one value, by applying them.
+/// The applications that a schema leads to for one value.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    applied: u64,
+    /// The further ones if a schema around it has to find the properties or items that were evaluated.
+    traced: u64,
+    /// The length of the longest chain of schemas.
+    chain: usize,
+    /// `true` if the count depends on the schemas around it.
+    is_recursive: bool,
+}
+
+/// Counts the schemas that apply to one value, by applying them; those that do not lead to recursion once.
 struct Counter<'l> {
     schemas: &'l [Schema<'l>],
     /// How often each schema is being applied.
     passes: Vec<u32>,
+    counted: Vec<Option<Count>>,
     left: usize,
 }
 
 impl Counter<'_> {
-    /// Applies a schema; returns `None` beyond the limits. It is traced if a schema around it has to find the properties or
-    /// items that were evaluated.
-    fn apply(&mut self, index: usize, depth: usize, is_traced: bool) -> Option<()> {
-        self.left = self.left.checked_sub(1).filter(|_| depth <= LONGEST_CHAIN)?;
-        let (schema, passes) = (self.schemas.get(index)?, self.passes.get_mut(index)?);
+    /// Counts a schema; returns `None` beyond the limits.
+    fn count(&mut self, index: usize, depth: usize) -> Option<Count> {
+        self.left = self.left.checked_sub(1)?;
+        if let Some(count) = *self.counted.get(index)? {
+            return Some(count);
+        }
+        let schema = self.schemas.get(index).filter(|_| depth <= LONGEST_CHAIN)?;
+        let passes = self.passes.get_mut(index)?;
+        let mut count = Count { is_recursive: *passes > 0, ..Count::default() };
         if *passes == MOST_PASSES {
-            return Some(());
+            return Some(count);
         }
         *passes += 1;
-        let traces = ["unevaluatedProperties", "unevaluatedItems"].iter().any(|key| schema.value.get(key).is_some());
         for inner in &schema.beside {
-            self.apply(*inner, depth + 1, false)?;
-            for _ in 0..usize::from(traces) + usize::from(is_traced) {
-                self.apply(*inner, depth + 1, true)?;
-            }
+            let inner = self.count(*inner, depth + 1)?;
+            count.applied += 1 + inner.applied;
+            count.traced += inner.applied + inner.traced;
+            count.chain = count.chain.max(1 + inner.chain);
+            count.is_recursive |= inner.is_recursive;
+        }
+        if ["unevaluatedProperties", "unevaluatedItems"].iter().any(|keyword| schema.value.get(keyword).is_some()) {
+            count.applied += count.traced;
         }
         *self.passes.get_mut(index)? -= 1;
-        Some(())
+        *self.counted.get_mut(index)? = (!count.is_recursive).then_some(count);
+        (count.applied <= MOST_APPLICATIONS && count.chain <= LONGEST_CHAIN).then_some(count)
     }
+}
+
+/// Returns the size of the keywords of a schema, of its references, and of the names of the schemas that it holds.
+fn size_of_names(schema: &Value) -> usize {
+    let size = |(keyword, value): (&String, &Value)| {
+        let inside = match value {
+            Value::String(reference) if keyword == "$ref" || keyword.ends_with("Ref") => reference.len(),
+            Value::Object(named) if NAMED_SCHEMAS.contains(&keyword.as_str()) => {
+                named.keys().map(|name| name.len() + 1).sum()
+            }
+            _ => 0,
+        };
+        keyword.len() + 1 + inside
+    };
+    schema.as_object().into_iter().flatten().map(size).sum()
 }
 
 /// Collects the names in references by this keyword.

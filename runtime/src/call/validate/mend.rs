@@ -7,21 +7,19 @@ use jsonschema::{Draft, ValidationError, Validator};
 use mcp_bindgen_schema::{Draft as Dialect, NAMED_SCHEMAS, SCHEMA, SCHEMA_LIST, below};
 use serde_json::{Map, Value, json};
 
-use super::links::{DEFINITIONS, Links, Schema, TOO_MANY_TARGETS, definition};
+use super::links::{DEFINITIONS, Links, MOST_COPIED, Schema, TOO_MANY_TARGETS, definition};
 use super::violation::LONGEST_VALUE;
 use super::{Skipped, UnusableSchema};
 use crate::ground::redact::Redactor;
 use crate::ground::wire::size_of_value;
 
-/// The maximum size of all copies of schemas in a document, in bytes of text.
-const MOST_COPIED: usize = 1 << 20;
 /// The keywords that restrict values without holding schemas, and `nullable` of `OpenAPI`.
 const ASSERTIONS: &str = "\
     type,enum,const,multipleOf,maximum,exclusiveMaximum,minimum,exclusiveMinimum,maxLength,minLength,pattern,maxItems,\
     minItems,uniqueItems,maxContains,minContains,maxProperties,minProperties,required,dependentRequired,nullable";
 
 /// Compiles a document, and returns its skipped parts. If `is_tried`, the validator tries every keyword separately;
-/// otherwise only the form of the schemas is checked.
+/// otherwise only the form of the schemas is checked, and if the validator refuses them they are tried.
 pub(super) fn compile(
     links: &Links<'_>,
     draft: Draft,
@@ -39,8 +37,11 @@ pub(super) fn compile(
     if let Value::Object(root) = &mut document {
         root.insert(DEFINITIONS.to_owned(), mender.definitions.into());
     }
-    let compiled = build(draft, &document).map_err(|error| UnusableSchema::new("", error.masked().to_string()))?;
-    Ok((compiled, mender.skipped))
+    match build(draft, &document) {
+        Ok(compiled) => Ok((compiled, mender.skipped)),
+        Err(_) if !is_tried => compile(links, draft, true),
+        Err(error) => Err(UnusableSchema::new("", error.masked().to_string())),
+    }
 }
 
 /// Compiles a mended document. Nothing is fetched.
@@ -52,7 +53,7 @@ struct Mender<'l> {
     links: &'l Links<'l>,
     draft: Draft,
     is_tried: bool,
-    /// The remaining size of copies.
+    /// The remaining size of values in copies. Without any, nothing is mended.
     left: usize,
     skipped: Vec<Skipped>,
     /// The pointers of the skipped parts.
@@ -78,6 +79,7 @@ impl<'l> Mender<'l> {
 
     fn mended(&mut self, index: usize, schema: &Schema<'l>) -> Value {
         match schema.value {
+            _ if self.left == 0 => Value::Null,
             Value::Object(map) => self.object(map, index, schema).into(),
             Value::Bool(_) => schema.value.clone(),
             value => {
@@ -167,8 +169,9 @@ impl<'l> Mender<'l> {
         let mut dropped: Vec<&str> = lost.flat_map(|(_, keywords)| *keywords).copied().collect();
         if has_lost("oneOf")
             && let Some(branches) = mended.remove("oneOf")
+            && let Value::Array(all) = mended.entry("allOf").or_insert_with(|| json!([]))
         {
-            mended.entry("anyOf").or_insert(branches);
+            all.push(json!({ "anyOf": branches }));
         }
         if ["properties", "patternProperties"].iter().any(|keyword| size(original, keyword) != size(mended, keyword)) {
             dropped.extend(["additionalProperties", "unevaluatedProperties"]);
@@ -185,13 +188,12 @@ impl<'l> Mender<'l> {
         !self.is_tried || build(self.draft, &json!({ keyword: value })).is_ok()
     }
 
-    /// Returns a keyword's value without entries that do not belong there. Beyond the limit on copies it is nothing.
+    /// Returns a keyword's value without entries that do not belong there.
     fn salvaged(&mut self, holder: usize, keyword: &str, value: &Value) -> Value {
-        if self.left > 0 && self.links.schemas.get(holder).is_some_and(|schema| self.links.is_copied(schema)) {
+        if self.links.schemas.get(holder).is_some_and(|schema| schema.is_copy) {
             self.left = self.left.saturating_sub(size_of_value(value));
         }
         match value {
-            _ if self.left == 0 => Value::Null,
             Value::Array(entries) if ["required", "type", "enum"].contains(&keyword) => {
                 let mut seen = HashSet::new();
                 let belongs = |entry: &&Value| keyword != "required" || entry.is_string();

@@ -38,7 +38,7 @@ impl Validator {
             Dialect::D2019 => Draft::Draft201909,
             Dialect::D2020 | Dialect::Unsaid => Draft::Draft202012,
         };
-        let (compiled, skipped) = compile(&links, draft, false).or_else(|_| compile(&links, draft, true))?;
+        let (compiled, skipped) = compile(&links, draft, false)?;
         Ok(Self { compiled, skipped })
     }
 
@@ -87,13 +87,17 @@ static COMPILED: LazyLock<RwLock<HashMap<(usize, usize), Compiled>>> = LazyLock:
 
 /// Checks a value against a schema of a bound tool. Only calls with this schema wait for its compilation.
 pub(super) fn check(tool: &str, schema: &'static str, value: &Value, redactor: &Redactor) -> Result<(), Refusal> {
-    let compile = || {
+    let (place, mut is_new) = (compiled(schema), false);
+    let compiled = place.get_or_init(|| {
+        is_new = true;
         let schema = serde_json::from_str(schema).map_err(|error| UnusableSchema::new("", error.to_string()));
-        let compiled = schema.and_then(|schema| Validator::new(&schema));
-        warn(tool, &compiled);
-        compiled
-    };
-    match compiled(schema).get_or_init(compile) {
+        schema.and_then(|schema| Validator::new(&schema))
+    });
+    // A subscriber may validate a value with the same schema.
+    if is_new {
+        warn(tool, compiled);
+    }
+    match compiled {
         Ok(validator) => Ok(validator.check_redacted(value, redactor)?),
         Err(unusable) => Err(unusable.clone().into()),
     }
