@@ -228,6 +228,14 @@ pub enum CallError {
     },
 }
 
+/// The facts that all errors have.
+struct Facts<'e> {
+    kind: CallErrorKind,
+    server: &'e str,
+    tool: &'e str,
+    dispatched: Dispatched,
+}
+
 /// Returns the next step behind a reason.
 fn after(help: &Option<String>) -> String {
     help.as_ref().map_or_else(String::new, |help| format!("; {help}"))
@@ -307,29 +315,28 @@ impl CallError {
 impl CallError {
     /// Returns the server's name.
     pub fn server(&self) -> &str {
-        self.facts().1
+        self.facts().server
     }
 
     /// Returns the tool's wire name; for prompts the prompt's, for resources the URI.
     pub fn tool(&self) -> &str {
-        self.facts().2
+        self.facts().tool
     }
 
     /// Returns the kind of the error.
     pub fn kind(&self) -> CallErrorKind {
-        self.facts().0
+        self.facts().kind
     }
 
     /// Returns whether the server may have acted on the call.
     pub fn dispatched(&self) -> Dispatched {
-        self.facts().3
+        self.facts().dispatched
     }
 
-    /// Returns the kind, the names of server and tool, and whether the server may have acted on the call.
-    fn facts(&self) -> (CallErrorKind, &str, &str, Dispatched) {
+    fn facts(&self) -> Facts<'_> {
         use CallErrorKind as Kind;
         use Dispatched::{No, Unknown, Yes};
-        match self {
+        let (kind, server, tool, dispatched): (_, &str, &str, _) = match self {
             Self::NotConnected { server, tool, .. } => (Kind::NotConnected, server, tool, No),
             Self::ToolNotFound { server, tool } => (Kind::ToolNotFound, server, tool, No),
             Self::PromptNotFound { server, prompt } => (Kind::PromptNotFound, server, prompt, No),
@@ -346,7 +353,8 @@ impl CallError {
             Self::Tool(result) => (Kind::Tool, &result.server, &result.tool, Yes),
             Self::Decode { result, .. } => (Kind::Decode, &result.server, &result.tool, Yes),
             Self::Incompatible { server, tool, .. } => (Kind::Incompatible, server, tool, No),
-        }
+        };
+        Facts { kind, server, tool, dispatched }
     }
 
     /// Returns the delay before the next attempt, if the server (`Retry-After`) or the rate of a policy sets one.
