@@ -55,7 +55,7 @@ impl ApprovalRequest {
         let fits = |limit: usize| lengths.iter().map(|length| limit.min(*length)).sum::<usize>() <= longest;
         let mut limit = longest;
         while limit > SHORTEST_CUT && !fits(limit) {
-            limit /= 2;
+            limit -= limit / 8 + 1;
         }
         each_text(&mut arguments, &mut |text| cut(text, limit.max(SHORTEST_CUT)));
         arguments
@@ -152,6 +152,9 @@ mod tests {
         assert_eq!(found["edits"][0]["at"], "/x");
         let printed = found.to_string();
         assert!(printed.chars().count() < 400, "{printed}");
+        let many: Map<String, Value> = (0..10).map(|n| (format!("k{n}"), "y".repeat(1000).into())).collect();
+        let shown = shown(Value::Object(many), 9000).to_string().matches('y').count();
+        assert!((7500..=9000).contains(&shown), "{shown}");
     }
 
     #[test]

@@ -285,10 +285,14 @@ impl fmt::Debug for CallOptions {
         f.debug_struct("CallOptions")
             .field("timeout", &self.given.timeout)
             .field("cap", &self.given.cap)
+            .field("progress", &self.given.progress.is_some())
+            .field("cancellation", &self.given.cancellation.is_some())
             .field("meta", &self.given.meta.as_deref().map(|meta| meta.keys().collect::<Vec<_>>()))
             .field("source", &self.given.source)
             .field("caller", &self.given.caller)
             .field("input", &self.given.input)
+            .field("client_capabilities", &self.given.capabilities)
+            .field("remote", &self.given.is_remote)
             .finish_non_exhaustive()
     }
 }

@@ -115,7 +115,9 @@ impl Passage {
         let state = self.state_mut();
         for (outer, inner, why) in EXCLUSIONS {
             if state.through & outer.bit() != 0 && inner.contains(&kind) {
-                return Err(format!("layer `{kind:?}` is inside `{outer:?}`: {why}; move it outside, as `Stack` does"));
+                let reason = format!("layer `{kind:?}` is inside `{outer:?}`: {why}; move it outside, as `Stack` does");
+                // These are methods, and no types.
+                return Err(reason.replace("TotalCap", "total_cap").replace("TryTimeout", "try_timeout"));
             }
         }
         state.through |= kind.bit();
@@ -243,7 +245,7 @@ mod tests {
         assert!(inside(LayerKind::Retry, LayerKind::Retry).is_err());
         assert!(inside(LayerKind::TryTimeout, LayerKind::Cache).is_ok());
         let reason = inside(LayerKind::TryTimeout, LayerKind::Retry).expect_err("it is refused");
-        assert!(reason.contains("`total_cap`"), "{reason}");
+        assert!(reason.contains("`try_timeout`") && reason.contains("`total_cap`"), "{reason}");
         let reason = inside(LayerKind::Retry, LayerKind::Approval).expect_err("it is refused");
         assert!(reason.contains("Approval") && reason.contains("Retry"), "{reason}");
     }
