@@ -70,7 +70,7 @@ impl Alike {
             }
             ranges.push(start..classes.len());
         }
-        Self { classes: refined(classes, &children), documents: ranges }
+        Self { classes: refined(classes, &children, usize::MAX), documents: ranges }
     }
 
     /// Returns the class of a shape of the document at this place of the list.
@@ -119,14 +119,15 @@ fn in_order(texts: &[String]) -> Vec<String> {
 }
 
 /// Splits classes until the members of each class have children of equal classes at each position. Those that stay in
-/// one class are equal at any depth, even if they refer to themselves. Beyond the limits, all classes differ.
-pub(crate) fn refined(mut classes: Vec<usize>, children: &[Vec<usize>]) -> Vec<usize> {
+/// one class are equal at any depth, even if they refer to themselves. Members of a class that still splits at a limit are
+/// in a class alone, and so is each that holds one.
+pub(crate) fn refined(mut classes: Vec<usize>, children: &[Vec<usize>], most_work: usize) -> Vec<usize> {
     // Each round compares one level more. The types of real servers differ within far fewer levels.
     const MOST_ROUNDS: usize = 200;
-    const MOST_WORK: usize = 4_000_000;
     let work: usize = children.iter().map(|held| 1 + held.len()).sum();
-    let mut count = 0;
-    for _ in 0..MOST_ROUNDS.min(MOST_WORK / (1 + work)) {
+    let rounds = MOST_ROUNDS.min(most_work / (1 + work));
+    let (mut count, mut before) = (0, Vec::new());
+    for _ in 0..rounds {
         let (mut split, mut next) = (HashMap::new(), Vec::new());
         for (class, held) in classes.iter().zip(children) {
             let mut key = vec![*class];
@@ -137,7 +138,32 @@ pub(crate) fn refined(mut classes: Vec<usize>, children: &[Vec<usize>]) -> Vec<u
         if split.len() == count {
             return classes;
         }
-        (classes, count) = (next, split.len());
+        count = split.len();
+        before = std::mem::replace(&mut classes, next);
+    }
+    // The part of each class that did not split in the last round.
+    let mut parts = HashMap::new();
+    for (class, part) in before.iter().zip(&classes) {
+        let known = parts.entry(*class).or_insert(*part);
+        *known = if known == part { *part } else { usize::MAX };
+    }
+    let mut settled: Vec<bool> = before.iter().map(|class| parts.get(class) != Some(&usize::MAX)).collect();
+    settled.resize(classes.len(), false);
+    for _ in 0..rounds {
+        let mut is_stable = true;
+        for (place, held) in children.iter().enumerate().rev() {
+            let holds_open = held.iter().any(|child| settled.get(*child) == Some(&false));
+            if let Some(settled) = settled.get_mut(place).filter(|settled| holds_open && **settled) {
+                (*settled, is_stable) = (false, false);
+            }
+        }
+        if is_stable {
+            parts.clear();
+            for (place, (class, is_settled)) in classes.iter_mut().zip(&settled).enumerate() {
+                *class = if *is_settled { *parts.entry(*class).or_insert(place) } else { place };
+            }
+            return classes;
+        }
     }
     (0..classes.len()).collect()
 }

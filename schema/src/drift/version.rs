@@ -28,6 +28,8 @@ pub(crate) struct Version<'a> {
     assertions: Vec<Assertions>,
     /// `true` for each schema that has a finite value.
     possible: Vec<bool>,
+    /// The schemas that are equal to each other.
+    pub(super) equal_to_itself: OnceCell<Equality>,
     indexes: Vec<OnceCell<Index>>,
     /// The steps that are left for judging values.
     steps: Cell<usize>,
@@ -35,6 +37,12 @@ pub(crate) struct Version<'a> {
     pub(super) known_cases: RefCell<HashMap<Conjunction, Rc<Vec<Case>>>>,
     /// The work for telling cases apart so far.
     pub(super) work_of_cases: Cell<usize>,
+}
+
+/// The classes of equal schemas of two versions.
+pub(super) struct Equality {
+    pub(super) left: Vec<usize>,
+    pub(super) right: Vec<usize>,
 }
 
 /// The declarations of a schema, by name.
@@ -77,6 +85,7 @@ impl<'a> Version<'a> {
         let assertions = document.schemas.assertions();
         Self {
             possible: possible(&document, &assertions),
+            equal_to_itself: OnceCell::new(),
             indexes: assertions.iter().map(|_| OnceCell::new()).collect(),
             steps: Cell::new(MOST_STEPS + MOST_STEPS_EACH * assertions.len()),
             patterns: RefCell::default(),

@@ -262,6 +262,17 @@ fn provider_schemas_of_a_chain_with_descriptions_are_printed() {
 }
 
 #[test]
+fn exclusive_choices_are_told_apart_in_bounded_time() {
+    let choice = r#"{"oneOf":[{"type":"string"},{"not":{"type":"string"}}]}"#;
+    let places = each(1_000, |index| format!(r#""p{index}":{choice}"#));
+    let schema: Value = serde_json::from_str(&format!(r#"{{"type":"object","properties":{{{places}}}}}"#)).unwrap();
+    let started = Instant::now();
+    let _ = strict(&schema, Dialect::OpenAi);
+    println!("1000 exclusive choices {:>9.1?}", started.elapsed());
+    assert!(started.elapsed() < LONGEST, "{:?}", started.elapsed());
+}
+
+#[test]
 fn long_lists_are_read_in_bounded_time() {
     let values = |start: usize| each(40_000, |index| format!(r#""v{}""#, start + index));
     read(

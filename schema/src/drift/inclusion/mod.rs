@@ -6,13 +6,12 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::equality::Equality;
 use super::failure::{self, Failure, MOST_FAILURES, Reason, add};
 use super::memo::Memo;
 use super::samples::Sampler;
 use super::types::Sent;
 use super::validity::is_valid;
-use super::version::{Case, Conjunction, Version};
+use super::version::{Case, Conjunction, Equality, Version};
 use crate::normalize::{Assertions, Choice, Kinds, SchemaId};
 
 mod overlap;
@@ -125,7 +124,9 @@ impl<'v> Inclusion<'v> {
 
     /// Returns `true` if two schemas are surely equal.
     fn equal(&self, left: SchemaId, right: SchemaId) -> bool {
-        let equality = self.equality.get_or_init(|| Equality::of(self.left, self.right));
+        // A version is compared with itself for each of its choices.
+        let known = if std::ptr::eq(self.left, self.right) { &self.left.equal_to_itself } else { &self.equality };
+        let equality = known.get_or_init(|| Equality::of(self.left, self.right));
         equality.equal(self.left.followed(left), self.right.followed(right))
     }
 
