@@ -104,7 +104,8 @@ impl Alternatives {
         all
     }
 
-    /// Lists these values in place of others, each once, unless they are of an open kind.
+    /// Lists these values in place of others, each once, unless they are of an open kind. Arrays and objects have a branch
+    /// of their own.
     fn list(&mut self, values: &[Value]) {
         let values = distinct(values, ByValue);
         let has = |value: Value| values.contains(&value);
@@ -114,7 +115,7 @@ impl Alternatives {
             self.open = if is_open { self.open | kind } else { self.open };
         }
         (self.listed, self.listed_kinds) = (Vec::new(), Kinds::NONE);
-        let open = self.open_kinds();
+        let open = self.open_kinds().without(Kinds::ARRAY | Kinds::OBJECT);
         for kinds in [Kinds::STRING, Kinds::NUMBER, Kinds::BOOLEAN, Kinds::ARRAY | Kinds::OBJECT] {
             for value in values.iter().filter(|value| kinds_of(value) == kinds) {
                 if let Some(range) = self.numbers.filter(|_| kinds == Kinds::NUMBER) {
@@ -148,8 +149,19 @@ impl Alternatives {
 
     pub(super) fn intersect(&mut self, other: &Self) {
         let (left, right) = (by_value(&self.listed), by_value(&other.listed));
-        let kept = self.listed.iter().filter(|value| right.contains(&ByValue(value)) || other.admits(value));
-        let more = other.listed.iter().filter(|value| !left.contains(&ByValue(value)) && self.admits(value));
+        // The arrays and objects that a side lists beside all of both kinds ask for nothing.
+        let literals = Kinds::ARRAY | Kinds::OBJECT;
+        let [own_are_idle, others_are_idle] = [&*self, other].map(|side| side.open_kinds().has(literals));
+        let is_skipped = |is_idle: bool, value: &Value| is_idle && literals.intersects(Kinds::of(value));
+        let skips_own = own_are_idle && !others_are_idle;
+        let kept = self
+            .listed
+            .iter()
+            .filter(|value| !is_skipped(skips_own, value) && (right.contains(&ByValue(value)) || other.admits(value)));
+        let more = other.listed.iter().filter(|value| {
+            let is_kept = left.contains(&ByValue(value)) && !is_skipped(skips_own, value);
+            !is_skipped(others_are_idle, value) && !is_kept && self.admits(value)
+        });
         let listed: Vec<Value> = kept.chain(more).cloned().collect();
         self.open = self.open.intersection(other.open);
         self.numbers = self.numbers.zip(other.numbers).map(|(left, right)| left.intersection(right));
@@ -329,6 +341,26 @@ mod tests {
         assert_eq!(united(listed(json!([-1]))), Range { least: Some(-1), ..from_zero });
         assert!(!united(listed(json!([0.5]))).whole);
         assert!(!united(Alternatives::of_kinds(Kinds::NUMBER)).whole);
+    }
+
+    #[test]
+    fn listed_objects_are_kept_beside_all_objects() {
+        let both = |kinds, listed| Alternatives::union(&[Rc::new(Alternatives::of_kinds(kinds)), Rc::new(listed)]);
+        let (list, object) = (json!([1]), json!({ "all": true }));
+        let open = both(Kinds::ARRAY | Kinds::OBJECT, listed(json!([list, object])));
+        assert_eq!(open.listed, [list.clone(), object.clone()]);
+        let mut objects = Alternatives::of_kinds(Kinds::OBJECT);
+        objects.intersect(&both(Kinds::OBJECT, listed(json!([object]))));
+        assert_eq!(objects.listed, [object.clone()]);
+        // Beside all arrays and all objects of another schema only those of the first schema are.
+        let mut narrowed = Alternatives::anything();
+        narrowed.intersect(&open);
+        assert_eq!(narrowed.listed, Vec::<Value>::new());
+        narrowed = open.clone();
+        narrowed.intersect(&Alternatives::anything());
+        assert_eq!(narrowed.listed, [list.clone(), object]);
+        narrowed.intersect(&listed(json!([list])));
+        assert_eq!(narrowed, listed(json!([list])));
     }
 
     #[test]

@@ -155,7 +155,10 @@ impl Lowering<'_, '_> {
             below.retain(|root| seen.insert(*root));
             while let Some(id) = below.pop() {
                 let node = self.schemas.get(id);
-                let mut parts = [node.parts.as_slice(), &node.conditional].concat();
+                let (all_of, reference) = (node.parts.iter(), node.parts.iter());
+                let all_of = all_of.skip(usize::from(node.has_reference)).chain(&node.conditional);
+                let mut parts: Vec<SchemaId> = all_of.copied().collect();
+                parts.extend(reference.take(usize::from(node.has_reference)));
                 node.choices.iter().for_each(|choice| parts.extend_from_slice(&choice.branches));
                 parts.retain(|part| seen.insert(*part));
                 parts.reverse();
@@ -224,4 +227,31 @@ fn object_of(id: SchemaId, node: &Node, schemas: &Schemas<'_>) -> ObjectAlternat
 fn is_anything(schemas: &Schemas<'_>, id: SchemaId) -> bool {
     // Annotations do not make it a separate type.
     schemas.source(id).is_none_or(|source| source.keys().all(|key| WORDING.contains(&key.as_str())))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::diagnostics::Reporter;
+    use crate::shape::Shape;
+    use crate::{Document, Role};
+
+    #[test]
+    fn conditional_names_keep_the_order_of_keywords() {
+        let schema = json!({
+            "type": "object",
+            "properties": {},
+            "if": {
+                "$ref": "#/$defs/R",
+                "allOf": [{ "required": ["a"] }],
+                "if": { "required": ["b"] },
+                "anyOf": [{ "required": ["d"] }],
+            },
+            "$defs": { "R": { "required": ["c"] } },
+        });
+        let document = Document::read(&schema, Role::Input, &mut Reporter::new("t", 0, "/inputSchema"));
+        let Shape::Struct(object) = document.shapes.get(document.root) else { panic!("arguments are an object") };
+        assert_eq!(object.fields.iter().map(|field| field.wire.as_str()).collect::<Vec<_>>(), ["a", "b", "c", "d"]);
+    }
 }
