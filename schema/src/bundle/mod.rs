@@ -3,6 +3,7 @@
 mod uri;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use mcp_bindgen_model::pointer_segment;
 use serde_json::{Map, Value};
@@ -38,9 +39,9 @@ const LONGEST_URI: usize = 1024;
 pub struct Bundle<'a> {
     root: &'a Value,
     /// The base URIs of the schemas that have their own, by their pointers.
-    bases: HashMap<String, String>,
-    /// The pointers of anchors by URI, and of resources by a URI with an empty fragment.
-    anchors: HashMap<String, String>,
+    bases: HashMap<String, Arc<str>>,
+    /// The pointers of anchors by base URI and name, and of resources without a name.
+    anchors: HashMap<(Arc<str>, String), String>,
     dynamic_anchors: HashMap<String, Vec<String>>,
     /// The dialect of the document.
     pub draft: Draft,
@@ -124,8 +125,9 @@ impl<'a> Bundle<'a> {
             draft: Draft::of(root),
             has_references: false,
         };
-        bundle.anchors.insert(anchor("", ""), String::new());
-        bundle.index(root, &mut String::new(), "", 0);
+        let base = Arc::from("");
+        bundle.anchors.insert((Arc::clone(&base), String::new()), String::new());
+        bundle.index(root, &mut String::new(), &base, 0);
         bundle
     }
 
@@ -139,12 +141,14 @@ impl<'a> Bundle<'a> {
     #[must_use]
     pub fn resolve(&self, from: &str, reference: &str) -> Target {
         let (document, fragment) = uri::split(reference);
-        let document = uri::resolve(self.base_of(from), document);
-        let Some(resource) = self.anchors.get(&anchor(&document, "")) else { return Target::Elsewhere };
+        let document: Arc<str> = uri::resolve(self.base_of(from), document).into();
+        let Some(resource) = self.anchors.get(&(Arc::clone(&document), String::new())) else {
+            return Target::Elsewhere;
+        };
         let pointer = uri::decode(fragment).and_then(|fragment| match fragment.as_str() {
             "" => Some(resource.clone()),
             place if place.starts_with('/') => Some(format!("{resource}{place}")),
-            name => self.anchors.get(&anchor(&document, name)).cloned(),
+            _ => self.anchors.get(&(document, fragment)).cloned(),
         });
         pointer.filter(|pointer| self.at(pointer).is_some()).map_or(Target::Nowhere, Target::Here)
     }
@@ -177,44 +181,42 @@ impl<'a> Bundle<'a> {
     #[must_use]
     pub fn base_of(&self, pointer: &str) -> &str {
         let mut parents = std::iter::successors(Some(pointer), |place| Some(place.rsplit_once('/')?.0));
-        parents.find_map(|place| self.bases.get(place)).map_or("", String::as_str)
+        parents.find_map(|place| self.bases.get(place)).map_or("", |base| base)
     }
 
-    fn index(&mut self, schema: &'a Value, pointer: &mut String, base: &str, depth: usize) {
+    fn index(&mut self, schema: &'a Value, pointer: &mut String, base: &Arc<str>, depth: usize) {
         let Value::Object(map) = schema else { return };
         if depth > DEEPEST {
             return;
         }
-        let own = self.index_names(map, pointer, base);
-        let base = own.as_deref().unwrap_or(base);
+        let base = self.index_names(map, pointer, base);
         self.has_references |= map.keys().any(|key| key.ends_with("Ref") || key == "$ref");
-        subschemas(map, pointer, &mut |_, inner, pointer| self.index(inner, pointer, base, depth + 1));
+        subschemas(map, pointer, &mut |_, inner, pointer| self.index(inner, pointer, &base, depth + 1));
     }
 
-    /// Indexes the names of a schema, and returns its base URI if it has its own.
-    fn index_names(&mut self, map: &Map<String, Value>, pointer: &str, base: &str) -> Option<String> {
+    /// Indexes the names of a schema, and returns its base URI.
+    fn index_names(&mut self, map: &Map<String, Value>, pointer: &str, base: &Arc<str>) -> Arc<str> {
         let text = |key: &str| lookup(map, key).and_then(Value::as_str);
+        let mut base = Arc::clone(base);
         // Names of places that no reader would write are not worth their memory.
         if pointer.len() > LONGEST {
-            return None;
+            return base;
         }
-        let mut own = None;
         let id = text(if self.draft == Draft::D4 { "id" } else { "$id" });
         if let Some(id) = id.filter(|_| !self.draft.hides_siblings(map)) {
             let (document, fragment) = uri::split(id);
             if !document.is_empty() && base.len() + document.len() <= LONGEST_URI {
-                let resolved = uri::resolve(base, document);
-                self.bases.insert(pointer.to_owned(), resolved.clone());
-                self.anchors.insert(anchor(&resolved, ""), pointer.to_owned());
-                own = Some(resolved);
+                base = Arc::from(uri::resolve(&base, document));
+                self.bases.insert(pointer.to_owned(), Arc::clone(&base));
+                self.anchors.insert((Arc::clone(&base), String::new()), pointer.to_owned());
             }
             if self.draft.ref_stands_alone() && !fragment.is_empty() {
-                self.anchors.insert(anchor(own.as_deref().unwrap_or(base), fragment), pointer.to_owned());
+                self.anchors.insert((Arc::clone(&base), fragment.to_owned()), pointer.to_owned());
             }
         }
         for keyword in ["$anchor", "$dynamicAnchor"] {
-            if let Some(name) = text(keyword).filter(|name| !name.is_empty()) {
-                self.anchors.insert(anchor(own.as_deref().unwrap_or(base), name), pointer.to_owned());
+            if let Some(anchor) = text(keyword).filter(|anchor| !anchor.is_empty()) {
+                self.anchors.insert((Arc::clone(&base), anchor.to_owned()), pointer.to_owned());
             }
         }
         if let Some(anchor) = text("$dynamicAnchor").filter(|_| self.draft.refers_by("$dynamicRef")) {
@@ -223,13 +225,8 @@ impl<'a> Bundle<'a> {
         if map.get("$recursiveAnchor") == Some(&Value::Bool(true)) && self.draft.refers_by("$recursiveRef") {
             self.dynamic_anchors.entry(String::new()).or_default().push(pointer.to_owned());
         }
-        own
+        base
     }
-}
-
-/// Returns the URI of an anchor. A base URI has no fragment.
-fn anchor(base: &str, name: &str) -> String {
-    format!("{base}#{name}")
 }
 
 /// Calls a function for each schema that a schema holds, with its keyword and its pointer. Malformed schemas in lists and
