@@ -123,8 +123,8 @@ fn losing_structs(shapes: &Shapes) -> Vec<ShapeId> {
                 walk.beside(branch.shape, other.shape);
             }
             if !walk.finish() {
-                let ignores = |id: &ShapeId| matches!(shapes.get(*id), Shape::Struct(object) if object.unknown == Unknown::Ignore);
-                return shapes.ids().filter(ignores).collect();
+                let ignores = |shape: &Shape| matches!(shape, Shape::Struct(it) if it.unknown == Unknown::Ignore);
+                return shapes.ids().filter(|id| ignores(shapes.get(*id))).collect();
             }
         }
     }

@@ -22,8 +22,8 @@ use crate::shape::{Shape, ShapeId};
 const MOST_SCHEMAS: usize = 64;
 
 impl Document<'_> {
-    /// Returns the strings, numbers and lists with assertions, each with a schema of these, in the order of their ids. Patterns that cannot be
-    /// checked are reported and left out.
+    /// Returns the strings, numbers and lists with assertions, each with a schema of these, in the order of their ids.
+    /// Patterns that cannot be checked are reported and left out.
     ///
     /// ```
     /// use mcp_bindgen_schema::diagnostics::Reporter;

@@ -155,13 +155,16 @@ fn prompt_changes(old: &Item, new: &Item) -> Vec<Change> {
         return found;
     }
     let ((before, left), (now, right)) = (arguments(old), arguments(new));
-    let required = left.iter().filter(|(_, argument)| is_required(argument));
-    let least: Value = required.map(|(name, _)| (name.clone(), Value::from("text"))).collect();
+    let (keys, mut least) = (keys_of_both(&left, &right), Item::new());
+    let names = in_order(&keys);
+    for name in names.iter().filter(|name| left.get(**name).is_some_and(is_required)) {
+        least.insert((*name).to_owned(), "text".into());
+    }
     let refused = |detail: String| {
         let change = said(Class::Breaking, ChangeKind::PromptArgumentRequired, detail);
-        Change { witness: Some(Witness::Sent(least.clone())), ..change }
+        Change { witness: Some(Witness::Sent(least.clone().into())), ..change }
     };
-    for name in in_order(&keys_of_both(&left, &right)) {
+    for name in names {
         let (shown, known, argument) = (printable(name), left.get(name), right.get(name));
         found.push(match (known.map(is_required), argument.map(is_required)) {
             (None, Some(true)) => refused(format!("takes `{shown}` now, and requires it")),

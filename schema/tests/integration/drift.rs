@@ -598,6 +598,13 @@ fn prompts_and_resource_templates_are_compared() {
         "wording     server /prompts: prompt `a` has another `description`",
     ];
     assert_eq!(told, expected, "{told:#?}");
+    let arguments = |more: &str| {
+        let argument = |name: &str| format!(r#"{{"name": "{name}", "required": true}}"#);
+        snapshot(&format!(r#"[{{"name": "a", "arguments": [{}, {}{more}]}}]"#, argument("y"), argument("x")), "[]")
+    };
+    let changes = diff(&arguments(""), &arguments(r#", {"name": "z", "required": true}"#));
+    let witness = changes[0].witness.as_ref().unwrap().value();
+    assert_eq!(witness.to_string(), r#"{"x":"text","y":"text"}"#, "sorted");
     let list = r#"[{"name": "b", "uriTemplate": "b:"}, {"name": "a", "uriTemplate": "b:"}, {"name": "a", "uriTemplate": "a:"}]"#;
     let forward = snapshot("[]", list);
     let mut backward = forward.clone();

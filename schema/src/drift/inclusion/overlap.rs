@@ -173,8 +173,8 @@ fn bounds(version: &Version<'_>, schemas: &[SchemaId], kind: Kinds) -> Bounds {
     all
 }
 
-/// Converts bounds to ranges of points, in their order. Integers and lengths are points themselves. For other numbers, each bound is a
-/// point, and so is each gap between two bounds.
+/// Converts bounds to ranges of points, in their order. Integers and lengths are points themselves. For other numbers,
+/// each bound is a point, and so is each gap between two bounds.
 fn on_one_line(kind: Kinds, own: &Bounds, together: &[Bounds]) -> (Range, Vec<Range>) {
     let has_gaps = kind == Kinds::FRACTION;
     let mut points: Vec<&Number> = Vec::new();
@@ -201,14 +201,13 @@ fn on_one_line(kind: Kinds, own: &Bounds, together: &[Bounds]) -> (Range, Vec<Ra
         _ => (0, u64::MAX.into()),
     };
     let own = range(own);
-    let mut ranges: Vec<Range> = Vec::new();
-    let mut add = |range: Range| ranges.insert(ranges.partition_point(|known| *known < range), range);
-    together.iter().for_each(|bounds| add(range(bounds)));
+    let mut ranges: Vec<Range> = together.iter().map(range).collect();
     // Integers are of another kind than fractions.
     for (place, number) in points.iter().enumerate().filter(|_| has_gaps) {
         if is_integral(number) {
-            add((point(place), point(place)));
+            ranges.push((point(place), point(place)));
         }
     }
+    ranges.sort_unstable();
     ((own.0.max(least), own.1.min(greatest)), ranges)
 }
