@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mcp_bindgen_schema::diagnostics::Reporter;
-use mcp_bindgen_schema::provider::{Dialect, strict};
+use mcp_bindgen_schema::provider::{Dialect, loose, strict};
 use mcp_bindgen_schema::{Document, Role, Shape};
 use serde_json::Value;
 
@@ -267,9 +267,9 @@ fn exclusive_choices_are_told_apart_in_bounded_time() {
     let places = each(1_000, |index| format!(r#""p{index}":{choice}"#));
     let schema: Value = serde_json::from_str(&format!(r#"{{"type":"object","properties":{{{places}}}}}"#)).unwrap();
     let started = Instant::now();
-    let _ = strict(&schema, Dialect::OpenAi);
+    let _ = loose(&schema, Dialect::OpenAi);
     println!("1000 exclusive choices {:>9.1?}", started.elapsed());
-    assert!(started.elapsed() < LONGEST, "{:?}", started.elapsed());
+    assert!(started.elapsed() < LONGEST / 4, "{:?}", started.elapsed());
 }
 
 #[test]
