@@ -291,7 +291,7 @@ fn many_costly_or_skipped_parts_take_little_time() {
         schema
     };
     assert!(compile("a large union in many places", &union(json!({"const": "x"}))).is_ok());
-    refused("a recursive union in many places", &union(json!({"$ref": "#/$defs/u"})));
+    assert!(compile("a recursive union in many places", &union(json!({"$ref": "#/$defs/u"}))).is_ok());
     let skipped = compile("many skipped parts", &properties(vec![json!({"allOf": ["x"]}); 20_000])).unwrap();
     assert_eq!(skipped.skipped().len(), 20_000);
     let skipped = compile("many tried parts", &properties(vec![json!({"not": "x"}); 2_000])).unwrap();

@@ -127,9 +127,10 @@ impl Around for SequentialDependency {
         let _running = OnDrop::new(|| own().for_each(|own| _ = own.running.fetch_sub(1, Ordering::Relaxed)));
         let outcome = below.call(call).await;
         if outcome.as_ref().is_ok_and(ToolResult::is_success) {
-            // Others may have taken its place during a long call.
-            lock(&self.seen).get_or_insert(scope, || progress.clone());
-            own().for_each(|own| own.has_succeeded.store(true, Ordering::Relaxed));
+            // Others may have taken its place during a long call, and a further call may have begun it again.
+            let kept = lock(&self.seen).get_or_insert(scope, || progress.clone()).clone();
+            let succeeded = indices.iter().filter_map(|index| kept.get(*index));
+            succeeded.for_each(|progress| progress.has_succeeded.store(true, Ordering::Relaxed));
         }
         outcome
     }

@@ -247,7 +247,7 @@ impl Answers {
 
     /// Answers a question. Dropping the future aborts the handler and closes the question.
     pub(crate) async fn answer(&self, method: &str, params: Value) -> Answer {
-        // Before the handler is spawned: the clocks of calls stop before it may block its thread.
+        // Before the handler is spawned: the clocks of calls may stop before it blocks its thread.
         let number = self.open.ask();
         let _asked = OnDrop::new(|| self.open.close(number));
         self.handlers.answer(method, params).await

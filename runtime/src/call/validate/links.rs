@@ -22,8 +22,8 @@ pub(super) const MOST_COPIED: usize = 1 << 20;
 /// The maximum number of schemas that apply to one value. Every `allOf` of two references doubles their number, so that a
 /// small hostile schema would keep a validator busy for years.
 const MOST_APPLICATIONS: u64 = 10_000;
-/// The maximum number of steps that counting these takes in a document.
-const MOST_STEPS: usize = 5_000_000;
+/// The maximum number of repeated counts of schemas that lead back to themselves.
+const MOST_RECOUNTS: usize = 20_000;
 /// The maximum number of schemas for one value that each hold or refer to the next.
 const LONGEST_CHAIN: usize = 1_000;
 /// The number of times that a validator may apply a recursive schema before it notices the recursion.
@@ -120,16 +120,14 @@ impl<'a> Links<'a> {
     }
 
     fn count_applications(&self) -> Result<(), UnusableSchema> {
-        let (passes, counted) = (vec![0; self.schemas.len()], vec![None; self.schemas.len()]);
-        let mut counter = Counter { schemas: &self.schemas, passes, counted, left: MOST_STEPS };
-        if (0..self.schemas.len()).all(|index| counter.count(index, 0).is_some()) {
+        let count = self.schemas.len();
+        let left = count.saturating_add(MOST_RECOUNTS);
+        let mut counter =
+            Counter { schemas: &self.schemas, open: vec![(0, 0); count], counted: vec![None; count], left };
+        if (0..count).all(|index| counter.count(index, 0).is_some()) {
             return Ok(());
         }
-        let message = if counter.left == 0 {
-            format!("the recursive schemas of the document apply to values in more than {MOST_STEPS} ways")
-        } else {
-            format!("the schema applies to one value more than {MOST_APPLICATIONS} times")
-        };
+        let message = format!("the schema applies to one value more than {MOST_APPLICATIONS} times");
         Err(UnusableSchema::new("", message))
     }
 
@@ -228,15 +226,15 @@ struct Count {
     traced: u64,
     /// The length of the longest chain of schemas.
     chain: usize,
-    /// `true` if the count depends on the schemas around it.
-    is_recursive: bool,
+    /// The depth of the outermost of the schemas being counted that this one leads back to.
+    leads_to: Option<usize>,
 }
 
-/// Counts the schemas that apply to one value, by applying them; those that do not lead to recursion once.
+/// Counts the schemas that apply to one value. A count that does not depend on the schemas around it is kept.
 struct Counter<'l> {
     schemas: &'l [Schema<'l>],
-    /// How often each schema is being applied.
-    passes: Vec<u32>,
+    /// The depth at which each schema is first being counted, and how often it is.
+    open: Vec<(usize, u32)>,
     counted: Vec<Option<Count>>,
     left: usize,
 }
@@ -244,13 +242,16 @@ struct Counter<'l> {
 impl Counter<'_> {
     /// Counts a schema; returns `None` beyond the limits.
     fn count(&mut self, index: usize, depth: usize) -> Option<Count> {
-        self.left = self.left.checked_sub(1)?;
         if let Some(count) = *self.counted.get(index)? {
             return Some(count);
         }
+        self.left = self.left.checked_sub(1)?;
         let schema = self.schemas.get(index).filter(|_| depth <= LONGEST_CHAIN)?;
-        let passes = self.passes.get_mut(index)?;
-        let mut count = Count { is_recursive: *passes > 0, ..Count::default() };
+        let (first, passes) = self.open.get_mut(index)?;
+        if *passes == 0 {
+            *first = depth;
+        }
+        let mut count = Count { leads_to: (*passes > 0).then_some(*first), ..Count::default() };
         if *passes == MOST_PASSES {
             return Some(count);
         }
@@ -260,13 +261,16 @@ impl Counter<'_> {
             count.applied += 1 + inner.applied;
             count.traced += inner.applied + inner.traced;
             count.chain = count.chain.max(1 + inner.chain);
-            count.is_recursive |= inner.is_recursive;
+            count.leads_to = count.leads_to.into_iter().chain(inner.leads_to).min();
         }
         if ["unevaluatedProperties", "unevaluatedItems"].iter().any(|keyword| schema.value.get(keyword).is_some()) {
             count.applied += count.traced;
         }
-        *self.passes.get_mut(index)? -= 1;
-        *self.counted.get_mut(index)? = (!count.is_recursive).then_some(count);
+        self.open.get_mut(index)?.1 -= 1;
+        if count.leads_to.is_none_or(|outermost| outermost >= depth) {
+            count.leads_to = None;
+            *self.counted.get_mut(index)? = Some(count);
+        }
         (count.applied <= MOST_APPLICATIONS && count.chain <= LONGEST_CHAIN).then_some(count)
     }
 }

@@ -386,7 +386,7 @@ async fn request_resources(
         }
     }
     for (uri, is_awaited) in wanted {
-        if *is_awaited || before.is_none() {
+        if *is_awaited || before.is_none_or(|before| !before.contains_key(uri)) {
             let outcome = connection.set_subscription(uri, true, Patience::strictly(patience)).await;
             watched.settle(uri, outcome.map_err(Refusal::Failed));
         }
