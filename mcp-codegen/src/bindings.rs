@@ -1,4 +1,4 @@
-//! The bindings of a server: one plan has their code, and the answers to questions about them (`described`).
+//! The bindings of a server. Their code and their descriptions (`described`) come from one plan.
 
 use mcp_bindgen_model::{Snapshot, UnknownKeys};
 use mcp_bindgen_schema::diagnostics::Diagnostics;

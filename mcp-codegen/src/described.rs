@@ -1,5 +1,4 @@
-//! Answers to questions about bindings: their names in Rust, their schemas, and their code for readers. The macro does
-//! without them.
+//! Descriptions of bindings: names in Rust, schemas, and code for readers. The macro does not compile them.
 
 use mcp_bindgen_model::{Snapshot, UnknownKeys, Viewed};
 use mcp_bindgen_schema::diagnostics::{Diagnostic, Diagnostics, Listed};

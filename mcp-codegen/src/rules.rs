@@ -24,15 +24,17 @@ pub(crate) struct Rule {
     spans: Option<[Span; 2]>,
 }
 
-/// Derives for every type.
+// The options of `[servers.x.rust]`: the values of `Rule::option`.
+
+// Derives for every type.
 pub(crate) const DERIVE: &str = "derive";
-/// Places, and the names for them.
+// The keys are positions, the values names.
 pub(crate) const RENAME: &str = "rename";
-/// The pointers of definitions, and the paths of types.
+// The keys are pointers of definitions, the values paths of types.
 pub(crate) const EXTERN: &str = "extern";
-/// The names of types, and places.
+// The keys are names of types, the values positions.
 pub(crate) const SHARED: &str = "shared";
-/// The switches.
+// The switches.
 pub(crate) const SETTERS: &str = "setters";
 pub(crate) const NAMED: &str = "named";
 pub(crate) const CHECKED: &str = "checked";

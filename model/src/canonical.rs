@@ -1,5 +1,5 @@
-//! JSON in one form only, so that equal values have equal texts and equal digests. SHA-256, as FIPS 180-4 defines it, is
-//! written out: a crate for it would bring six more below every program.
+//! Canonical JSON: equal values have equal texts and digests. SHA-256 (FIPS 180-4) is implemented here, because a crate
+//! for it would add six dependencies to every program.
 
 use serde_json::Value;
 

@@ -119,8 +119,10 @@ fn in_order(texts: &[String]) -> Vec<String> {
 }
 
 /// Splits classes until the members of each class have children of equal classes at each position. Those that stay in
-/// one class are equal at any depth, even if they refer to themselves. Members of a class that still splits at a limit are
-/// in a class alone, and so is each that holds one.
+/// one class are equal at any depth, even if they refer to themselves.
+///
+/// Stops after 200 rounds, or sooner if they exceed `most_work`. Then each member of a class that split in the last
+/// round gets its own class, and so does everything that contains it.
 pub(crate) fn refined(mut classes: Vec<usize>, children: &[Vec<usize>], most_work: usize) -> Vec<usize> {
     // Each round compares one level more. The types of real servers differ within far fewer levels.
     const MOST_ROUNDS: usize = 200;

@@ -1,4 +1,4 @@
-//! Types with variants: lists of values, and values of several kinds, or of one kind in several ways.
+//! Enums: listed values, and unions.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! Objects with properties, their constructors and their builders: with `named`, in place of `new`, a builder whose
-//! `build` exists once everything required is set.
+//! Structs, their constructors and builders. With `named`, a builder replaces `new`; its `build` exists once every
+//! required property is set.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};

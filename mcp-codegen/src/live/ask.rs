@@ -1,4 +1,4 @@
-//! Asking a server, once in a build: the first process asks, and stores the answer for the others.
+//! Asks a server once in a build: the first process asks, and stores the answer for the others.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

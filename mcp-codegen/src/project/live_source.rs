@@ -78,13 +78,13 @@ fn differences(
     Some(lines.join("\n"))
 }
 
-/// Returns the warning that a snapshot is of no use.
+/// Returns the warning that the snapshot cannot be read.
 fn unreadable(server: &str, error: &FileError) -> String {
     let error = FileError { help: Some(format!("run `mcp-bindgen sync {server}` to write it again")), ..error.clone() };
     format!("the bindings of {server} match the live server, because its snapshot cannot be read: {error}")
 }
 
-/// Returns the warning that a snapshot had to do.
+/// Returns the warning that the server is unreachable and its snapshot is used.
 fn unreachable(server: &str, shown: &Path, why: &str) -> String {
     let help = format!("  = help: to build without connecting, remove it from {VARIABLE}");
     format!("failed to connect to {server}, using its snapshot: {}\n{}\n{help}", printable_lines(why), at(shown))

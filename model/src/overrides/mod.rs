@@ -208,8 +208,8 @@ impl Overrides {
     /// Parses overrides.
     ///
     /// # Errors
-    /// Fails if the text is not JSON, is of a newer format, has a key twice or one that is not known, or says of a tool
-    /// nothing at all or what makes no sense: line and column.
+    /// Fails, with line and column, if the text is not JSON, has a newer format, a duplicate or unknown key, or an
+    /// override that is invalid or has no effect.
     pub fn parse(text: &str) -> Result<Self, FileError> {
         let text = without_byte_order_mark(text);
         let mut file = File { text, value: text.parse().map_err(|error| not_json(WHAT, text, &error))? };
@@ -222,7 +222,7 @@ impl Overrides {
             let error = file.error("", "missing object `tools`");
             return Err(error.with_help("its keys are tool names, its values the overrides"));
         }
-        // In this order each tool is appended to the list.
+        // Sorted, so that `insert` appends.
         if let Some(Value::Object(tools)) = file.value.get_mut("tools") {
             tools.sort_keys();
         }

@@ -116,7 +116,7 @@ impl Passage {
         for (outer, inner, why) in EXCLUSIONS {
             if state.through & outer.bit() != 0 && inner.contains(&kind) {
                 let reason = format!("layer `{kind:?}` is inside `{outer:?}`: {why}; move it outside, as `Stack` does");
-                // These are methods, and no types.
+                // `total_cap` and `try_timeout` are methods of `Stack`; the other kinds are types.
                 return Err(reason.replace("TotalCap", "total_cap").replace("TryTimeout", "try_timeout"));
             }
         }

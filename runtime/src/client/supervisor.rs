@@ -42,8 +42,8 @@ const MOST_ENDED_CONNECTIONS: usize = 5;
 /// The connection of one client and its clones. When the last of them goes, its keeper closes the connection.
 pub(super) struct Supervisor {
     pub(super) shared: Arc<Shared>,
-    /// The digest of everything that clients with the same configuration must share to share the connection; `None` if
-    /// they do not. It lives as long as this, so it contains no values of placeholders.
+    /// The digest of what clients must have in common, besides an equal configuration, to share the connection; `None`
+    /// if it is not shared. It contains no values of placeholders.
     pub(super) key: Option<String>,
     /// The keepers that have not ended, and the last one. Only that may have a connection; the others may still be closing
     /// theirs.

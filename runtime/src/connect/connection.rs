@@ -99,10 +99,10 @@ impl Terms {
         Self { end: Instant::now() + LONGEST, is_public: true }
     }
 
-    /// Takes those of a page that was asked for at this time: its time to live may have begun then.
-    pub(crate) fn add(&mut self, page: &Value, asked: Instant) {
+    /// Adds the terms of a page. Its time to live counts from `requested`, the time of its request.
+    pub(crate) fn add(&mut self, page: &Value, requested: Instant) {
         let ttl = page.get("ttlMs").and_then(Value::as_u64).map_or(Duration::ZERO, Duration::from_millis);
-        self.end = self.end.min(asked + ttl.min(LONGEST));
+        self.end = self.end.min(requested + ttl.min(LONGEST));
         self.is_public &= page.get("cacheScope").and_then(Value::as_str) == Some("public");
     }
 }
@@ -120,7 +120,8 @@ struct Kept {
 }
 
 impl KeptLists {
-    /// Returns a list that is still good, and how long it may still be kept; `changes` is how often it has changed.
+    /// Returns a cached list that is still valid, with its remaining terms. `changes` is the current number of changes
+    /// of the list.
     pub(crate) fn get(&self, method: &str, changes: u64) -> Option<(Arc<Vec<Value>>, ListTerms)> {
         let lists = lock(&self.0);
         let Kept { items, terms, .. } = lists.iter().find(|kept| kept.method == method && kept.changes == changes)?;

@@ -250,8 +250,8 @@ impl KnownSecrets {
 }
 
 /// Returns the configuration with a value for each placeholder, or the error of one that has no value or cannot be
-/// resolved. The redactor hides all secrets that are known in either case. The first error of the source ends it, unless
-/// the secrets are looked up `despite_errors`. Dropping this future drops the future of the source.
+/// resolved. The redactor hides all secrets that are known in either case. Stops at the first error of the source,
+/// unless `despite_errors` is set. Dropping this future drops the future of the source.
 pub(super) async fn resolve(
     config: &ServerConfig,
     source: &impl SecretSource,

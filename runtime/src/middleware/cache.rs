@@ -27,9 +27,9 @@ const BYTES: usize = 64 * 1024 * 1024;
 ///
 /// Concurrent equal calls are made once: the others wait, each within its own time, and share the outcome. Errors and
 /// error results are never cached. Any other call through the cache, or a clone of it, may change the server's data:
-/// the cached results of that server are dropped when the call begins and when it ends, and results that are read in
-/// between are not cached. So no caller reads data from before a finished write. Writes of others, and writes that
-/// take effect after their call timed out or was dropped, are visible after the time to live at the latest.
+/// the cached results of that server are no longer used once the call begins, and again once it ends, and results that
+/// are read in between are not cached. So no caller reads data from before a finished write. Writes of others, and
+/// writes that take effect after their call timed out or was dropped, are visible after the time to live at the latest.
 ///
 /// A call with progress can be answered from the cache, and its result is cached; it does not wait for an equal
 /// pending call, whose progress it would not receive. Calls with their own `_meta`, with input responses, or from
@@ -140,7 +140,8 @@ impl Cache {
         Found::Nothing(Lead { cache: self, server: server.to_owned(), key: key.clone(), begun, outcome, for_all: None })
     }
 
-    /// Drops the cached results of a server, now and when the returned value is dropped. Nothing is cached in between.
+    /// Invalidates the cached results of a server, now and when the returned value is dropped. Nothing is cached in
+    /// between.
     #[inline]
     fn write(&self, server: Cow<'static, str>) -> OnDrop<impl FnOnce()> {
         lock(&self.storage).note_write(&server, 1);
@@ -207,13 +208,13 @@ type Outcome = Result<ToolResult, CallError>;
 type Shared = Arc<SetOnce<Option<Outcome>>>;
 
 struct Storage {
-    /// The number of reads and changes so far.
+    /// The number of reads, and of starts and ends of writes, so far.
     clock: u64,
     /// By server.
     writes: HashMap<String, Writes>,
     /// By the identity of the call.
     reads: LruCache<Arc<str>, Read>,
-    /// The number of reads that are not pending any more.
+    /// The number of reads in the map that have a result.
     cached: usize,
     /// About the sum of their sizes.
     bytes: usize,

@@ -1,4 +1,4 @@
-//! The questions of a server, which pause the deadlines of requests until they are answered.
+//! The open requests of a server, which pause the deadlines of calls.
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use crate::ground::sync::lock;
 
-/// The unanswered questions of a server, each with its number.
+/// The open requests of a server, each with its number.
 #[derive(Default)]
 pub(crate) struct OpenRequests {
     numbers: Mutex<Numbers>,

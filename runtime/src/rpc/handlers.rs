@@ -210,7 +210,7 @@ impl Handlers {
         }
         let Some(handler) = handler else { return default };
         let name = method.to_owned();
-        // On a separate task, neither its panic nor a thread that it blocks ends or delays the call or the connection.
+        // The handler runs on its own task, so a panic does not end the connection, and blocking does not delay it.
         let answering: Boxed<Answer> = Box::pin(async move { handler(name, params).await });
         let mut tasks = JoinSet::new();
         tasks.spawn(answering);

@@ -50,7 +50,7 @@ impl RequestError {
     }
 }
 
-/// The terms of a request: its time, and its listener.
+/// The terms of a request: its time limits, its listener and cancellation, and the conditions under which it is sent.
 #[derive(Default)]
 pub(crate) struct Terms {
     pub(crate) patience: Patience,

@@ -1,4 +1,4 @@
-//! Checks whether two schemas are structurally equal: references are followed, and annotations ignored.
+//! Finds the structurally equal schemas of two versions: references are followed, and annotations ignored.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::keys::sorted;
 use crate::normalize::SchemaId;
 use crate::number::{ByValue, hashed, same};
 
-/// The limit on schemas that are looked at, and on those that they hold.
+/// The budget of the refinement: the number of schemas and of their subschemas, times the rounds.
 const MOST_WORK: usize = 4_000_000;
 
 impl Equality {
@@ -40,15 +40,15 @@ impl Equality {
         Self { left: left_classes, right }
     }
 
-    /// Returns `true` if two schemas are surely equal; it expects ids that were followed.
+    /// Returns `true` if two schemas are certainly equal. Both ids must come from [`Version::followed`].
     pub(super) fn equal(&self, left: SchemaId, right: SchemaId) -> bool {
         let (left, right) = (self.left.get(left.index()), self.right.get(right.index()));
         left.is_some() && left == right
     }
 }
 
-/// Returns the keywords of a schema in one form, without the schemas that they hold, and those, in an order that the
-/// keywords decide.
+/// Returns the keywords of a schema in a normal form, without its subschemas, and the subschemas in an order that
+/// depends only on the keywords.
 fn outline(version: &Version<'_>, id: SchemaId) -> (Value, Vec<SchemaId>) {
     let (node, asserted) = (version.node(id), version.assertions(id));
     let (mut said, mut held): (Vec<Value>, Vec<SchemaId>) = (Vec::new(), Vec::new());

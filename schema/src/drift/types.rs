@@ -1,6 +1,6 @@
-//! The values of generated types. As a schema: those that the types of arguments send, and those that the types of
-//! results read. The types of results are tolerant: they ignore bounds, patterns and undeclared keys, and read unlisted
-//! strings. And by place: those that the types of arguments send, which leave out the keys without a field.
+//! The values that generated types send and read, as a schema (`schema_of`), and the values that arguments send at a
+//! position (`Sent`). Types of results are tolerant: they ignore bounds, patterns and undeclared keys, and read
+//! unlisted strings. `Sent` leaves out keys without a field.
 
 use serde_json::{Map, Value, json};
 
@@ -33,7 +33,7 @@ struct Types<'d> {
     document: &'d Document<'d>,
     /// The definitions that are yet to be written.
     pending: Vec<Slot>,
-    /// Those that are asked for; `null` until they are written.
+    /// The requested definitions; `null` until they are written.
     definitions: Map<String, Value>,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Version<'a> {
     assertions: Vec<Assertions>,
     /// `true` for each schema that has a finite value.
     possible: Vec<bool>,
-    /// The schemas that are equal to each other.
+    /// The classes of equal schemas within this version.
     pub(super) equal_to_itself: OnceCell<Equality>,
     indexes: Vec<OnceCell<Index>>,
     /// The steps that are left for judging values.
@@ -50,7 +50,7 @@ pub(super) struct Equality {
 struct Index {
     properties: HashMap<String, SchemaId>,
     required: HashSet<String>,
-    /// The keys that objects need with a key.
+    /// The keys that each key of `dependentRequired` requires.
     needed: HashMap<String, Vec<String>>,
     /// The hash of each listed value, with the places that have it.
     allowed: HashMap<u64, Vec<usize>>,
@@ -159,7 +159,7 @@ impl<'a> Version<'a> {
         self.index(id).is_some_and(|index| index.required.contains(key))
     }
 
-    /// Returns the keys that objects need with a key.
+    /// Returns the keys that `dependentRequired` requires beside a key.
     pub(super) fn needed(&self, id: SchemaId, key: &str) -> &[String] {
         self.index(id).and_then(|index| index.needed.get(key)).map(Vec::as_slice).unwrap_or_default()
     }

@@ -17,7 +17,7 @@ pub(super) const MOST_ALTERNATIVES: usize = 300;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Alternatives {
-    /// Those of `null`, booleans and strings of which every value is allowed.
+    /// The kinds, of `null`, booleans and strings, of which every value is allowed.
     pub(super) open: Kinds,
     /// The numbers, if they are not listed.
     pub(super) numbers: Option<Range>,
@@ -26,7 +26,7 @@ pub(super) struct Alternatives {
     /// The values that `enum` or `const` lists, of kinds that are not open: strings first, then numbers, a boolean,
     /// arrays and objects.
     pub(super) listed: Vec<Value>,
-    /// The kinds of listed values; of every array or object both kinds.
+    /// The kinds of the listed values; a listed array or object counts as both.
     pub(super) listed_kinds: Kinds,
     /// `true` if there were too many alternatives to distinguish.
     pub(super) overflowed: bool,
@@ -44,7 +44,7 @@ pub(super) struct Range {
 impl Range {
     /// Creates the range of one number.
     fn of(number: &Value) -> Self {
-        // Beyond 128 bits the value of an integer is unknown.
+        // `floor` clamps to 128 bits. Integers from 2^126 on get no bounds.
         let whole = number.as_number().filter(|number| is_integral(number)).map(floor);
         let whole = whole.filter(|whole| whole.unsigned_abs() < 1 << 126);
         Self { whole: whole.is_some(), least: whole, greatest: whole }
@@ -149,7 +149,7 @@ impl Alternatives {
 
     pub(super) fn intersect(&mut self, other: &Self) {
         let (left, right) = (by_value(&self.listed), by_value(&other.listed));
-        // The arrays and objects that a side lists beside all of both kinds ask for nothing.
+        // If a side allows all arrays and objects, the ones that it also lists restrict nothing.
         let literals = Kinds::ARRAY | Kinds::OBJECT;
         let [own_are_idle, others_are_idle] = [&*self, other].map(|side| side.open_kinds().has(literals));
         let is_skipped = |is_idle: bool, value: &Value| is_idle && literals.intersects(Kinds::of(value));

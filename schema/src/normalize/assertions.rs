@@ -132,7 +132,9 @@ fn dependent_required(map: &Map<String, Value>, is_newer: bool) -> Vec<(String, 
 }
 
 impl Assertions {
-    /// Returns the keywords that hold no schemas, as 2020-12 has them, each with the kinds of values that it restricts.
+    /// Returns assertions on numbers, strings, arrays and objects that hold no schemas, under their names in 2020-12,
+    /// each with the kinds that it restricts. Each entry of `dependentRequired` is a pair of its key and the keys that
+    /// it requires.
     pub(crate) fn keywords(&self, node: &Node) -> Vec<(Kinds, &'static str, Value)> {
         let mut said = Vec::new();
         for (keyword, value) in self.of_numbers() {

@@ -262,7 +262,7 @@ fn provider_schemas_of_a_chain_with_descriptions_are_printed() {
 }
 
 #[test]
-fn exclusive_choices_are_told_apart_in_bounded_time() {
+fn exclusive_choices_are_compared_in_bounded_time() {
     let choice = r#"{"oneOf":[{"type":"string"},{"not":{"type":"string"}}]}"#;
     let places = each(1_000, |index| format!(r#""p{index}":{choice}"#));
     let schema: Value = serde_json::from_str(&format!(r#"{{"type":"object","properties":{{{places}}}}}"#)).unwrap();

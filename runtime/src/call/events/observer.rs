@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(observer.subscribers.read().unwrap().len(), 2, "a new listener replaces those that are gone");
         drop(last);
         (0..UNREAD + 6).for_each(|number| observer.publish(|| event(number)));
-        assert_eq!(observer.subscribers.read().unwrap().len(), 1, "who has gone is forgotten");
+        assert_eq!(observer.subscribers.read().unwrap().len(), 1, "a dropped listener is removed");
         assert_eq!(slow.next().await, Some(Event::Lagged(Lagged { missed: 6 })));
         assert_eq!(slow.next().await, Some(event(6)));
         drop(slow);

@@ -18,8 +18,8 @@ const ASSERTIONS: &str = "\
     type,enum,const,multipleOf,maximum,exclusiveMaximum,minimum,exclusiveMinimum,maxLength,minLength,pattern,maxItems,\
     minItems,uniqueItems,maxContains,minContains,maxProperties,minProperties,required,dependentRequired,nullable";
 
-/// Compiles a document, and returns its skipped parts. If `is_tried`, the validator tries every keyword separately;
-/// otherwise only the form of the schemas is checked, and if the validator refuses them they are tried.
+/// Compiles a document, and returns its skipped parts. With `is_tried`, the validator tries every keyword separately;
+/// without it, only if it rejects the document.
 pub(super) fn compile(
     links: &Links<'_>,
     draft: Draft,
@@ -53,7 +53,7 @@ struct Mender<'l> {
     links: &'l Links<'l>,
     draft: Draft,
     is_tried: bool,
-    /// The remaining size of values in copies. Without any, nothing is mended.
+    /// The remaining size of values in copies. At zero, mending stops.
     left: usize,
     skipped: Vec<Skipped>,
     /// The pointers of the skipped parts.

@@ -93,7 +93,7 @@ pub(super) fn check(tool: &str, schema: &'static str, value: &Value, redactor: &
         let schema = serde_json::from_str(schema).map_err(|error| UnusableSchema::new("", error.to_string()));
         schema.and_then(|schema| Validator::new(&schema))
     });
-    // A subscriber may validate a value with the same schema.
+    // Outside of `get_or_init`: a subscriber of `tracing` may validate with the same schema, which would deadlock.
     if is_new {
         warn(tool, compiled);
     }

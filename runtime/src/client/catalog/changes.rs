@@ -369,8 +369,8 @@ pub(crate) async fn subscribe_to_resources(
     }
 }
 
-/// Subscribes to resources of a server without `subscriptions/listen`, with one request for each that was not wanted
-/// before.
+/// Unsubscribes from resources that are no longer wanted, and subscribes to new ones and to those with a waiting
+/// caller, with one request each, for servers without `subscriptions/listen`.
 async fn request_resources(
     connection: &Connection,
     watched: &Subscriptions,

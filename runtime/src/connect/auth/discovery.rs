@@ -183,7 +183,8 @@ async fn published(fetch: &Fetch, issuer: &str) -> Result<Option<AuthorizationSe
     metadata.map(|metadata| AuthorizationServer::new(metadata, issuer, &fetch.redactor)).transpose()
 }
 
-/// Returns the URLs of paths on a server, in which `*` is its own path. Paths that are the same follow each other.
+/// Returns the URLs of these paths, in which `*` stands for the path of `base`. Consecutive equal URLs are returned
+/// once.
 fn at(base: &Url, paths: &[&str]) -> Vec<Url> {
     let own = base.path().trim_end_matches('/');
     let url = |path: &&str| {

@@ -94,7 +94,8 @@ fn is_inherited(name: &str, configured: &[String], is_isolated: bool) -> bool {
     is_of_user || is_in(INHERITED) || is_in(CERTIFICATES) || configured.iter().any(|known| is_same(known, name))
 }
 
-/// Returns the variables of this process. If it got a name twice, each has the first value, which the redactor knows.
+/// Returns the variables of this process with UTF-8 names. If a name occurs twice, both entries have the first value,
+/// which the redactor knows.
 fn own() -> impl Iterator<Item = (String, OsString)> {
     env::vars_os().filter_map(|(name, _)| {
         let value = env::var_os(&name)?;

@@ -87,7 +87,7 @@ async fn read(stream: &mut (dyn AsyncRead + Send + Unpin), output: &mut Vec<u8>)
     let _ = stream.take(LONGEST_OUTPUT).read_to_end(output).await;
 }
 
-/// Compares names of environment variables as the system does.
+/// Returns `true` if two names of environment variables are equal on this system.
 fn is_same(one: &str, other: &str) -> bool {
     if cfg!(windows) { one.eq_ignore_ascii_case(other) } else { one == other }
 }

@@ -95,6 +95,7 @@ impl ProcessTree {
         Self::spawn(program, sandbox).map_err(|error| program.not_started(&error))
     }
 
+    /// Starts a program with its pipes: on unix in a process group with a guard, on Windows in a job.
     fn spawn(program: &Program<'_>, sandbox: Option<Arc<Sandbox>>) -> io::Result<(Self, Pipes)> {
         let mut command = match &sandbox {
             Some(sandbox) => sandbox.command(),

@@ -1,5 +1,5 @@
-//! Writes messages to a stream, one a line, each whole or not at all: to the pipe of a child's stdin, including how much of
-//! it was read, or to any stream.
+//! Writes messages to a stream, one per line, each completely or not at all. For the stdin of a child process it also
+//! knows how much was read.
 //!
 //! A pipe of the usual size holds hundreds of requests, and a server buffers what it reads at once. All of them may
 //! then run, although their callers gave up long ago. Thus the next message is written only after the previous one was

@@ -122,7 +122,7 @@ impl<'v> Inclusion<'v> {
         failures
     }
 
-    /// Returns `true` if two schemas are surely equal.
+    /// Returns `true` if two schemas are certainly equal.
     fn equal(&self, left: SchemaId, right: SchemaId) -> bool {
         // A version is compared with itself for each of its choices.
         let known = if std::ptr::eq(self.left, self.right) { &self.left.equal_to_itself } else { &self.equality };

@@ -41,7 +41,7 @@ pub(crate) fn refuses(config: &ServerConfig) -> bool {
     config.drift == Some(Drift::Deny)
 }
 
-/// A tool as it was when it was bound. One constant may have several addresses, so that equal tools are the same.
+/// A tool as it was when it was bound. Tools are compared by value, because one constant may have several addresses.
 #[derive(Clone, PartialEq)]
 pub(crate) enum Bound {
     /// The tool of generated bindings.

@@ -105,7 +105,7 @@ impl Tape {
 
 impl Exchange {
     /// Keeps only the result of each response, or else its error: some servers send `"error": null` beside a result.
-    /// Returns `None` if a response has neither, or there is none.
+    /// Returns `None` if a response has neither, or the exchange has no response.
     fn reduced(mut self) -> Option<Self> {
         let answers = self.heard.iter_mut().filter_map(|heard| heard.answer.as_mut());
         for outcome in answers.chain([self.response.as_mut()?]) {
