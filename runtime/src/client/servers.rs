@@ -125,7 +125,7 @@ impl Servers {
         if let Some(client) = self.clients.iter().find(|client| client.name() == name) {
             return Ok(client.clone());
         }
-        let message = format!("unknown server; {}", known(name, &self.names().collect::<Vec<_>>()));
+        let message = format!("unknown server; {}", suggestion(name, &self.names().collect::<Vec<_>>()));
         Err(ConnectError::new(name, ConnectErrorKind::Config, message))
     }
 
@@ -232,7 +232,7 @@ fn configured(spec: &ServerSpec, options: &ClientOptions) -> Result<ServerConfig
         if !names.is_empty() {
             // A misspelt name would otherwise be ignored silently.
             let unknown = format!("{SERVERS_VARIABLE} does not contain the server `{name}` of these bindings");
-            tracing::warn!(server = name, "{unknown}; {}", known(name, &names));
+            tracing::warn!(server = name, "{unknown}; {}", suggestion(name, &names));
         }
     }
     match carried {
@@ -250,8 +250,8 @@ fn carried(spec: &ServerSpec) -> Result<Option<ServerConfig>, Box<dyn Error>> {
     Ok(Some(server))
 }
 
-/// Returns the nearest of the known names, or all of them, for the message about an unknown server.
-fn known(name: &str, names: &[&str]) -> String {
+/// Returns the help for an unknown server: the nearest name, or all names.
+fn suggestion(name: &str, names: &[&str]) -> String {
     match (nearest(name, names.iter().copied()).first(), names) {
         (Some(near), _) => format!("did you mean `{}`?", printable(near)),
         (None, []) => "none are configured".to_owned(),

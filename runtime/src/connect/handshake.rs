@@ -46,8 +46,12 @@ pub(crate) struct Handshake {
     pub(super) refusal: OnceLock<HandshakeError>,
 }
 
-/// The protocol version that was agreed, and the server's answer, as sent.
-type Agreed = (ProtocolVersion, Value);
+/// The outcome of a handshake.
+pub(super) struct Agreed {
+    pub(super) version: ProtocolVersion,
+    /// The server's answer, as sent.
+    pub(super) answer: Value,
+}
 
 /// An error of a handshake.
 #[derive(Clone, Debug)]
@@ -128,10 +132,10 @@ impl Handshake {
             let _ = timeout(PATIENCE_WITH_LAST_WORDS, receiving.until_end()).await;
             return Err(closed(refusal.method));
         }
-        let (version, answer) = outcome?;
-        let stamp = if version.has_initialize() { Map::new() } else { self.stamp(&version) };
+        let agreed = outcome?;
+        let stamp = if agreed.version.has_initialize() { Map::new() } else { self.stamp(&agreed.version) };
         session.stamp = Some(Arc::new(stamp));
-        Ok((version, answer))
+        Ok(agreed)
     }
 
     async fn make(&self, session: &Session, head_start: Option<Duration>) -> Result<Agreed, HandshakeError> {
@@ -186,7 +190,7 @@ impl Handshake {
             })?;
             let begun = MethodCall::new("notifications/initialized", Map::new());
             session.notify(begun).await.map_err(|failure| (false, RequestError::Failed(failure)))?;
-            Ok((version, answer))
+            Ok(Agreed { version, answer })
         };
         exchange.await.map_err(|(is_about_the_method, error)| {
             let refusal = HandshakeError { method: INITIALIZE, error: Some(Box::new(error)), is_about_the_method };
@@ -214,7 +218,7 @@ impl Handshake {
             answer = ask().await;
         }
         let checked = answer.and_then(|answer| match is_in(answer.get("supportedVersions")) {
-            true => Ok((version.clone(), answer)),
+            true => Ok(Agreed { version: version.clone(), answer }),
             false => Err(RequestError::invalid(format!("the server does not support version {version}"))),
         });
         checked.map_err(|error| {

@@ -114,7 +114,7 @@ async fn attempt(
 ) -> Result<Connection, FailedAttempt> {
     let link = Link::new(config, options, notices, redactor)?;
     let fail = |kind, message: &str| {
-        #[cfg_attr(not(feature = "stdio"), allow(unused_mut, reason = "only child processes miss variables"))]
+        #[cfg_attr(not(feature = "stdio"), allow(unused_mut))] // only child processes miss variables
         let mut error = link.notes.error(kind, message);
         #[cfg(feature = "stdio")]
         if matches!(kind, Kind::Transport | Kind::Timeout) && options.starts_child(config) {
@@ -138,7 +138,7 @@ async fn attempt(
             return Err(fail(kind, &message).into());
         }
         let refusal = match begun {
-            Ok((version, answer)) => return Ok((session, receiving, version, answer)),
+            Ok(agreed) => return Ok((session, receiving, agreed)),
             Err(refusal) => refusal,
         };
         // Before the receiving side is dropped, which closes the connection.
@@ -167,12 +167,12 @@ async fn attempt(
         };
         return Err(error.into());
     };
-    let (session, receiving, version, answer) = begun?;
+    let (session, receiving, agreed) = begun?;
     Ok(Connection {
         session,
         receiving: Mutex::new(Some(receiving)),
-        protocol_version: version.as_str().to_owned(),
-        handshake: answer,
+        protocol_version: agreed.version.as_str().to_owned(),
+        handshake: agreed.answer,
         declared: handshake.capabilities.clone(),
         answers,
         kept: KeptLists::default(),

@@ -178,15 +178,19 @@ impl Sent {
     }
 
     fn late(&self) -> RequestError {
-        RequestError::Timeout(self.cancel(self.session.ledger.time_out(&self.ticket)))
+        let dispatched = self.session.ledger.time_out(&self.ticket);
+        self.notify_of_cancellation();
+        RequestError::Timeout(dispatched)
     }
 
     fn give_up(&self) -> Dispatched {
-        self.cancel(self.session.ledger.give_up(&self.ticket))
+        let dispatched = self.session.ledger.give_up(&self.ticket);
+        self.notify_of_cancellation();
+        dispatched
     }
 
-    /// Sends `notifications/cancelled` if the request has left. Returns whether the server may have acted on it.
-    fn cancel(&self, dispatched: Dispatched) -> Dispatched {
+    /// Sends `notifications/cancelled` if the request has left.
+    fn notify_of_cancellation(&self) {
         let has_left = self.ticket.is(|state| matches!(state, State::GivenUp(Dispatched::Unknown)));
         if has_left && !self.is_handshake {
             let params = json!({ "requestId": self.ticket.id(), "reason": "the caller no longer waits" });
@@ -197,7 +201,6 @@ impl Sent {
                 let _ = session.notify(cancelled).await;
             }));
         }
-        dispatched
     }
 }
 

@@ -169,27 +169,27 @@ impl Types<'_> {
     }
 }
 
-/// The types of a place: the values that these shapes print, and `null` if `null` is set.
+/// The values that are sent at a position: those that the shapes print, and `null` if it is nullable.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Sent {
     shapes: Vec<ShapeId>,
-    null: bool,
+    is_nullable: bool,
 }
 
 impl Sent {
     /// Returns the types of a place that may have any JSON.
     pub(super) fn anything() -> Self {
-        Self { shapes: vec![ShapeId::ANYTHING], null: true }
+        Self { shapes: vec![ShapeId::ANYTHING], is_nullable: true }
     }
 
     /// Returns all that a document's types print.
     pub(super) fn by(document: &Document<'_>) -> Self {
-        Self { shapes: vec![document.root], null: false }
+        Self { shapes: vec![document.root], is_nullable: false }
     }
 
     /// Returns `true` if `null` may be sent.
-    pub(super) fn null(&self, shapes: &Shapes) -> bool {
-        self.null || self.shapes.iter().any(|shape| shapes.takes_null(Slot { shape: *shape, nullable: false }))
+    pub(super) fn may_be_null(&self, shapes: &Shapes) -> bool {
+        self.is_nullable || self.shapes.iter().any(|shape| shapes.takes_null(Slot { shape: *shape, nullable: false }))
     }
 
     /// Returns the types under a key, or under all undeclared keys; `None` if nothing is ever sent there.
@@ -218,7 +218,7 @@ impl Sent {
     }
 
     fn below(&self, shapes: &Shapes, step: &dyn Fn(&Shape) -> Option<Slot>) -> Option<Self> {
-        let (mut found, mut null) = (Vec::new(), false);
+        let (mut found, mut is_nullable) = (Vec::new(), false);
         for slot in shapes.leaves(&self.shapes).into_iter().filter_map(|id| step(shapes.get(id))) {
             if matches!(shapes.get(slot.shape), Shape::Anything) {
                 return Some(Self::anything());
@@ -226,8 +226,8 @@ impl Sent {
             if let Err(place) = found.binary_search(&slot.shape) {
                 found.insert(place, slot.shape);
             }
-            null |= slot.nullable;
+            is_nullable |= slot.nullable;
         }
-        (!found.is_empty()).then_some(Self { shapes: found, null })
+        (!found.is_empty()).then_some(Self { shapes: found, is_nullable })
     }
 }

@@ -39,7 +39,10 @@ pub fn parse_text<T: FromStr<Err: Display>>(text: &str) -> Result<T, Mismatch> {
 #[macro_export]
 macro_rules! __checked {
     ($type:ident(String) $schema:literal) => {
-        $crate::__checked!(@borrow $type as_str str, "Returns the string.");
+        $crate::__checked!(@borrow
+            /// Returns the string.
+            $type as_str str
+        );
 
         impl ::core::convert::TryFrom<&str> for $type {
             type Error = $crate::Mismatch;
@@ -52,7 +55,10 @@ macro_rules! __checked {
         $crate::__checked!(@text $type String $schema);
     };
     ($type:ident[$item:ty] $schema:literal) => {
-        $crate::__checked!(@borrow $type as_slice [$item], "Returns the items.");
+        $crate::__checked!(@borrow
+            /// Returns the items.
+            $type as_slice [$item]
+        );
         $crate::__checked!(@impl $type (::std::vec::Vec<$item>) $schema);
     };
     ($type:ident($inner:ident) $schema:literal) => {
@@ -66,9 +72,9 @@ macro_rules! __checked {
 
         $crate::__checked!(@text $type $inner $schema);
     };
-    (@borrow $type:ident $method:ident $target:ty, $doc:literal) => {
+    (@borrow $(#[$doc:meta])* $type:ident $method:ident $target:ty) => {
         impl $type {
-            #[doc = $doc]
+            $(#[$doc])*
             #[must_use]
             pub fn $method(&self) -> &$target {
                 &self.0

@@ -25,8 +25,10 @@ struct Content {
 /// The message of a mismatch. Unions drop most mismatches, so the text is built only for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Message {
-    /// Expected the first, and found the second.
-    Expected(&'static str, &'static str),
+    Expected {
+        what: &'static str,
+        found: &'static str,
+    },
     Missing(&'static str),
     Text(Cow<'static, str>),
     /// See [`Mismatch::skipped`].
@@ -40,7 +42,7 @@ impl Mismatch {
     }
 
     pub(super) fn expected(what: &'static str, found: &'static str) -> Self {
-        Self::of(Message::Expected(what, found))
+        Self::of(Message::Expected { what, found })
     }
 
     pub(super) fn missing(key: &'static str) -> Self {
@@ -88,7 +90,7 @@ impl Mismatch {
     #[must_use]
     pub fn message(&self) -> Cow<'_, str> {
         match &self.0.message {
-            Message::Expected(what, found) => Cow::Owned(format!("expected {what}, found {found}")),
+            Message::Expected { what, found } => Cow::Owned(format!("expected {what}, found {found}")),
             Message::Missing(key) => Cow::Owned(format!("missing property `{}`", key.escape_debug())),
             Message::Text(text) => Cow::Borrowed(text),
             Message::Skipped => Cow::Borrowed("another branch loses less"),

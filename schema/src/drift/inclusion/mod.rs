@@ -134,7 +134,7 @@ impl<'v> Inclusion<'v> {
         if left.iter().any(|id| self.equal(*id, right)) {
             return Vec::new();
         }
-        let kinds = if sent.null(&self.left.document.shapes) { kinds } else { kinds.without(Kinds::NULL) };
+        let kinds = if sent.may_be_null(&self.left.document.shapes) { kinds } else { kinds.without(Kinds::NULL) };
         let mut failures = Vec::new();
         let mut all = Kinds::NONE;
         for case in self.left.cases(left).iter() {

@@ -249,7 +249,8 @@ impl Request {
     /// # Errors
     /// Fails if it is not a request that a proxy takes.
     fn parse(head: &[u8]) -> Result<Self, &'static str> {
-        let head = head.strip_suffix(END).ok_or("the head is too large, or has no end")?;
+        let error = if head.len() as u64 == LARGEST_HEAD { "the head is too large" } else { "the head has no end" };
+        let head = head.strip_suffix(END).ok_or(error)?;
         let mut lines = std::str::from_utf8(head).map_err(|_| "the head is not UTF-8")?.split("\r\n");
         let first: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
         let [method, target, version] = *first else {
