@@ -181,8 +181,8 @@ impl<'s> PlannedBindings<'s> {
     pub fn tools(&self) -> Vec<ToolBinding> {
         let plan = &self.plan;
         let mut by_tool: Table<Vec<Diagnostic>> = Table::default();
-        for said in self.diagnostics.iter().filter(|said| said.listed == Listed::Tool) {
-            by_tool.push(said.index, said.clone());
+        for diagnostic in self.diagnostics.iter().filter(|diagnostic| diagnostic.listed == Listed::Tool) {
+            by_tool.push(diagnostic.index, diagnostic.clone());
         }
         let name = |name: &str| ident(name).to_string();
         self.each(|index, tool, replaced| ToolBinding {
@@ -219,7 +219,8 @@ impl<'s> PlannedBindings<'s> {
                 OfferKind::Prompt(_) => (None, "PromptResult"),
                 OfferKind::Template { uri_template, .. } => (Some(uri_template.to_owned()), "ResourceResult"),
             };
-            let is_ours = |said: &&Diagnostic| said.listed == offer.listed() && said.index == offer.index;
+            let is_ours =
+                |diagnostic: &&Diagnostic| diagnostic.listed == offer.listed() && diagnostic.index == offer.index;
             OfferBinding {
                 server: plan.server.clone(),
                 listed: offer.listed(),

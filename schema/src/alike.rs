@@ -143,7 +143,7 @@ pub(crate) fn refined(mut classes: Vec<usize>, children: &[Vec<usize>], most_wor
         count = split.len();
         before = std::mem::replace(&mut classes, next);
     }
-    // The part of each class that did not split in the last round.
+    // The part of each class; `usize::MAX` if it split in the last round.
     let mut parts = HashMap::new();
     for (class, part) in before.iter().zip(&classes) {
         let known = parts.entry(*class).or_insert(*part);

@@ -51,14 +51,14 @@ impl Equality {
 /// depends only on the keywords.
 fn outline(version: &Version<'_>, id: SchemaId) -> (Value, Vec<SchemaId>) {
     let (node, asserted) = (version.node(id), version.assertions(id));
-    let (mut said, mut held): (Vec<Value>, Vec<SchemaId>) = (Vec::new(), Vec::new());
+    let (mut keywords, mut held): (Vec<Value>, Vec<SchemaId>) = (Vec::new(), Vec::new());
     for (keyword, named) in [
         ("properties", &node.properties),
         ("patternProperties", &asserted.patterns),
         ("dependentSchemas", &asserted.dependent_schemas),
     ] {
         for (name, schema) in sorted(named, |(name, _)| name) {
-            said.extend([keyword.into(), name.as_str().into()]);
+            keywords.extend([keyword.into(), name.as_str().into()]);
             held.push(*schema);
         }
     }
@@ -80,7 +80,7 @@ fn outline(version: &Version<'_>, id: SchemaId) -> (Value, Vec<SchemaId>) {
     lists.extend(singles.iter().map(|(keyword, single)| (*keyword, single.as_slice())));
     for (keyword, list) in lists {
         for schema in list {
-            said.push(keyword.into());
+            keywords.push(keyword.into());
             held.push(*schema);
         }
     }
@@ -102,9 +102,9 @@ fn outline(version: &Version<'_>, id: SchemaId) -> (Value, Vec<SchemaId>) {
     ];
     let own = asserted.keywords(node).into_iter().filter(|(_, keyword, _)| *keyword != "dependentRequired");
     for (keyword, value) in own.map(|(_, keyword, value)| (keyword, Some(value))).chain(others) {
-        said.extend(value.map(|value| Value::Array(vec![keyword.into(), value])));
+        keywords.extend(value.map(|value| Value::Array(vec![keyword.into(), value])));
     }
-    (said.into(), held)
+    (keywords.into(), held)
 }
 
 /// Returns listed values as a set, in which equal ones are there once.
