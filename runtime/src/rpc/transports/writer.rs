@@ -206,8 +206,8 @@ mod unix {
     /// The interval between checks, on systems that do not report an emptied pipe.
     const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-    /// The size while messages queue. A pipe of one page becomes writable only when it is empty, so the writer can wait for
-    /// that. Every message that is read wakes the writer then, which costs time.
+    /// The size while messages queue. A pipe of one page becomes writable only when it is empty, so the writer can wait
+    /// for that. Every message that is read wakes the writer then, which costs time.
     const SMALL: usize = 4096;
     /// The usual size, in which a long message takes fewer turns.
     const LARGE: usize = 65536;
