@@ -1,7 +1,8 @@
 //! Canonical JSON: equal values have equal texts and digests. SHA-256 (FIPS 180-4) is implemented here, because a crate
 //! for it would add six dependencies to every program.
 
-use serde_json::Value;
+use serde_core::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
 /// Formats a value as JSON with sorted keys and without spaces.
 ///
@@ -10,9 +11,39 @@ use serde_json::Value;
 /// assert_eq!(mcp_bindgen_model::canonical_json(&value), r#"{"a":null,"b":[1,2]}"#);
 /// ```
 pub fn canonical_json(value: &Value) -> String {
-    let mut sorted = value.clone();
-    sorted.sort_all_objects();
-    sorted.to_string()
+    print(&Sorted(value))
+}
+
+/// Formats an object as [`canonical_json`] does.
+pub fn canonical_object(object: &Map<String, Value>) -> String {
+    print(&SortedObject(object))
+}
+
+fn print(sorted: &impl Serialize) -> String {
+    // It cannot fail: all keys are strings.
+    serde_json::to_string(sorted).unwrap_or_default()
+}
+
+struct Sorted<'v>(&'v Value);
+
+impl Serialize for Sorted<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Array(items) => serializer.collect_seq(items.iter().map(Sorted)),
+            Value::Object(object) => SortedObject(object).serialize(serializer),
+            scalar => scalar.serialize(serializer),
+        }
+    }
+}
+
+struct SortedObject<'v>(&'v Map<String, Value>);
+
+impl Serialize for SortedObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members: Vec<_> = self.0.iter().collect();
+        members.sort_unstable_by_key(|(key, _)| *key);
+        serializer.collect_map(members.into_iter().map(|(key, value)| (key, Sorted(value))))
+    }
 }
 
 /// Returns the SHA-256, in hexadecimal, of the canonical JSON of a value.

@@ -30,7 +30,7 @@ mod words;
 pub use by_name::ByName;
 #[doc(hidden)]
 pub use canonical::sha256;
-pub use canonical::{canonical_json, digest, hex_digest};
+pub use canonical::{canonical_json, canonical_object, digest, hex_digest};
 pub use change::{ChangeKind, Class};
 pub use config::{Access, AccessEntry, Config, ConfigWarning, Defaults, DiagnosticLevels, JoinedTool, ServerConfig};
 #[doc(hidden)]

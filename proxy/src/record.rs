@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use mcp_bindgen_model::{canonical_json, digest, hex_digest, utc_timestamp};
+use mcp_bindgen_model::{canonical_object, digest, hex_digest, utc_timestamp};
 use mcp_bindgen_runtime::events::CallOutcome;
 use mcp_bindgen_runtime::{CallError, ToolCall, ToolResult};
 use prometheus::core::Collector;
@@ -283,7 +283,7 @@ impl CallLogError {
 
 /// Returns the hash of a line, of which its canonical JSON without the hash is the text.
 fn hash_of(line: &Map<String, Value>) -> String {
-    hex_digest(canonical_json(&Value::Object(line.clone())).as_bytes())
+    hex_digest(canonical_object(line).as_bytes())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mcp_bindgen_model::{Prefix, Snapshot, canonical_json};
+use mcp_bindgen_model::{Prefix, Snapshot, canonical_object};
 use mcp_bindgen_schema::names::PrefixedNames;
 use serde_json::{Map, Value};
 
@@ -148,7 +148,7 @@ pub(super) fn unique_keys(items: &[(&str, &Map<String, Value>)]) -> Vec<String> 
     }
     // The keys of two names differ, so that the order of names does not matter.
     for (name, places) in by_name.iter().filter(|(_, places)| places.len() > 1) {
-        let content = |(_, item): &(&str, &Map<String, Value>)| canonical_json(&Value::Object((*item).clone()));
+        let content = |(_, item): &(&str, &Map<String, Value>)| canonical_object(item);
         let contents: Vec<Option<String>> = places.iter().map(|place| items.get(*place).map(content)).collect();
         let order = sorted(contents.len(), &|left, right| contents.get(left).cmp(&contents.get(right)));
         for rank in order.into_iter().skip(1) {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use mcp_bindgen_model::{View, pointer_segment};
+use mcp_bindgen_model::{View, canonical_object, pointer_segment};
 use serde_json::{Map, Value};
 
 use super::passage::{Limit, Passage};
@@ -165,11 +165,9 @@ impl ToolCall {
         self.extensions.as_ref()?.iter().find_map(|value| value.downcast_ref())
     }
 
-    /// Returns the tool and the arguments in a canonical form, which identifies equal calls.
+    /// Returns the arguments and the tool in a canonical form, which identifies equal calls.
     pub(crate) fn canonical(&self) -> String {
-        let mut call = Value::Array(vec![Value::from(&*self.tool), Value::Object(self.arguments.clone())]);
-        call.sort_all_objects();
-        call.to_string()
+        canonical_object(&self.arguments) + "\n" + &self.tool
     }
 
     /// Returns the error of this call for a reason to deny it.

@@ -151,7 +151,7 @@ impl Cache {
     async fn read(&self, mut call: ToolCall, below: Below<'_>) -> Result<ToolResult, CallError> {
         // The identity of the call, however its arguments are written.
         let asker = call.options.asker().map(|asker| canonical_json(&asker)).unwrap_or_default();
-        let key = format!("{}{asker}\n{}", call.canonical(), call.server).into();
+        let key = format!("{asker}\n{:?}\n{}", call.server, call.canonical()).into();
         let mut lead = loop {
             let read = match self.find(&call.server, &key) {
                 Found::Read(outcome) => outcome,

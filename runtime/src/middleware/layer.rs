@@ -1,5 +1,6 @@
 //! The common part of all layers.
 
+use std::future::ready;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -34,14 +35,16 @@ pub(super) struct Below<'a> {
     pub(super) client: &'a dyn DynCallTool,
 }
 
-impl Below<'_> {
+impl<'a> Below<'a> {
     /// Passes a call to the next layer, or to the client below all of them.
-    pub(super) async fn call(self, mut call: ToolCall) -> Result<ToolResult, CallError> {
+    pub(super) fn call(self, mut call: ToolCall) -> BoxFuture<'a, Result<ToolResult, CallError>> {
         let Some(((kind, layer), layers)) = self.layers.split_first() else {
-            return self.client.call_tool_dyn(call).await;
+            return self.client.call_tool_dyn(call);
         };
-        call.passage.enter(*kind).map_err(|reason| call.denied(reason))?;
-        layer.around_dyn(call, Below { layers, ..self }).await
+        match call.passage.enter(*kind) {
+            Ok(()) => layer.around_dyn(call, Below { layers, ..self }),
+            Err(reason) => Box::pin(ready(Err(call.denied(reason)))),
+        }
     }
 }
 
