@@ -278,14 +278,9 @@ impl Server {
                  \"ignore\"",
             ));
         }
-        let demands = [
-            ("ca", config.ca.is_some()),
-            ("client_cert", config.client_cert.is_some()),
-            ("proxy", config.proxy.is_some()),
-            ("auth", config.auth.is_some()),
-            ("limit", config.limit.is_some()),
-        ];
-        if let Some((demand, _)) = demands.iter().find(|(_, is_set)| *is_set) {
+        // The plan enforces the demands on tools, and providers use neither resources nor prompts.
+        let planned = ["tools", "exclude", "view", "policy", "approve", "resources", "prompts"];
+        if let Some(demand) = config.demands().find(|demand| !planned.contains(demand)) {
             return Err(NotHostedReason::Network.because(format!("a provider's client cannot enforce `{demand}`")));
         }
         let plan = Plan::of(config, self.tools.as_deref(), self.only.as_ref())?;

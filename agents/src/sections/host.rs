@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_bindgen_model::{Drift, SecretRef, ServerConfig, Transport};
+use mcp_bindgen_model::{SecretRef, ServerConfig, Transport};
 use serde_json::{Map, Value, json};
 
 use super::offered::{Offer, RenderedServer};
@@ -71,8 +71,8 @@ impl RenderedPrompt {
     /// tools and asks for approvals itself. Functions of the prompt are omitted.
     ///
     /// Nothing is weakened: a server is left out if its configuration or its section demands what the host does not enforce.
-    /// This is isolation, views, `approve`, `limit`, `ca`, `client_cert`, `proxy`, `auth`, `drift = "deny"`, layers of a
-    /// section, and a selection of tools except for Claude. The same holds for placeholders that the host does not know.
+    /// These are the [demands](ServerConfig::demands) of its configuration and layers of its section. A selection of tools
+    /// becomes `allowed_tools` for Claude. A server with placeholders that the host does not know is left out too.
     ///
     /// ```
     /// use mcp_bindgen_agents::{Host, Prompt, PromptParams, PromptState, Section, SectionServer};
@@ -126,22 +126,12 @@ fn entry(host: Host, server: &RenderedServer, is_selected: bool) -> Result<Value
     if !Arc::ptr_eq(&server.caller, &server.handle.caller) {
         return Err("policies or layers of its section would not apply".to_owned());
     }
-    let demands = [
-        ("isolation", config.isolation.is_some()),
-        ("view", !config.views.is_empty()),
-        ("approve", !config.approve.is_empty()),
-        ("limit", config.limit.is_some()),
-        ("ca", config.ca.is_some()),
-        ("client_cert", config.client_cert.is_some()),
-        ("proxy", config.proxy.is_some()),
-        ("auth", config.auth.is_some()),
-        ("drift = \"deny\"", config.drift == Some(Drift::Deny)),
-        ("cwd", matches!(&config.transport, Transport::Stdio { cwd: Some(_), .. }) && host != Host::VsCode),
-        ("tools", config.tools.is_some() && host != Host::Claude),
-        ("SectionServer::only", is_selected && host != Host::Claude),
-        ("exclude", !config.exclude.is_empty() && host != Host::Claude),
-    ];
-    if let Some((demand, _)) = demands.iter().find(|(_, is_set)| *is_set) {
+    let is_enforced = |demand: &str| host == Host::Claude && ["tools", "exclude"].contains(&demand);
+    let has_cwd = matches!(&config.transport, Transport::Stdio { cwd: Some(_), .. });
+    let others =
+        [("cwd", has_cwd && host != Host::VsCode), ("SectionServer::only", is_selected && host != Host::Claude)];
+    let others = others.into_iter().filter_map(|(demand, is_set)| is_set.then_some(demand));
+    if let Some(demand) = config.demands().chain(others).find(|demand| !is_enforced(demand)) {
         return Err(format!("the host does not enforce `{demand}`"));
     }
     let mut entry = members(config);

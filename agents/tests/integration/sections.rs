@@ -543,3 +543,25 @@ fn servers_become_a_host_configuration_or_are_reported() {
     assert!(code.allowed_tools.is_empty() && !code.config.to_string().contains("hunter2"));
     assert!(rendered.host_config(Host::Cursor).config["mcpServers"]["files"].is_object());
 }
+
+#[test]
+fn server_with_policies_or_selected_offers_is_left_out_of_a_host_configuration() {
+    use mcp_bindgen_agents::Host;
+    use mcp_bindgen_model::{PolicyEffect, PolicyRule};
+    let config = || ServerConfig::stdio("files", "s");
+    let restricted = [
+        ("policy", config().policy(PolicyRule::new(["write"]).then(PolicyEffect::Deny))),
+        ("resources", config().resources(["file:///docs/*"])),
+        ("prompts", config().prompts(["review"])),
+    ];
+    for ((key, config), host) in
+        restricted.iter().flat_map(|case| [Host::Claude, Host::Cursor, Host::VsCode].map(|host| (case, host)))
+    {
+        let server = SectionServer::from(config.clone()).snapshot(offers(&[("read", "R."), ("write", "W.")]));
+        let prompt = Prompt::new().section(Section::new("a", "A").server(server)).build().unwrap();
+        let hosted = prompt.render(&PromptParams::new(), &PromptState::new()).unwrap().host_config(host);
+        assert!(hosted.allowed_tools.is_empty(), "{key}: {:?}", hosted.allowed_tools);
+        let [(_, why)] = &hosted.left_out[..] else { panic!("{key} for {host:?} is not left out") };
+        assert!(why.contains(&format!("`{key}`")), "{why}");
+    }
+}

@@ -84,6 +84,35 @@ impl ServerConfig {
         matches_globs(&self.remote_use, tool)
     }
 
+    /// Returns the demands of this configuration that a client of somebody else does not know, each as it is written in
+    /// `mcp.toml`. Whoever gives the server to another client enforces them or refuses.
+    ///
+    /// ```
+    /// use mcp_bindgen_model::ServerConfig;
+    ///
+    /// let server = ServerConfig::stdio("files", "files-server").approve(["delete_*"]).exclude(["format"]);
+    /// assert_eq!(server.demands().collect::<Vec<_>>(), ["exclude", "approve"]);
+    /// ```
+    pub fn demands(&self) -> impl Iterator<Item = &'static str> {
+        let demands = [
+            ("isolation", self.isolation.is_some()),
+            ("tools", self.tools.is_some()),
+            ("exclude", !self.exclude.is_empty()),
+            ("view", !self.views.is_empty()),
+            ("policy", !self.policies.is_empty()),
+            ("approve", !self.approve.is_empty()),
+            ("resources", self.resources.is_some()),
+            ("prompts", self.prompts.is_some()),
+            ("limit", self.limit.is_some()),
+            ("drift = \"deny\"", self.drift == Some(Drift::Deny)),
+            ("ca", self.ca.is_some()),
+            ("client_cert", self.client_cert.is_some()),
+            ("proxy", self.proxy.is_some()),
+            ("auth", self.auth.is_some()),
+        ];
+        demands.into_iter().filter_map(|(demand, is_set)| is_set.then_some(demand))
+    }
+
     /// Fills in the restrictions that this configuration does not set from `other`: `tools`, `exclude`, `approve`,
     /// `remote_use`, `resources`, `prompts`, `policy`, `limit`, `view`, `drift`, `pin`, and `isolation` of a child process. A configuration that only changes how a
     /// server is reached thus keeps the restrictions.

@@ -191,6 +191,9 @@ fn moved_server_keeps_every_key_that_is_a_demand() {
     // A new key has to be in one of the lists: that of `with_demands_of`, or the one above.
     let all = keys(&config_schema()["properties"]["servers"]["additionalProperties"]["properties"]);
     assert_eq!(&keys(&moved) | &no_demands, all);
+    // What a client of somebody else has to know about, but for keys about templates and about the degree of drift.
+    let demands: BTreeSet<String> = full.demands().map(|demand| demand.replace(" = \"deny\"", "")).collect();
+    assert_eq!(&keys(&moved) - &demands, ["pin", "remote_use"].map(str::to_owned).into());
     let demand = |server: &Value| keys(&moved).iter().map(|key| server[key].clone()).collect::<Vec<_>>();
     assert_eq!(demand(&moved), demand(&full.to_json()));
 }
