@@ -174,7 +174,7 @@ impl ServerConfig {
                 *url = change(ConfigField::Url, url);
                 change_entries(headers, |name| ConfigField::Header(name), change);
             }
-            _ => {}
+            (Transport::Http { .. } | Transport::Sse { .. }, Transport::Stdio { .. }) => {}
         }
         change_entries(&mut copy.env, |name| ConfigField::Env(name), change);
         for (key, field) in copy.fields_mut() {
