@@ -279,11 +279,15 @@ pub(crate) struct Denied {
 }
 
 impl Denied {
+    pub(crate) fn refuses(self, change: &Change) -> bool {
+        self.deny.is_some_and(|class| change.class <= class)
+    }
+
     /// The exit code for changes; `otherwise` where no class was named.
     pub(crate) fn exit(self, changes: &[Change], otherwise: Exit) -> Exit {
         match self.deny {
             None => otherwise,
-            Some(class) if changes.iter().any(|change| change.class <= class) => Exit::OutOfDate,
+            Some(_) if changes.iter().any(|change| self.refuses(change)) => Exit::OutOfDate,
             Some(_) => Exit::Done,
         }
     }

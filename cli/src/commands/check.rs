@@ -62,7 +62,8 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
         warn_of_acceptances(&config, entry, wanted.offline, output);
     }
     output.report(&report::to_json(&entries))?;
-    post(|| report::comment(&entries), || report::annotations(&entries), output)?;
+    let denied = wanted.denied;
+    post(|| report::comment(&entries, denied), || report::annotations(&entries, denied), output)?;
     output.status("Finished", &report::summary(&entries));
     Ok(Exit::of_all(exits))
 }

@@ -60,29 +60,25 @@ pub(super) fn since(entry: &Entry, denied: Denied, output: &mut Output) -> Exit 
         Difference::Changes(changes) if !changes.is_empty() => format!("{server} has {}", classes(changes)),
         Difference::Changes(_) | Difference::Unknown(_) => return Exit::Done,
     };
-    let is_removed = matches!(since.difference, Difference::Removed);
-    let (exit, help) = match denied.deny {
-        // All that was offered is gone.
-        Some(_) if is_removed => (Exit::OutOfDate, "restore it, or check without `--deny`".to_owned()),
-        _ => {
-            let help = format!("undo the denied changes, or accept them in `[servers.{server}.drift]`");
-            (denied.exit(since.changes(), Exit::Done), help)
-        }
-    };
-    match denied.deny.filter(|_| exit != Exit::Done) {
+    match denied.deny.filter(|_| since.is_refused(denied)) {
         Some(class) => {
+            let help = match since.difference {
+                Difference::Removed => "restore it, or check without `--deny`".to_owned(),
+                _ => format!("undo the denied changes, or accept them in `[servers.{server}.drift]`"),
+            };
             let mut error = format!("{said} since {}, which `--deny {}` forbids", since.revision, class.name());
             if let Some(path) = &entry.path {
                 error.push_str(&format!("\n --> {path}"));
             }
             output.error(&format!("{error}{}\n  = help: {help}", within(since.changes())));
+            Exit::OutOfDate
         }
         None => {
             output.status("Since", &format!("{}: {said}", since.revision));
             changes(since.changes(), output);
+            Exit::Done
         }
     }
-    exit
 }
 
 /// Prints the parts of the configuration and the overrides that do not match the live server.

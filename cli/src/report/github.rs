@@ -8,6 +8,7 @@ use mcp_bindgen_schema::drift::{self, Change, Class};
 use serde_json::Value;
 
 use super::{Difference, Entry, Fault, Since, Status, and_more, counted};
+use crate::args::Denied;
 use crate::flags::name_of;
 use crate::git;
 use crate::output::lines_printable;
@@ -37,8 +38,8 @@ enum Place<'a> {
 /// Formats annotations, the worst first: `::error file=mcp/github.json,line=212,title=..::..`. There is one for each
 /// tool, or one for all tools with the same change. Each level has as many as GitHub shows, and the last one counts the
 /// rest.
-pub(crate) fn annotations(entries: &[Entry]) -> Vec<String> {
-    let all: Vec<Said> = entries.iter().flat_map(of_entry).collect();
+pub(crate) fn annotations(entries: &[Entry], denied: Denied) -> Vec<String> {
+    let all: Vec<Said> = entries.iter().flat_map(|entry| of_entry(entry, denied)).collect();
     let (mut lines, mut seen) = (Vec::new(), Seen::default());
     for level in [ERROR, WARNING, NOTICE] {
         let of_level: Vec<&Said> = all.iter().filter(|said| said.level == level).collect();
@@ -58,7 +59,7 @@ pub(crate) fn failure_annotation(message: &str) -> String {
     annotation(ERROR, None, None, "mcp-bindgen", message)
 }
 
-fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
+fn of_entry(entry: &Entry, denied: Denied) -> Vec<Said<'_>> {
     let server = &entry.server;
     let run_sync = format!("run `mcp-bindgen sync {server}`");
     let mut all = Vec::new();
@@ -94,8 +95,9 @@ fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
         };
         say(level, Place::Change(change), format!("{server}: {} change", change.class), message);
     }
-    let Some(Since { revision, difference }) = &entry.since else { return all };
-    match difference {
+    let Some(since) = &entry.since else { return all };
+    let revision = &since.revision;
+    match &since.difference {
         Difference::Unknown(error) => {
             say(ERROR, Place::Snapshot, format!("{server} cannot be compared with {revision}"), error.clone());
         }
@@ -105,11 +107,16 @@ fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
         }
         Difference::Removed => {
             let message = format!("{revision} has it: code that uses it no longer builds");
-            say(WARNING, Place::Snapshot, format!("{server} was removed"), message);
+            let level = if since.is_refused(denied) { ERROR } else { WARNING };
+            say(level, Place::Snapshot, format!("{server} was removed"), message);
         }
-        // Changes in the pull request are under review, and no error.
+        // Changes in the pull request are under review, and no error unless they are denied.
         Difference::Changes(changes) => by_tool(changes).into_iter().for_each(|(change, message)| {
-            let level = if change.class.is_loud() { WARNING } else { NOTICE };
+            let level = match change.class {
+                _ if denied.refuses(change) => ERROR,
+                class if class.is_loud() => WARNING,
+                _ => NOTICE,
+            };
             say(level, Place::Change(change), format!("{server}: {} change since {revision}", change.class), message);
         }),
     }
@@ -147,7 +154,8 @@ fn in_words(change: &Change, group: &[&Change], more: usize) -> String {
     let notes: String = change.notes().map(|note| format!("\n{note}")).collect();
     let these = if group.len() == 1 { "this tool" } else { "these tools" };
     let more = and_more(more, "change").map(|more| format!("\n{more} of {these}")).unwrap_or_default();
-    format!("{of} {}: {}{names} [{}]{notes}{more}", change.pointer, change.detail, change.kind.id())
+    let place = format!("{of} {}", change.pointer);
+    format!("{}: {}{names} [{}]{notes}{more}", place.trim_end(), change.detail, change.kind.id())
 }
 
 /// The paths and snapshots that several annotations share.
@@ -212,7 +220,7 @@ mod tests {
             entry.error = Some(Fault::new("gone"));
             entry
         };
-        let of = |count: usize| annotations(&(0..count).map(entry).collect::<Vec<_>>());
+        let of = |count: usize| annotations(&(0..count).map(entry).collect::<Vec<_>>(), Denied { deny: None });
         assert_eq!(of(10).len(), 10);
         let lines = of(25);
         assert_eq!(lines.len(), 10);
@@ -240,7 +248,7 @@ mod tests {
             }
             entry
         };
-        let lines = annotations(&[loosened(12), changed(11, "string", "integer")]);
+        let lines = annotations(&[loosened(12), changed(11, "string", "integer")], Denied { deny: None });
         let levels: Vec<&str> = lines.iter().filter_map(|line| line.split([':', ' ']).nth(2)).collect();
         assert_eq!(levels, [["error"; 10], ["notice"; 10]].concat());
         assert!(
@@ -261,10 +269,14 @@ mod tests {
         let mut entry = Entry::new("s", Status::OutOfDate);
         entry.changes.clone_from(&changes);
         entry.since = Some(Since::new("main", Difference::Changes(changes)));
-        let lines = annotations(&[entry]);
+        let entries = [entry];
+        let lines = annotations(&entries, Denied { deny: None });
         assert!(lines[0].starts_with("::error title=s%3A silent change::copy /inputSchema/required"), "{lines:?}");
         assert!(lines[1].starts_with("::warning title=s%3A silent change since main::"), "{lines:?}");
         assert!(lines[0].ends_with("is new(b: impl Into<String>, a: impl Into<String>)"), "{lines:?}");
+        let since = |class| annotations(&entries, Denied { deny: Some(class) }).remove(1);
+        assert!(since(Class::Breaking).starts_with("::warning title=s%3A silent change since main::"));
+        assert!(since(Class::Silent).starts_with("::error title=s%3A silent change since main::"));
     }
 
     #[test]
@@ -277,7 +289,7 @@ mod tests {
         };
         let mut entry = Entry::new("s", Status::OutOfDate);
         entry.changes = drift::diff(&list(&[], "string"), &list(&["id"], "integer"));
-        let lines = annotations(&[entry]);
+        let lines = annotations(&[entry], Denied { deny: None });
         assert_eq!(
             lines,
             [
@@ -299,7 +311,7 @@ mod tests {
         (entry.path, entry.text) = (Some("mcp/s.json".to_owned()), Some(tools("string").to_text()));
         entry.changes = drift::diff(&tools("string"), &tools("integer"));
         let begun = std::time::Instant::now();
-        let lines = annotations(&[entry]);
+        let lines = annotations(&[entry], Denied { deny: None });
         // Parsing the text for each of them takes minutes.
         assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
         assert_eq!(lines.len(), 10);

@@ -6,6 +6,7 @@ use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::drift::{self, Change};
 
 use super::{Difference, Entry, Fault, Since, Status, and_more, classes, counted, summary, to_review};
+use crate::args::Denied;
 use crate::output::{lines_printable, markup};
 use crate::text::shortened;
 
@@ -27,10 +28,12 @@ const MOST_NAMED: usize = 100;
 const MOST_ROWS: usize = 200;
 
 /// Formats the comment. Untrusted text is always inside code, where it cannot be a mention, a link or an image.
-pub(crate) fn comment(entries: &[Entry]) -> String {
-    let verdict = match entries.iter().all(Entry::is_fine) {
+pub(crate) fn comment(entries: &[Entry], denied: Denied) -> String {
+    let is_refused = |entry: &Entry| entry.since.as_ref().is_some_and(|since| since.is_refused(denied));
+    let verdict = match entries.iter().all(|entry| entry.is_fine() && !is_refused(entry)) {
         false => "MCP snapshots need attention",
         true if entries.iter().any(Entry::is_accepted) => "All changes of MCP servers are accepted",
+        true if entries.iter().any(|entry| entry.status == Status::Valid) => "All MCP snapshots are valid",
         true => "All MCP snapshots are up to date",
     };
     let to_review = to_review(entries, code).map(|said| format!("; {said}")).unwrap_or_default();
@@ -113,14 +116,11 @@ fn section(entry: &Entry, room: usize) -> String {
             }
         });
     }
-    let command = match entry.status {
-        Status::Failed => Some("check"),
-        status if status.is_good() || entry.is_accepted() => None,
-        _ => Some("sync"),
-    };
-    if let Some(command) = command {
-        let server = &entry.server;
-        let _ = write!(text, "\nRun {} for details.\n", code(&format!("mcp-bindgen {command} {server}")));
+    if !entry.status.is_good() && !entry.is_accepted() {
+        let run = |command: &str| code(&format!("mcp-bindgen {command} {}", entry.server));
+        let accept = format!(", and {} to accept the change", run("sync"));
+        let accept = if entry.status == Status::Failed { "" } else { &accept };
+        let _ = write!(text, "\nRun {} for details{accept}.\n", run("check"));
     }
     text
 }
@@ -201,6 +201,10 @@ mod tests {
 
     use super::*;
 
+    fn comment(entries: &[Entry]) -> String {
+        super::comment(entries, Denied { deny: None })
+    }
+
     /// Creates an entry in which each tool has a new property with a distinct name.
     fn changed(server: usize, tools: usize) -> Entry {
         let described = "a long name that is cut ".repeat(20);
@@ -242,7 +246,10 @@ mod tests {
         assert!(one.chars().count() <= 65_536 && one.chars().count() > 60_000, "{}", one.chars().count());
         let rows = one.lines().filter(|line| line.starts_with("| compatible |")).count();
         assert!(one.contains(&format!("\nand {} more changes, omitted here.\n\n</details>", 400 - rows)));
-        assert!(one.ends_with("Run `mcp-bindgen sync s0` for details.\n"), "{one}");
+        assert!(
+            one.ends_with("Run `mcp-bindgen check s0` for details, and `mcp-bindgen sync s0` to accept the change.\n"),
+            "{one}"
+        );
         let many: Vec<Entry> = (0..2000).map(|server| changed(server, 1)).collect();
         let many = comment(&many);
         assert!(many.chars().count() <= 65_536, "{}", many.chars().count());

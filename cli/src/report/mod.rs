@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use mcp_bindgen_model::FileError;
 use mcp_bindgen_schema::drift::{Change, Class};
 
+use crate::args::Denied;
 use crate::exit::Failure;
 
 pub(crate) use github::{annotations, failure_annotation};
@@ -191,6 +192,15 @@ impl Since {
     /// Returns the known changes.
     pub(crate) fn changes(&self) -> &[Change] {
         if let Difference::Changes(changes) = &self.difference { changes } else { &[] }
+    }
+
+    /// Returns `true` if the check fails for this difference.
+    pub(crate) fn is_refused(&self, denied: Denied) -> bool {
+        match &self.difference {
+            // All that was offered is gone.
+            Difference::Removed => denied.deny.is_some(),
+            _ => self.changes().iter().any(|change| denied.refuses(change)),
+        }
     }
 
     /// Formats `new` or `2 breaking`, or returns `none` without a difference.

@@ -213,7 +213,7 @@ fn failed_comparison_reports_its_reason_and_the_other_servers() {
 fn breaking_changes_since_the_base_are_reported_for_valid_snapshots() {
     let project = work();
     let markdown = project.run(&formatted("markdown")).exits_with(0).stdout;
-    let said = "**All MCP snapshots are up to date; 2 breaking changes since `main`**: 2 servers checked: 2 valid.";
+    let said = "**All MCP snapshots are valid; 2 breaking changes since `main`**: 2 servers checked: 2 valid.";
     assert!(markdown.contains(said), "{markdown}");
     assert!(markdown.contains("| `s` | valid |  | 2 breaking |\n| `t` | valid |  |  |"), "{markdown}");
     assert!(markdown.contains("<details open><summary>Since <code>main</code>"), "{markdown}");
@@ -225,6 +225,11 @@ fn breaking_changes_since_the_base_are_reported_for_valid_snapshots() {
         assert!(line.contains(&format!("title=s%3A breaking change since main::{tool} ")), "{github}");
     }
     assert!(lines[1].contains(",line="), "{github}");
+    let denied = |format| [&formatted(format)[..], &["--deny", "breaking"]].concat();
+    let markdown = project.run(&denied("markdown")).exits_with(4).stdout;
+    assert!(markdown.contains("**MCP snapshots need attention; 2 breaking changes since `main`**"), "{markdown}");
+    let github = project.run(&denied("github")).exits_with(4).stdout;
+    assert!(github.lines().all(|line| line.starts_with("::error file=mcp/s.json,")), "{github}");
 }
 
 #[cfg(unix)]

@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(json!({ "action": "cancel" })));
         assert_eq!(
             handlers.answer("sampling/createMessage", json!({})).await.map_err(|error| error.code),
-            Err(REJECTED)
+            Err(ErrorCode(-1))
         );
     }
 

@@ -47,12 +47,15 @@ impl Flags {
         let bases = words.iter().filter(|word| matches!(word.kind, WordKind::Args)).enumerate();
         let bases = bases.filter_map(|(index, word)| parser.base(word.given, index > 0).err());
         let mut faults: Vec<FlagFault> = bases.collect();
+        let has_base = faults.is_empty();
         let mut before = None;
         for word in &words {
             faults.extend(parser.word(word, before).err());
             before = Some(word);
         }
-        parser.missing(&self.root_view(), &parser.arguments, &mut Vec::new(), &mut faults);
+        if has_base {
+            parser.missing(&self.root_view(), &parser.arguments, &mut Vec::new(), &mut faults);
+        }
         match parser.arguments {
             Value::Object(arguments) if faults.is_empty() => Ok(arguments),
             _ => Err(faults),
