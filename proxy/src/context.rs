@@ -27,6 +27,12 @@ pub(crate) fn is_known(version: &str) -> bool {
     ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| known.as_str() == version)
 }
 
+/// Returns the version of a session: the one that its client asks for, or the latest with sessions if that is not known.
+pub(crate) fn session_version(asked: &str) -> ProtocolVersion {
+    let mut known = ProtocolVersion::KNOWN_VERSIONS.iter().filter(|version| version.has_initialize());
+    known.find(|version| version.as_str() == asked).unwrap_or(&ProtocolVersion::LATEST_WITH_INITIALIZE).clone()
+}
+
 /// Returns `true` if `_meta` of a request has the capabilities of its client.
 pub(crate) fn has_capabilities(meta: &Map<String, Value>) -> bool {
     meta.get(CAPABILITIES).is_some_and(Value::is_object)

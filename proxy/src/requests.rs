@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::attached::Kind;
 use super::call::options;
 use super::client_state::{ClientState, Context};
-use super::context::{SERVER_INFO, VERSION, Visit, complete, is_known, is_modern};
+use super::context::{SERVER_INFO, VERSION, Visit, complete, is_known, is_modern, session_version};
 use super::listening::{listen, named, subscribe};
 use super::lock::lock;
 use super::outcome::{cancelled, fitted, of_request, unknown};
@@ -112,11 +112,8 @@ impl ClientState {
 
     /// Begins a session. A version that sessions do not have is answered with the latest that they have.
     fn initialize(&self, client: InitializeRequestParams) -> Result<Value, ErrorData> {
-        let asked = &client.protocol_version;
-        let is_known = asked.has_initialize() && ProtocolVersion::KNOWN_VERSIONS.contains(asked);
-        let version = if is_known { asked } else { &ProtocolVersion::LATEST_WITH_INITIALIZE };
         let result = self.instructed(json!({
-            "protocolVersion": version,
+            "protocolVersion": session_version(client.protocol_version.as_str()),
             "capabilities": self.proxy.capabilities(true),
             "serverInfo": Shared::own_info(),
         }));

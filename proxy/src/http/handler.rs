@@ -244,7 +244,7 @@ impl Handler {
     /// Answers a request without a session (2026-07-28): as JSON if there is only the response, and otherwise as a
     /// stream of events. It ends when its client disconnects, which is how clients of this era cancel.
     async fn alone(&self, (id, request): (RequestId, Value), visit: Visit) -> Result<Answer, Answer> {
-        let opened = Streams::open(&self.proxy, self.closing.clone(), false);
+        let opened = Streams::open(&self.proxy, self.closing.clone(), None);
         let (streams, receiving) = opened.map_err(|_| failed("the request cannot be answered"))?;
         let own = self.ending.child_token();
         tokio::spawn(receiving.run(own.clone()));

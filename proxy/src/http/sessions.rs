@@ -18,7 +18,7 @@ use super::channel::Data;
 use super::headers::SessionId;
 use super::options::Limits;
 use super::streams::Streams;
-use crate::context::Visit;
+use crate::context::{Visit, session_version};
 use crate::lock::lock;
 use crate::random::random_id;
 #[cfg(feature = "redis")]
@@ -78,7 +78,8 @@ impl Sessions {
     ) -> Result<(SessionId, Data), Answer> {
         let not_begun = || failed("failed to start the session");
         let id = known_as.or_else(|| random_id().map(SessionId::from)).ok_or_else(not_begun)?;
-        let opened = Streams::open(&self.proxy, self.closing.clone(), true);
+        let asked = initialize.pointer("/params/protocolVersion").and_then(Value::as_str).unwrap_or_default();
+        let opened = Streams::open(&self.proxy, self.closing.clone(), Some(session_version(asked)));
         let (streams, receiving) = opened.map_err(|_| not_begun())?;
         let session = Session {
             streams: streams.clone(),

@@ -12,7 +12,7 @@ use futures_util::stream::{Stream, unfold};
 use mcp_bindgen_runtime::__private::rpc::{
     Failure, Incoming, Ledger, Message, MethodCall, Outgoing, Receiving, Sender, Sending, Transport, serve,
 };
-use rmcp::model::RequestId;
+use rmcp::model::{ProtocolVersion, RequestId};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -38,6 +38,9 @@ pub(super) struct Streams {
     arriving: mpsc::Sender<Value>,
     /// `true` in sessions, whose broken streams can be resumed.
     is_resumable: bool,
+    /// `true` if an empty event begins each stream of a request, from which it can be resumed: since 2025-11-25. Older
+    /// clients take the data of each event for a message.
+    is_primed: bool,
 }
 
 struct State {
@@ -61,20 +64,22 @@ pub(super) enum NotTaken {
 
 impl Streams {
     /// Makes the streams of a client and the receiving side of its session, which must be polled. Its subscriptions end
-    /// with `closing`.
+    /// with `closing`. `version` is that of a session; a request without a session has none here.
     pub(super) fn open(
         proxy: &Arc<Shared>,
         closing: CancellationToken,
-        is_resumable: bool,
+        version: Option<ProtocolVersion>,
     ) -> io::Result<(Arc<Self>, Receiving)> {
         let (arriving, arrived) = mpsc::channel(MOST_ARRIVED);
+        let is_resumable = version.is_some();
+        let is_primed = version.is_some_and(|version| version >= ProtocolVersion::V_2025_11_25);
         let state = State {
             channels: BTreeMap::from([(None, Channel::new(is_resumable))]),
             under_way: HashMap::new(),
             next: 0,
             listeners: 0,
         };
-        let streams = Arc::new(Self { state: Mutex::new(state), arriving, is_resumable });
+        let streams = Arc::new(Self { state: Mutex::new(state), arriving, is_resumable, is_primed });
         let known = Arc::downgrade(&streams);
         let visits = move |id: &RequestId| {
             let streams = known.upgrade()?;
@@ -105,7 +110,7 @@ impl Streams {
         let number = state.next;
         state.next += 1;
         let mut channel = Channel::new(self.is_resumable);
-        if self.is_resumable {
+        if self.is_primed {
             channel.push(None, Some(number));
         }
         state.forget_finished();

@@ -41,6 +41,26 @@ async fn response_is_stored_for_a_disconnected_client() {
     }
 }
 
+/// Older clients parse the data of each event as JSON.
+#[tokio::test]
+async fn empty_first_event_is_only_in_sessions_since_2025_11_25() {
+    let server = Desk::default().proxy().serve_http(HttpOptions::new().address(([127, 0, 0, 1], 0))).await.unwrap();
+    for (asked, is_primed) in
+        [("2025-03-26", false), ("2025-06-18", false), ("2025-11-25", true), ("2026-07-28", true), ("1.0", true)]
+    {
+        let mut initialize = initialize();
+        initialize["params"]["protocolVersion"] = asked.into();
+        let begun = Asking::new(initialize).of(&server).await;
+        let session = &begun.headers["mcp-session-id"];
+        let ping = Asking::new(json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }));
+        let answered = ping.with("Mcp-Session-Id", session).of(&server).await;
+        assert_eq!(answered.json()["result"], json!({}), "{asked}: {answered:?}");
+        let is_empty = |line: &str| line.strip_prefix("data:").is_some_and(|data| data.trim().is_empty());
+        assert_eq!(answered.body.lines().any(is_empty), is_primed, "{asked}: {answered:?}");
+        assert!(answered.body.contains("id: "), "{asked}: {answered:?}");
+    }
+}
+
 #[tokio::test]
 async fn cancelled_request_is_not_answered_and_its_id_is_reusable() {
     let desk = Desk::default();
