@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use mcp_bindgen_model::{canonical_object, digest, hex_digest, utc_timestamp};
+use mcp_bindgen_model::{canonical_object, digest, hex_digest, printable, utc_timestamp};
 use mcp_bindgen_runtime::events::CallOutcome;
 use mcp_bindgen_runtime::{CallError, ToolCall, ToolResult};
 use prometheus::core::Collector;
@@ -18,6 +18,9 @@ use crate::lock::lock;
 
 /// Upper bounds of durations, in seconds.
 const BUCKETS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
+
+/// The longest reason of a denied call in the log, in characters.
+const LONGEST_REASON: usize = 2000;
 
 /// The names of the gauges, with their descriptions.
 const GAUGES: [(&str, &str); 4] = [
@@ -56,7 +59,15 @@ impl Records {
             let arguments = digest(&Value::Object(call.arguments.clone()));
             line = Some(json!({ "caller": caller, "server": server, "tool": tool, "arguments": arguments }));
         }
-        Ok(Record { records: self, server, tool, line, begun: Instant::now(), outcome: CallOutcome::Dropped })
+        Ok(Record {
+            records: self,
+            server,
+            tool,
+            line,
+            begun: Instant::now(),
+            outcome: CallOutcome::Dropped,
+            reason: None,
+        })
     }
 }
 
@@ -68,11 +79,16 @@ pub(crate) struct Record<'a> {
     line: Option<Value>,
     begun: Instant,
     outcome: CallOutcome,
+    /// The reason of a denied call.
+    reason: Option<String>,
 }
 
 impl Record<'_> {
     pub(crate) fn end(mut self, outcome: &Result<ToolResult, CallError>) {
         self.outcome = CallOutcome::of(outcome);
+        if let Err(CallError::Denied { reason, .. }) = outcome {
+            self.reason = Some(printable(&reason.chars().take(LONGEST_REASON).collect::<String>()));
+        }
     }
 }
 
@@ -82,6 +98,7 @@ impl Drop for Record<'_> {
         self.records.metrics.call_ended(&self.server, &self.tool, outcome, duration);
         if let (Some(log), Some(Value::Object(mut line))) = (&self.records.log, self.line.take()) {
             line.insert("outcome".to_owned(), outcome.into());
+            line.extend(self.reason.take().map(|reason| ("reason".to_owned(), reason.into())));
             let milliseconds = (duration.as_secs_f64() * 1e6).round() / 1e3;
             line.insert("duration_ms".to_owned(), milliseconds.into());
             log.write(SystemTime::now(), line);
@@ -128,8 +145,8 @@ impl Metrics {
 /// More than this is not kept in memory while the file cannot be written.
 const LONGEST_PENDING: usize = 1024 * 1024;
 
-/// A file with a line of JSON for each call: its time, caller, server, tool, outcome, duration, and the SHA-256 of its
-/// arguments (of their canonical JSON). Each line has the hash of the one before in `previous`, and its own in `hash`,
+/// A file with a line of JSON for each call: its time, caller, server, tool, outcome, duration, the reason if it was
+/// denied, and the SHA-256 of its arguments (of their canonical JSON). Each line has the hash of the one before in `previous`, and its own in `hash`,
 /// so that a change, a removal or an insertion is found by [`verify`](Self::verify). Lines that are removed at the end
 /// are not.
 ///
@@ -333,6 +350,36 @@ mod tests {
         assert!(CallLog::open(&path).unwrap_err().to_string().contains("another process"));
         drop(log);
         assert!(CallLog::open(&path).is_ok());
+    }
+
+    #[test]
+    fn denied_call_has_its_bounded_reason_in_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls.jsonl");
+        let records = Records { log: Some(CallLog::open(&path).unwrap()), ..Records::default() };
+        let call = ToolCall::new("git", "push", Map::new());
+        let long = format!("never\u{1b}[2J {}", "x".repeat(9000));
+        for denied in [
+            Some(CallError::denied("git", "push", "on Sundays")),
+            Some(CallError::denied("git", "push", long)),
+            Some(CallError::tool_not_found("git", "push")),
+            None,
+        ] {
+            let record = records.begin(&call).unwrap();
+            if let Some(denied) = denied {
+                record.end(&Err(denied));
+            }
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let of = |line: &Value| (line["outcome"].as_str().unwrap().to_owned(), line.get("reason").cloned());
+        let mut found: Vec<_> = lines.iter().map(of).collect();
+        let (_, long) = found.remove(1);
+        let long = long.unwrap().as_str().unwrap().to_owned();
+        assert!(long.starts_with(r"never\u{1b}[2J xxx") && long.len() < 3000, "{long}");
+        let expected = [("denied", Some(json!("on Sundays"))), ("tool_not_found", None), ("dropped", None)];
+        assert_eq!(found, expected.map(|(outcome, reason)| (outcome.to_owned(), reason)));
+        assert_eq!(CallLog::verify(&path), Ok(4));
     }
 
     #[test]

@@ -185,6 +185,8 @@ fn stdio_carries_only_the_protocol_and_applies_the_configuration() {
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("Serving desk, hub on stdin and stdout"), "{said}");
     assert!(said.contains("Called add of desk, done"), "{said}");
+    let denied = "Called create_ticket of desk, failed: denied: not approved: the user declined, in ";
+    assert!(said.contains(denied), "{said}");
     assert!(!children.into_iter().any(is_running), "servers are ended with it");
 }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Mark, bad, good, named, object};
+use mcp_bindgen_model::ServerConfig;
 use mcp_bindgen_runtime::events::{CallOutcome, CallSource, Event, Events, ToolInvoked};
 use mcp_bindgen_runtime::middleware::{ApprovalAnswer, Policy, Stack, Verdict};
 use mcp_bindgen_runtime::{
@@ -192,6 +193,19 @@ fn nothing_but(tool: &'static str) -> Policy {
 }
 
 #[tokio::test]
+async fn reason_of_a_denied_call_is_redacted_and_bounded() {
+    let client = Client::new(ServerConfig::stdio("fixture", "never-started").env("SOME_TOKEN", SECRET));
+    let mut events = client.events();
+    let reason = format!("no {SECRET}\n\u{1b}[2J{}", "x".repeat(9000));
+    let stack = Stack::new(client).policy(Policy::new(move |_| Verdict::deny(reason.clone())));
+    stack.call_tool(add(1)).await.expect_err("it is denied");
+    let told = told(&mut events).await;
+    let reason = calls(&told)[0].reason.clone().expect("a reason");
+    assert!(reason.starts_with("no [redacted] ") && reason.len() < 3000, "{reason}");
+    assert!(!reason.contains(['\n', '\u{1b}']), "{reason}");
+}
+
+#[tokio::test]
 async fn stack_emits_one_event_per_call_even_if_denied() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
@@ -203,6 +217,8 @@ async fn stack_emits_one_event_per_call_even_if_denied() {
     for events in [&mut of_stack, &mut of_client] {
         let told = told(events).await;
         assert_eq!(outcomes(&told), [("add", "success"), ("make_report", "denied"), ("add", "success")]);
+        let reasons: Vec<_> = calls(&told).iter().map(|call| call.reason.as_deref()).collect();
+        assert_eq!(reasons, [None, Some("not this one"), None]);
     }
 
     let around = Stack::new(stack.clone());

@@ -264,7 +264,10 @@ fn show(event: Event, told: &mut BTreeSet<String>, output: &mut Output) {
                 CallOutcome::Success => "done".to_owned(),
                 CallOutcome::ToolError => "the tool returned an error".to_owned(),
                 CallOutcome::InputRequired => "input required".to_owned(),
-                CallOutcome::Failed { kind, .. } => format!("failed: {kind}"),
+                CallOutcome::Failed { kind, .. } => match &call.reason {
+                    Some(reason) => format!("failed: {kind}: {reason},"),
+                    None => format!("failed: {kind}"),
+                },
                 _ => "cancelled".to_owned(),
             };
             let text = format!("{} of {}, {outcome} in {:.1?}", call.tool, call.server, call.duration);

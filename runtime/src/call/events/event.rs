@@ -50,6 +50,8 @@ pub struct ToolInvoked {
     pub duration: Duration,
     /// How it ended.
     pub outcome: CallOutcome,
+    /// The reason of a denied call, redacted and on one line.
+    pub reason: Option<String>,
     /// The arguments, redacted, if the client records content.
     pub arguments: Option<Map<String, Value>>,
     /// The `result` of the response, redacted, if there is one and the client records content.

@@ -16,7 +16,7 @@ use super::event::{
 use super::metrics::{self, Endpoint};
 use crate::ground::redact::{LONGEST_MESSAGE, PrivateValues, Redactor, debug_as};
 use crate::ground::sync::{Erased, read, write};
-use crate::{ConnectError, ConnectionState, ToolResult};
+use crate::{CallError, ConnectError, ConnectionState, ToolResult};
 
 /// The longest part of tools' and callers' names that is recorded, in characters.
 const LONGEST_NAME: usize = 200;
@@ -99,6 +99,12 @@ impl Observer {
     pub(super) fn result(&self, result: &ToolResult) -> Option<Value> {
         let redactor = self.redactor().filter(|_| self.records_content)?;
         Some(Copying::new(&redactor).value("", &result.to_json(), 0))
+    }
+
+    /// Returns the reason of a denied call, as it is shown.
+    pub(super) fn reason(&self, outcome: &Result<ToolResult, CallError>) -> Option<String> {
+        let Err(CallError::Denied { reason, .. }) = outcome else { return None };
+        Some(self.redactor().unwrap_or_default().shown_line(reason, LONGEST_MESSAGE))
     }
 
     pub(crate) fn state_changed(&self, state: ConnectionState, error: Option<&ConnectError>) {
@@ -207,6 +213,7 @@ impl HostedObserver {
                 caller: None,
                 duration: Duration::ZERO,
                 outcome,
+                reason: None,
                 arguments: None,
                 result: None,
             })

@@ -100,6 +100,7 @@ impl Invocation {
             caller: call.caller().cloned(),
             duration: Duration::ZERO,
             outcome: CallOutcome::Dropped,
+            reason: None,
             arguments: if has_subscribers { observer.arguments(&call.arguments) } else { None },
             result: None,
         });
@@ -109,14 +110,15 @@ impl Invocation {
     /// Publishes the event, once; without an outcome the call was dropped.
     fn end(&mut self, outcome: Option<&Result<ToolResult, CallError>>) {
         let Some(event) = self.event.take() else { return };
-        let (duration, result) = (self.begun.elapsed(), outcome.and_then(|outcome| outcome.as_ref().ok()));
-        let outcome = outcome.map_or(CallOutcome::Dropped, CallOutcome::of);
+        let (duration, ended) = (self.begun.elapsed(), outcome);
+        let outcome = ended.map_or(CallOutcome::Dropped, CallOutcome::of);
         if metrics::ARE_KEPT {
             metrics::call_ended(&event.server, &event.tool, self.is_bound, outcome);
         }
         self.observer.publish(|| {
-            let result = result.and_then(|result| self.observer.result(result));
-            Event::ToolInvoked(ToolInvoked { duration, outcome, result, ..event })
+            let result = ended.and_then(|ended| self.observer.result(ended.as_ref().ok()?));
+            let reason = ended.and_then(|ended| self.observer.reason(ended));
+            Event::ToolInvoked(ToolInvoked { duration, outcome, reason, result, ..event })
         });
     }
 }
