@@ -7,12 +7,13 @@ use serde_json::{Map, Number, Value};
 
 use super::{ConfigPlace, ConfigPlaces, Rate};
 use crate::config::key::Form;
-use crate::config::read::{Node, Reader};
+use crate::config::read::{Kind, Node, Reader};
 use crate::config::table::{ConfigValue, Table, argument, table};
 use crate::matching::matches_globs;
+use crate::secrets::quoted;
 use crate::setters::{adders, setters};
 use crate::words::words;
-use crate::{ByName, FileError};
+use crate::{ByName, FileError, printable};
 
 words! {
     /// The effect of a rule on the calls that it matches.
@@ -250,6 +251,17 @@ impl ConfigValue for Condition {
     const FORM: Form = Form::Table(Self::KEYS);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        if !matches!(node.kind, Kind::Table(_)) {
+            // The value is shown if it is a text or a number that arguments may have.
+            let value =
+                argument(reader, node, what, &node.key).ok().filter(|value| !value.is_array() && !value.is_null());
+            let value = value.map_or_else(|| "\"..\"".to_owned(), |value| printable(&value.to_string()));
+            let is_bare = node.key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+            let key =
+                if is_bare && !node.key.is_empty() { quoted(&node.key) } else { format!("{:?}", quoted(&node.key)) };
+            let help = format!("write `{key} = {{ equals = {value} }}`");
+            return Err(reader.wrong_type(node, what, "a table").with_help(help));
+        }
         let condition = Self::default().filled(reader, node, what)?;
         if condition == Self::default() {
             let error = reader.error(node.at, format!("{what} is empty"));

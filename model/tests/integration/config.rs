@@ -668,6 +668,18 @@ fn policy_fault_is_reported_at_its_key() {
             "tools = [\"git/a\"]",
             "an element of `policy` has no `then`\n --> mcp.toml:3:1\n  = help: add `then = \"allow\"`, `\"approve\"` or `\"deny\"`",
         ),
+        (
+            "tools = [\"git/x\"]\nthen = \"deny\"\nwhen = { query = \"a\" }",
+            "`query` in `when` in an element of `policy` must be a table, not a string\n --> mcp.toml:6:18\n  = help: write `query = { equals = \"a\" }`",
+        ),
+        (
+            "tools = [\"git/x\"]\nthen = \"deny\"\nwhen = { \"/a/0\" = 1.5 }",
+            "`/a/0` in `when` in an element of `policy` must be a table, not a number\n --> mcp.toml:6:19\n  = help: write `\"/a/0\" = { equals = 1.5 }`",
+        ),
+        (
+            "tools = [\"git/x\"]\nthen = \"deny\"\nwhen = { api_key = \"8d0f2a4c6e80\" }",
+            "`api_key` in `when` in an element of `policy` must be a table, not a string\n --> mcp.toml:6:20\n  = help: write `api_key = { equals = \"..\" }`",
+        ),
     ] {
         toml_error(&format!("{server}{lines}"), expected);
     }
