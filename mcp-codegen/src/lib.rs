@@ -6,6 +6,7 @@
 mod bindings;
 #[cfg(feature = "build-script")]
 pub mod build_script;
+mod conditions;
 #[cfg(feature = "format")]
 mod described;
 mod emit;

@@ -4,11 +4,11 @@ use std::fmt;
 use std::path::Path;
 
 use mcp_bindgen_model::{
-    ConfigPlace, FileError, PolicyRule, Snapshot, matches_glob, matches_globs, nearest, pointer_key, printable,
+    ConfigPlace, FileError, PolicyRule, Snapshot, matches_glob, matches_globs, nearest, printable,
 };
-use mcp_bindgen_schema::declared_arguments;
 use serde_json::Value;
 
+use crate::conditions::{Arguments, Unmet};
 use crate::options::Options;
 
 /// A pattern of the options without effect on the tools of a snapshot.
@@ -36,6 +36,8 @@ pub enum Idle {
     NoPrompt,
     /// No tool of the policy has such an argument.
     NoArgument,
+    /// No value of the argument meets this operator of a condition.
+    NoValue(&'static str),
     /// `exclude` takes away every tool that it matches.
     Excluded,
     /// Another list of `tools` has none of the tools that it matches.
@@ -49,6 +51,9 @@ impl fmt::Display for IdlePattern {
             Idle::NoTool => write!(formatter, "no tool matches `{pattern}`"),
             Idle::NoPrompt => write!(formatter, "no prompt matches `{pattern}`"),
             Idle::NoArgument => write!(formatter, "no tool of the policy has an argument `{pattern}`"),
+            Idle::NoValue(operator) => {
+                write!(formatter, "`{operator}` matches no value of the argument `{pattern}`")
+            }
             Idle::Excluded if self.key == "exclude" => {
                 write!(formatter, "no tools to bind: `{pattern}` excludes every tool")
             }
@@ -137,21 +142,29 @@ impl Options {
         unmatched.map(|pattern| self.idle(key, pattern, reason, names)).collect()
     }
 
-    /// Returns the tools and arguments of a policy that are not there.
+    /// Returns the tools of a policy that are not there, and its conditions that no arguments meet.
     fn idle_in(&self, rule: &PolicyRule, snapshot: &Snapshot) -> Vec<IdlePattern> {
         let tools = self.unmatched("policy", &rule.tools, &tool_names(snapshot));
-        let schemas =
-            snapshot.tools.iter().filter(|tool| name_of(tool).is_some_and(|name| matches_globs(&rule.tools, name)));
-        let declared = schemas.map(|tool| tool.get("inputSchema").and_then(Value::as_object).map(declared_arguments));
-        let declared: Vec<Vec<String>> = declared.map(Option::unwrap_or_default).collect();
-        // A tool that declares no arguments takes any.
-        let is_open = declared.iter().any(Vec::is_empty);
-        let known: Vec<&str> = declared.iter().flatten().map(String::as_str).collect();
-        let named = rule.when.iter().map(|(argument, _)| argument);
-        let unknown = named.filter(|argument| !is_open && !known.contains(&&*first_name(argument)));
-        let arguments = unknown.map(|argument| self.idle("policy", argument, Idle::NoArgument, &known));
+        let mut unmet: Vec<_> = rule.when.iter().map(|(name, condition)| (name, condition, Unmet::default())).collect();
+        for tool in &snapshot.tools {
+            if unmet.is_empty() {
+                break;
+            }
+            if name_of(tool).is_some_and(|name| matches_globs(&rule.tools, name)) {
+                let arguments = Arguments::new(tool.get("inputSchema").unwrap_or(&Value::Bool(true)));
+                unmet.retain_mut(|(name, condition, why)| {
+                    arguments.unmet(name, condition).is_some_and(|more| {
+                        why.add(more);
+                        true
+                    })
+                });
+            }
+        }
+        let arguments = unmet.into_iter().map(|(name, _, why)| {
+            let reason = why.operator.map_or(Idle::NoArgument, Idle::NoValue);
+            (format!("when/{name}"), IdlePattern { help: why.help(name), ..self.idle("policy", name, reason, &[]) })
+        });
         let tools = tools.into_iter().map(|idle| (format!("tools/{}", idle.pattern), idle));
-        let arguments = arguments.map(|idle| (format!("when/{}", idle.pattern), idle));
         tools.chain(arguments).map(|(key, idle)| IdlePattern { place: rule.place(&key), ..idle }).collect()
     }
 
@@ -171,7 +184,7 @@ impl Options {
 
     fn idle(&self, key: &'static str, pattern: &str, reason: Idle, names: &[&str]) -> IdlePattern {
         let help = match reason {
-            Idle::NoTool | Idle::NoPrompt | Idle::NoArgument => {
+            Idle::NoTool | Idle::NoPrompt | Idle::NoArgument | Idle::NoValue(_) => {
                 let near: Vec<String> = nearest(pattern, names.iter().copied()).into_iter().map(printable).collect();
                 if near.is_empty() {
                     "`mcp-bindgen list` shows the tools of a snapshot".to_owned()
@@ -200,12 +213,4 @@ pub(crate) fn tool_names(snapshot: &Snapshot) -> Vec<&str> {
 
 fn name_of(item: &Value) -> Option<&str> {
     item.get("name").and_then(Value::as_str)
-}
-
-/// Returns the argument of a condition, or the first one of its JSON pointer.
-fn first_name(argument: &str) -> String {
-    match argument.strip_prefix('/') {
-        Some(pointer) => pointer_key(pointer.split('/').next().unwrap_or_default()),
-        None => argument.to_owned(),
-    }
 }

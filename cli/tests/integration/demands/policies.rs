@@ -98,14 +98,21 @@ pub(crate) fn policy() {
         .run(&["call", "hub", "add", "--args", r#"{"a":1,"b":2}"#])
         .exits_with(1)
         .says("a policy of the configuration denies it");
-    let snapshot = r#"{"tools": [{"name": "add", "inputSchema": {"type": "object", "properties": {"a": {}}}}]}"#;
+    let snapshot = r#"{"tools": [{"name": "add", "inputSchema": {"type": "object", "properties": {"a": {},
+        "rows": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}}}}}]}"#;
+    let no_argument = "mcp.toml:6:10\n  = help: did you mean `/rows/0/name`?";
     for (wrong, says) in [
-        ("when = { aa = { equals = 1 } }", "no tool of the policy has an argument `aa`"),
-        ("when = { \"/b/c\" = { equals = 1 } }", "no tool of the policy has an argument `/b/c`"),
+        ("aa = { equals = 1 }", "no tool of the policy has an argument `aa`"),
+        ("\"/b/c\" = { equals = 1 }", "no tool of the policy has an argument `/b/c`"),
+        ("\"/rows/0/nam\" = { equals = \"x\" }", no_argument),
+        ("\"/rows/*/name\" = { equals = \"x\" }", "a rule cannot look at every element"),
+        ("\"/rows/0/name\" = { min = 3 }", "`min` matches no value of the argument `/rows/0/name`\n --> mcp.toml:6:10"),
     ] {
-        let project = Project::new(&rule(&format!("then = \"deny\"\n{wrong}")));
+        let project = Project::new(&rule(&format!("then = \"deny\"\nwhen = {{ {wrong} }}")));
         project.write("mcp/hub.json", snapshot);
         project.run(&["list"]).exits_with(1).says(says);
+        project.run(&["check", "--offline"]).exits_with(1).says(says);
+        project.run(&["call", "hub", "add", "--args", "{}"]).exits_with(1).says(says);
     }
     for (wrong, says) in [
         ("", "has no `then`"),
