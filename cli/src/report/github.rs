@@ -7,7 +7,7 @@ use mcp_bindgen_model::{locate, printable};
 use mcp_bindgen_schema::drift::{self, Change, Class};
 use serde_json::Value;
 
-use super::{Difference, Entry, Fault, Since, Status, and_more, counted};
+use super::{Difference, Entry, Fault, Status, and_more, counted};
 use crate::args::Denied;
 use crate::flags::name_of;
 use crate::git;
@@ -211,6 +211,7 @@ mod tests {
     use mcp_bindgen_model::Snapshot;
     use serde_json::json;
 
+    use super::super::Since;
     use super::*;
 
     #[test]
