@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use crate::provider::keep;
 use crate::toolset::Definitions;
 use crate::{
     Answers, Deferred, ModelCall, Prompt, PromptParams, PromptState, Provider, RenderedPrompt, RunEvent, Toolset,
@@ -53,7 +54,8 @@ const MOST_TURNS: usize = 50;
 /// ```
 ///
 /// # Errors
-/// Fails if the model cannot be asked, or does not come to an end within 50 replies. The error has the messages so far.
+/// Fails if the model cannot be asked, its reply is an error of the API or has no message, or it does not come to an end
+/// within 50 replies. The error has the messages so far.
 pub async fn run<M: Model>(model: &M, toolset: &Toolset, messages: Vec<Value>) -> Result<Answer, RunError<M::Error>> {
     Run::new(model, toolset.clone()).messages(messages).await
 }
@@ -120,8 +122,9 @@ impl<'m, M: Model> Run<'m, M> {
     /// way.
     ///
     /// # Errors
-    /// Fails if the model cannot be asked, tools cannot be offered, or the model does not come to an end. The error has the
-    /// messages so far: each call in them has its result, so a conversation can go on from them.
+    /// Fails if the model cannot be asked, its reply is an error of the API or has no message, tools cannot be offered, or the
+    /// model does not come to an end. The error has the messages so far: each call in them has its result, so a conversation
+    /// can go on from them.
     pub async fn messages(mut self, mut messages: Vec<Value>) -> Result<Answer, RunError<M::Error>> {
         let provider = self.model.provider();
         let format = provider.format();
@@ -140,6 +143,9 @@ impl<'m, M: Model> Run<'m, M> {
                 Ok(reply) => reply,
                 Err(error) => return Err(RunError::Model { error, messages }),
             };
+            if let Some(reason) = provider.fault(&reply) {
+                return Err(RunError::Reply { provider, reason, reply, messages });
+            }
             let calls = provider.calls(&reply);
             messages.extend(format.reply(&reply));
             if calls.is_empty() && !provider.goes_on(&reply) {
@@ -170,14 +176,15 @@ pub trait Model: Sync {
         None
     }
 
-    /// Sends a request, and returns the body of the response.
+    /// Sends a request, and returns the whole body of the response, such as the object with `choices` of Chat Completions. The
+    /// run fails with [`RunError::Reply`] if the body is an error of the API, or has no message; a message may be empty.
     ///
     /// The request has instructions, messages and tools in the provider's format; add the model and other options. For a
     /// streamed response pass each event to [`Reply::push`] and return [`Reply::finish`]; otherwise the second argument is not
     /// needed.
     ///
     /// # Errors
-    /// Fails if there is no response, or if it is an error.
+    /// Fails if there is no response. It may also fail for an error of the API.
     fn reply(
         &self,
         request: Map<String, Value>,
@@ -215,14 +222,18 @@ impl Reply {
         Self { provider, listener, whole: Value::Null }
     }
 
-    /// Adds an event of the stream: its data as JSON. Unknown events are ignored.
+    /// Adds an event of the stream: its data as JSON. An error of the API becomes the member `error` of the reply, for which a
+    /// [`Run`] fails. Unknown events are ignored.
     pub fn push(&mut self, event: &Value) {
+        if let Some(error) = Provider::error_in(event) {
+            keep(&mut self.whole, "error", error.clone());
+        }
         let events = self.provider.format().add(&mut self.whole, event);
         events.into_iter().for_each(|event| (self.listener)(event));
     }
 
     /// Returns the whole reply, in the form of a response that is not streamed. If the stream broke off, its last call is
-    /// unfinished and will not be made.
+    /// unfinished and will not be made; if it broke off before any text or call, a [`Run`] fails.
     #[must_use]
     pub fn finish(self) -> Value {
         self.whole
@@ -311,6 +322,12 @@ impl From<Deferred> for RunTools {
     }
 }
 
+impl From<&Deferred> for RunTools {
+    fn from(deferred: &Deferred) -> Self {
+        deferred.clone().into()
+    }
+}
+
 /// The model's answer, and the conversation with it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -341,6 +358,20 @@ pub enum RunError<E> {
         /// The messages so far.
         messages: Vec<Value>,
     },
+    /// The reply cannot be used: it is an error of the API, it is not the body of a response of this provider, or its stream
+    /// broke off before any text or call.
+    #[error("the reply of {} cannot be used: {reason}", provider.label())]
+    #[non_exhaustive]
+    Reply {
+        /// The provider whose format the reply should have.
+        provider: Provider,
+        /// The reason: the error message of the API, or what the reply lacks.
+        reason: String,
+        /// The reply, as the model returned it. It has what arrived of a stream before an error.
+        reply: Value,
+        /// The messages so far, without this reply.
+        messages: Vec<Value>,
+    },
     /// The tools of a prompt cannot be offered: [`RenderError`](crate::RenderError) or [`ToolsetError`](crate::ToolsetError).
     #[error("the tools cannot be offered: {error}")]
     #[non_exhaustive]
@@ -367,9 +398,10 @@ impl<E> RunError<E> {
     #[must_use]
     pub fn messages(&self) -> &[Value] {
         match self {
-            Self::Model { messages, .. } | Self::Tools { messages, .. } | Self::TooManyTurns { messages, .. } => {
-                messages
-            }
+            Self::Model { messages, .. }
+            | Self::Reply { messages, .. }
+            | Self::Tools { messages, .. }
+            | Self::TooManyTurns { messages, .. } => messages,
         }
     }
 }

@@ -4,6 +4,7 @@ use mcp_bindgen_schema::provider::Dialect;
 use serde_json::{Value, json};
 
 use super::calls::{Answered, End, ModelCall, RunEvent, arguments, calls_among, items, text};
+use super::fault::{begun, first, list};
 use super::format::{Facts, Format, Role, StrictRoom, grown, push_text};
 use super::parts::{Part, Takes};
 
@@ -51,6 +52,14 @@ impl Format for Anthropic {
 
     fn message(&self, role: Role, parts: Vec<Part>) -> Value {
         json!({"role": role, "content": parts.into_iter().map(block).collect::<Vec<_>>()})
+    }
+
+    fn check(&self, reply: &Value) -> Result<(), String> {
+        match reply.get("stop_reason") {
+            None => first(reply, "content").map(drop),
+            Some(Value::Null) => list(reply, "content").and_then(|_| begun(self, reply)),
+            Some(_) => list(reply, "content").map(drop),
+        }
     }
 
     fn reply(&self, reply: &Value) -> Vec<Value> {

@@ -32,7 +32,14 @@ pub(crate) trait Format: Sync {
         text.into()
     }
 
-    /// Returns the messages of a reply, as they go into the next request.
+    /// Checks that a reply is the body of a response with a message, which may be empty.
+    ///
+    /// # Errors
+    /// Fails with the reason, which continues "the reply cannot be used: ".
+    fn check(&self, reply: &Value) -> Result<(), String>;
+
+    /// Returns the messages of a reply, as they go into the next request: none for an empty message that the provider would
+    /// refuse there.
     fn reply(&self, reply: &Value) -> Vec<Value>;
 
     /// Returns the text of a reply.
@@ -135,6 +142,16 @@ pub(super) fn push_text(object: &mut Value, key: &str, more: &str) {
     match members.entry(key).or_insert(Value::Null) {
         Value::String(text) => text.push_str(more),
         other => *other = more.into(),
+    }
+}
+
+/// Sets a member of a reply that is put together.
+pub(crate) fn keep(reply: &mut Value, key: &str, value: Value) {
+    if !reply.is_object() {
+        *reply = json!({});
+    }
+    if let Value::Object(members) = reply {
+        members.insert(key.to_owned(), value);
     }
 }
 

@@ -4,7 +4,8 @@ use mcp_bindgen_schema::provider::Dialect;
 use serde_json::{Value, json};
 
 use super::calls::{Answered, End, ModelCall, RunEvent, arguments, calls_among, items, text};
-use super::format::{Facts, Format, Role, push_text};
+use super::fault::{begun, first, said};
+use super::format::{Facts, Format, Role, keep, push_text};
 use super::parts::{Part, Takes, joined};
 use crate::json::object;
 
@@ -78,8 +79,18 @@ impl Format for Gemini {
         json!({"parts": [{"text": text}]})
     }
 
+    fn check(&self, reply: &Value) -> Result<(), String> {
+        let blocked = |lack| match reply.pointer("/promptFeedback/blockReason") {
+            Some(reason) => format!("the prompt was blocked: {}", said(reason)),
+            None => lack,
+        };
+        let candidate = first(reply, "candidates").map_err(blocked)?;
+        if text(candidate, "finishReason").is_empty() { begun(self, reply) } else { Ok(()) }
+    }
+
     fn reply(&self, reply: &Value) -> Vec<Value> {
-        reply.pointer("/candidates/0/content").cloned().into_iter().collect()
+        let content = reply.pointer("/candidates/0/content").filter(|content| !items(content, "parts").is_empty());
+        content.cloned().into_iter().collect()
     }
 
     fn text(&self, reply: &Value) -> String {
@@ -89,11 +100,14 @@ impl Format for Gemini {
 
     /// Events are responses with some more parts each.
     fn add(&self, reply: &mut Value, event: &Value) -> Vec<RunEvent> {
-        if reply.is_null() {
-            *reply = json!({"candidates": [{"content": {"role": "model", "parts": []}}]});
+        if let Some(feedback) = event.get("promptFeedback") {
+            keep(reply, "promptFeedback", feedback.clone());
         }
         let mut pieces = Vec::new();
         let Some(more) = event.pointer("/candidates/0") else { return pieces };
+        if reply.get("candidates").is_none() {
+            keep(reply, "candidates", json!([{"content": {"role": "model", "parts": []}}]));
+        }
         if let (Some(Value::Object(candidate)), Value::Object(members)) = (reply.pointer_mut("/candidates/0"), more) {
             let members = members.iter().filter(|(key, _)| *key != "content");
             candidate.extend(members.map(|(key, value)| (key.clone(), value.clone())));

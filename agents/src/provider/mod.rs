@@ -3,6 +3,7 @@
 mod anthropic;
 mod arguments;
 mod calls;
+mod fault;
 mod format;
 mod gemini;
 mod openai_chat;
@@ -12,7 +13,7 @@ mod parts;
 pub use arguments::{Arguments, UnreadableArguments};
 pub use calls::{Answered, Answers, ModelCall, RunEvent};
 pub(crate) use calls::{items, text};
-pub(crate) use format::{Facts, Format};
+pub(crate) use format::{Facts, Format, keep};
 pub(crate) use parts::{pictures, text_beside_pictures, with_message};
 
 use format::Role;
@@ -44,11 +45,22 @@ impl Provider {
         }
     }
 
+    /// Returns the name of the API in messages.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::OpenAiChat => "OpenAI Chat Completions",
+            Self::OpenAiResponses => "OpenAI Responses",
+            Self::Anthropic => "Anthropic",
+            Self::Gemini => "Gemini",
+        }
+    }
+
     /// Returns the calls that a model's reply requests, in order. Calls that the provider makes itself are left out.
     /// Custom tool calls of Chat Completions are included: the conversation cannot continue until each is answered.
     ///
     /// The reply is the body of a response, or the part of it that programs keep: the message, the list of items or
-    /// of blocks. Of several alternatives (`choices`, `candidates`) the first is read. Other values contain no calls.
+    /// of blocks. Of several alternatives (`choices`, `candidates`) the first is read. Other values contain no calls, and
+    /// neither does the body of an error: look at the status of a response first. [`Run`](crate::Run) fails for such a body.
     /// Assemble streamed replies first.
     ///
     /// If the reply was truncated, its last call is [unfinished](ModelCall::is_unfinished), unless it is complete; if
@@ -145,7 +157,7 @@ impl Provider {
         self == Self::Anthropic && text(reply, "stop_reason") == "pause_turn"
     }
 
-    /// Returns the text of a model's reply: the body of a response.
+    /// Returns the text of a model's reply: the body of a response. Other values have no text, such as the body of an error.
     #[must_use]
     pub fn text(self, reply: &Value) -> String {
         self.format().text(reply)

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::calls::{Answered, End, ModelCall, RunEvent, arguments, calls_among, text};
-use super::format::{Facts, Format, Role, grown, push_text};
+use super::fault::{begun, first, no_body};
+use super::format::{Facts, Format, Role, grown, keep, push_text};
 use super::parts::{Part, Takes, joined};
 
 pub(super) struct Chat;
@@ -58,8 +59,21 @@ impl Format for Chat {
         json!({"role": "system", "content": text})
     }
 
+    fn check(&self, reply: &Value) -> Result<(), String> {
+        let choice = first(reply, "choices")?;
+        match (choice.get("message"), choice.get("finish_reason")) {
+            (Some(Value::Object(_)), Some(Value::Null)) => begun(self, reply),
+            (Some(Value::Object(_)), _) => Ok(()),
+            _ => Err(no_body("no `message` in `choices`")),
+        }
+    }
+
     fn reply(&self, reply: &Value) -> Vec<Value> {
-        reply.pointer("/choices/0/message").cloned().into_iter().collect()
+        let is_some = |(key, value): (&String, &Value)| {
+            key != "role" && !value.is_null() && value.as_array().is_none_or(|items| !items.is_empty())
+        };
+        let says_something = |message: &&Value| message.as_object().is_some_and(|members| members.iter().any(is_some));
+        reply.pointer("/choices/0/message").filter(says_something).cloned().into_iter().collect()
     }
 
     fn text(&self, reply: &Value) -> String {
@@ -68,14 +82,15 @@ impl Format for Chat {
 
     /// Events are chunks: the deltas of a message.
     fn add(&self, reply: &mut Value, event: &Value) -> Vec<RunEvent> {
-        if reply.is_null() {
-            let message = json!({"role": "assistant", "content": null});
-            *reply = json!({"choices": [{"index": 0, "message": message, "finish_reason": null}]});
-        }
         let mut pieces = Vec::new();
         let mut choices = event.get("choices").and_then(Value::as_array).into_iter().flatten();
         let choice = choices.find(|choice| choice.get("index").is_none_or(|index| *index == 0));
-        let (Some(choice), Some(kept)) = (choice, reply.pointer_mut("/choices/0")) else { return pieces };
+        let Some(choice) = choice else { return pieces };
+        if reply.get("choices").is_none() {
+            let message = json!({"role": "assistant", "content": null});
+            keep(reply, "choices", json!([{"index": 0, "message": message, "finish_reason": null}]));
+        }
+        let Some(kept) = reply.pointer_mut("/choices/0") else { return pieces };
         if let (Some(reason @ Value::String(_)), Value::Object(kept)) = (choice.get("finish_reason"), &mut *kept) {
             kept.insert("finish_reason".to_owned(), reason.clone());
         }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::calls::{Answered, End, ModelCall, RunEvent, arguments, calls_among, items, text};
+use super::fault::{begun, first, list};
 use super::format::{Facts, Format, Role};
 use super::parts::{Part, Takes, joined};
 
@@ -57,6 +58,16 @@ impl Format for Responses {
             Role::Assistant => vec![json!({"type": "output_text", "text": joined(&parts)})],
         };
         json!({"role": role, "content": content})
+    }
+
+    fn check(&self, reply: &Value) -> Result<(), String> {
+        let status = text(reply, "status");
+        match status.as_str() {
+            "failed" | "cancelled" => Err(format!("its `status` is `{status}`")),
+            "completed" | "incomplete" => list(reply, "output").map(drop),
+            "in_progress" | "queued" => list(reply, "output").and_then(|_| begun(self, reply)),
+            _ => first(reply, "output").map(drop),
+        }
     }
 
     fn reply(&self, reply: &Value) -> Vec<Value> {

@@ -9,6 +9,7 @@ mod hosted;
 mod mcp_section;
 mod offers;
 mod opening;
+mod replies;
 mod results;
 mod run;
 mod section_servers;
