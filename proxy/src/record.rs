@@ -147,8 +147,8 @@ const LONGEST_PENDING: usize = 1024 * 1024;
 
 /// A file with a line of JSON for each call: its time, caller, server, tool, outcome, duration, the reason if it was
 /// denied, and the SHA-256 of its arguments (of their canonical JSON). Each line has the hash of the one before in
-/// `previous`, and its own in `hash`, so that a change, a removal or an insertion is found by [`verify`](Self::verify). Lines that are removed at the end
-/// are not.
+/// `previous`, and its own in `hash`, so that a change, a removal or an insertion is found by [`verify`](Self::verify).
+/// Lines that are removed at the end are not.
 ///
 /// While the file cannot be written, calls are denied.
 ///

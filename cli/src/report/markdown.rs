@@ -118,7 +118,7 @@ fn section(entry: &Entry, room: usize) -> String {
     }
     if !entry.status.is_good() && !entry.is_accepted() {
         let run = |command: &str| code(&format!("mcp-bindgen {command} {}", entry.server));
-        let accept = format!(", and {} to accept the change", run("sync"));
+        let accept = format!(", and {} to write the snapshot", run("sync"));
         let accept = if entry.status == Status::Failed { "" } else { &accept };
         let _ = write!(text, "\nRun {} for details{accept}.\n", run("check"));
     }
@@ -247,7 +247,7 @@ mod tests {
         let rows = one.lines().filter(|line| line.starts_with("| compatible |")).count();
         assert!(one.contains(&format!("\nand {} more changes, omitted here.\n\n</details>", 400 - rows)));
         assert!(
-            one.ends_with("Run `mcp-bindgen check s0` for details, and `mcp-bindgen sync s0` to accept the change.\n"),
+            one.ends_with("Run `mcp-bindgen check s0` for details, and `mcp-bindgen sync s0` to write the snapshot.\n"),
             "{one}"
         );
         let many: Vec<Entry> = (0..2000).map(|server| changed(server, 1)).collect();
