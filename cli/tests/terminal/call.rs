@@ -38,26 +38,6 @@ fn approval_question_shows_all_arguments() {
 }
 
 #[test]
-fn form_of_a_server_is_filled_at_the_terminal() {
-    let project = Project::new("[servers.fixture]\ncommand = \"SERVER\"\napprove = [\"make_*\"]\n");
-    let program = env!("CARGO_BIN_EXE_mcp-bindgen");
-    let arguments = "args = [\"serve\", \"--config\", \"mcp.toml\"]";
-    project.write("other.toml", &format!("[servers.both]\ncommand = '{program}'\n{arguments}\n"));
-    let words = ["call", "--config", "other.toml", "both", "fixture_make_report", "--yes"];
-    let question = "Server `both` asks: May the tool `make_report` of the server `fixture` be called with {}?\n\
-                    Answer it? [y/N] ";
-    for (answer, code, then) in
-        [("y\ntrue\n", 0, "All is well."), ("y\nfalse\n", 3, "the user declined"), ("\n", 3, "the user declined")]
-    {
-        let (shown, exit) = at_terminal(&project, &words, "[y/N]", answer);
-        let is_asked =
-            shown.contains(question) && shown.contains("approve (true|false, required): ") == answer.starts_with('y');
-        assert!(exit == Some(code) && is_asked && shown.contains(then), "{answer:?}: {exit:?}\n{shown}");
-    }
-    project.run(&words).exits_with(3).says("returned an error");
-}
-
-#[test]
 fn progress_is_shown_on_one_line_and_removed() {
     let project = Project::new("[servers.fixture]\ncommand = \"SERVER\"\n");
     let words = ["call", "fixture", "count_slowly", "--steps", "3", "--pause_ms", "150"];

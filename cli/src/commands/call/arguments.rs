@@ -77,18 +77,10 @@ pub(super) async fn complete(flags: Flags, words: Vec<String>) -> Result<(Flags,
     if !terminal::is_there() {
         return Err(Failure::usage("`-i` requires a terminal: pass the arguments as flags"));
     }
-    let no_stdin = |from: FileRef<'_>| match from {
-        FileRef::Stdin => Err("the answers are read from standard input".to_owned()),
-        path => file(path),
-    };
-    apart(move || ask(&flags, words, no_stdin).map(|words| (flags, words))).await?
+    apart(move || ask(&flags, words).map(|words| (flags, words))).await?
 }
 
-/// Returns the text of a file that an answer names, or an error.
-type Reader = fn(FileRef<'_>) -> std::result::Result<String, String>;
-
-/// Prompts for each missing argument, and returns the words together with the answers.
-pub(super) fn ask(flags: &Flags, mut words: Vec<String>, read: Reader) -> Result<Vec<String>> {
+fn ask(flags: &Flags, mut words: Vec<String>) -> Result<Vec<String>> {
     let given = flags.given(&words);
     // Arguments that `--args` sets are not prompted for.
     let has_base = words.iter().any(|word| word.starts_with("--args"));
@@ -104,7 +96,7 @@ pub(super) fn ask(flags: &Flags, mut words: Vec<String>, read: Reader) -> Result
         }
         let is_required = flag.is_required && !has_base;
         let mut answered = Vec::new();
-        while let Some(word) = answer(flags, flag, is_required && answered.is_empty(), &answered, read)? {
+        while let Some(word) = answer(flags, flag, is_required && answered.is_empty(), &answered)? {
             let is_all = !flag.repeats || (answered.is_empty() && flags.is_whole(&word));
             answered.push(word);
             if is_all {
@@ -117,19 +109,17 @@ pub(super) fn ask(flags: &Flags, mut words: Vec<String>, read: Reader) -> Result
 }
 
 /// Reads one answer as a word, which must fit after the elements in `before`. Returns `None` for an empty answer.
-fn answer(
-    flags: &Flags,
-    flag: &Flag,
-    is_required: bool,
-    before: &[String],
-    mut read: Reader,
-) -> Result<Option<String>> {
+fn answer(flags: &Flags, flag: &Flag, is_required: bool, before: &[String]) -> Result<Option<String>> {
     let takes = match &flag.value {
         Some(_) if !flag.values.is_empty() => printable(&flag.values.join("|")),
         Some(value) => format!("<{value}>"),
         None => "true|false".to_owned(),
     };
     let mark = if is_required { ", required" } else { "" };
+    let mut no_stdin = |from: FileRef<'_>| match from {
+        FileRef::Stdin => Err("the answers are read from standard input".to_owned()),
+        path => file(path),
+    };
     loop {
         say(&format!("{} ({takes}{mark}): ", printable(&flag.path.concat())))?;
         let mut line = String::new();
@@ -145,7 +135,7 @@ fn answer(
             text => text.strip_prefix(":=").map_or_else(|| flag.with_text(text), |json| flag.with_json(json)),
         };
         let words = [before, std::slice::from_ref(&word)].concat();
-        let faults = flags.parse(&words, &mut read).err().unwrap_or_default();
+        let faults = flags.parse(&words, &mut no_stdin).err().unwrap_or_default();
         match faults.iter().find(|fault| fault.kind != FlagFaultKind::Missing) {
             Some(fault) => say(&format!("  {fault}\n"))?,
             None => return Ok(Some(word)),

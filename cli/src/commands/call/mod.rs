@@ -2,7 +2,6 @@
 
 pub(super) mod arguments;
 pub(super) mod files;
-mod form;
 mod tool;
 
 use std::ffi::OsString;
@@ -65,15 +64,11 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
     let described = called.of_snapshot(&tool, output);
 
     let is_approved = options.yes;
-    let mut answering = ClientOptions::new().on_approval(move |request| approve(is_approved, request));
-    if terminal::is_there() {
-        let name = server.name.clone();
-        answering = answering.on_elicitation(move |request| form::fill(name.clone(), request));
-    }
+    let approving = ClientOptions::new().on_approval(move |request| approve(is_approved, request));
     // The timeout also applies to requests before the call.
     server.timeout = options.timeout.or(server.timeout);
     let mut patience = Patience::new(options.timeout);
-    let client = live::client_knowing(&config, &server, known.as_ref(), answering);
+    let client = live::client_knowing(&config, &server, known.as_ref(), approving);
     live::closing(&client, async {
         let described = match (described, called.unknown(&tool)) {
             (Some(described), _) => described,
