@@ -62,7 +62,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
         return text.to_owned();
     }
     let mut kept = String::new();
-    for character in text.chars() {
+    for character in text.chars().take(columns) {
         kept.push(character);
         if kept.width() + 1 > columns {
             kept.pop();

@@ -89,7 +89,7 @@ fn of_entry(entry: &Entry, denied: Denied) -> Vec<Said<'_>> {
     }
     for (change, message) in by_tool(&entry.changes) {
         let level = match change.class {
-            class if class.is_loud() => ERROR,
+            class if class.is_loud() || denied.refuses(change) => ERROR,
             Class::Source => WARNING,
             _ => NOTICE,
         };
@@ -275,6 +275,10 @@ mod tests {
         assert!(lines[0].starts_with("::error title=s%3A silent change::copy /inputSchema/required"), "{lines:?}");
         assert!(lines[1].starts_with("::warning title=s%3A silent change since main::"), "{lines:?}");
         assert!(lines[0].ends_with("is new(b: impl Into<String>, a: impl Into<String>)"), "{lines:?}");
+        let mut added = Entry::new("s", Status::OutOfDate);
+        added.changes = drift::diff(&Snapshot::default(), &copies(["a", "b"]));
+        let lines = annotations(&[added], Denied { deny: Some(Class::Compatible) });
+        assert!(lines.len() == 1 && lines[0].starts_with("::error title=s%3A compatible change::copy"), "{lines:?}");
         let since = |class| annotations(&entries, Denied { deny: Some(class) }).remove(1);
         assert!(since(Class::Breaking).starts_with("::warning title=s%3A silent change since main::"));
         assert!(since(Class::Silent).starts_with("::error title=s%3A silent change since main::"));

@@ -29,8 +29,8 @@ const MOST_ROWS: usize = 200;
 
 /// Formats the comment. Untrusted text is always inside code, where it cannot be a mention, a link or an image.
 pub(crate) fn comment(entries: &[Entry], denied: Denied) -> String {
-    let is_refused = |entry: &Entry| entry.since.as_ref().is_some_and(|since| since.is_refused(denied));
-    let verdict = match entries.iter().all(|entry| entry.is_fine() && !is_refused(entry)) {
+    let is_bad = |since: &Since| since.is_refused(denied) || matches!(since.difference, Difference::Unknown(_));
+    let verdict = match entries.iter().all(|entry| entry.is_fine() && !entry.since.as_ref().is_some_and(is_bad)) {
         false => "MCP snapshots need attention",
         true if entries.iter().any(Entry::is_accepted) => "All changes of MCP servers are accepted",
         true if entries.iter().any(|entry| entry.status == Status::Valid) => "All MCP snapshots are valid",

@@ -222,7 +222,7 @@ fn breaking_changes_since_the_base_are_reported_for_valid_snapshots() {
     assert_eq!(lines.len(), 2, "{github}");
     for (line, tool) in lines.iter().zip(["delete", "find"]) {
         assert!(line.starts_with("::warning file=mcp/s.json,"), "{github}");
-        assert!(line.contains(&format!("title=s%3A breaking change since main::{tool} ")), "{github}");
+        assert!(line.contains(&format!("title=s%3A breaking change since main::{tool}")), "{github}");
     }
     assert!(lines[1].contains(",line="), "{github}");
     let denied = |format| [&formatted(format)[..], &["--deny", "breaking"]].concat();
