@@ -157,7 +157,7 @@ impl Around for Arc<Observer> {
         }
         report(self, call, async |call| {
             let span = CallSpan::of_all(self, &call);
-            let outcome = below.call(call).instrument(span.span.clone()).await;
+            let outcome = async { below.call(call).await }.instrument(span.span.clone()).await;
             span.end(&outcome);
             outcome
         })

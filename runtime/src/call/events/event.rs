@@ -50,7 +50,7 @@ pub struct ToolInvoked {
     pub duration: Duration,
     /// How it ended.
     pub outcome: CallOutcome,
-    /// The reason of a denied call, redacted and on one line.
+    /// The reason of a denied call, on one line, and without the secrets that the client has read so far.
     pub reason: Option<String>,
     /// The arguments, redacted, if the client records content.
     pub arguments: Option<Map<String, Value>>,
