@@ -256,8 +256,14 @@ fn takes(shape: &Shape, one: &Condition) -> bool {
         _ if one.equals.is_none() => kinds.has(Kinds::INTEGER),
         _ => one.equals.as_ref().is_some_and(|value| kinds.has(Kinds::of(value))),
     };
-    // Any value may be `null` for a server that takes it as an absent one.
-    is_listed || one.equals == Some(Value::Null)
+    let is_accepted_instead = match &one.equals {
+        // Some servers take `null` for an absent value.
+        Some(Value::Null) => true,
+        // Some servers take text for the value in it.
+        Some(Value::String(text)) => serde_json::from_str(text).is_ok_and(|value| kinds.has(Kinds::of(&value))),
+        _ => false,
+    };
+    is_listed || is_accepted_instead
 }
 
 /// Returns the values of an enumeration, or `None` for other shapes.

@@ -150,7 +150,9 @@ impl Options {
             if unmet.is_empty() {
                 break;
             }
-            if name_of(tool).is_some_and(|name| matches_globs(&rule.tools, name)) {
+            if let Some(name) = name_of(tool).filter(|name| matches_globs(&rule.tools, name)) {
+                // Rules see the arguments that are sent, with those that a view fixes.
+                let tool = snapshot.viewed.get(name).map_or(tool, |viewed| &viewed.before);
                 let arguments = Arguments::new(tool.get("inputSchema").unwrap_or(&Value::Bool(true)));
                 unmet.retain_mut(|(name, condition, why)| {
                     arguments.unmet(name, condition).is_some_and(|more| {

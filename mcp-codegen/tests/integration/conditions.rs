@@ -2,6 +2,7 @@
 
 use mcp_bindgen_codegen::Options;
 use mcp_bindgen_model::{Config, Snapshot};
+use mcp_bindgen_schema::apply_views;
 
 const TOOLS: &str = r##"{"tools": [
     {"name": "put", "inputSchema": {"type": "object", "properties": {
@@ -112,9 +113,9 @@ fn operator_that_no_value_of_the_type_meets_is_refused() {
         ("size", "prefix", "\"a\"", "its type is `integer`: use `equals`, `min` or `max`"),
         ("size", "equals", "1.5", "its type is `integer`"),
         ("ratio", "pattern", "\"a\"", "its type is `number`: use `equals`, `min` or `max`"),
-        ("ratio", "equals", "\"1\"", "its type is `number`"),
+        ("ratio", "equals", "\"one\"", "its type is `number`"),
         ("loud", "min", "0", "its type is `boolean`: use `equals`"),
-        ("loud", "equals", "\"true\"", "its type is `boolean`"),
+        ("loud", "equals", "\"loud\"", "its type is `boolean`"),
         ("mode", "equals", "\"opne\"", "it is `closed` or `open`"),
         ("mode", "prefix", "\"x\"", "it is `closed` or `open`"),
         ("mode", "min", "1", "it is `closed` or `open`"),
@@ -158,6 +159,9 @@ fn condition_that_arguments_can_meet_is_accepted() {
         "size = { equals = 3.0 }",
         "ratio = { min = 1, max = 2 }",
         "loud = { equals = true }",
+        // Some servers take text for the value in it.
+        "loud = { equals = \"true\" }",
+        "ratio = { equals = \"0.5\" }",
         "target = { prefix = \"a\" }",
         "\"/target/id\" = { min = 1 }",
         "\"/shape/kind\" = { equals = \"a\" }",
@@ -200,4 +204,14 @@ fn condition_that_one_tool_of_the_policy_can_meet_is_accepted() {
     // A tool that declares no arguments takes any, unless it forbids them.
     assert_eq!(said_of("\"*\"", "\"/anything/x\" = { min = 1 }"), none);
     assert_eq!(said_of("\"ping\"", "x = { min = 1 }").len(), 1);
+}
+
+#[test]
+fn condition_on_an_argument_that_a_view_fixes_is_accepted() {
+    let text = "[servers.hub]\nnpm = \"x\"\n[servers.hub.view.find]\nfixed.query = \"a\"\n[[servers.hub.policy]]\n\
+                then = \"deny\"\ntools = [\"find\"]\nwhen = { query = { equals = \"a\" } }\n";
+    let config = Config::parse_toml(text, "mcp.toml".as_ref()).unwrap();
+    let hub = &config.servers["hub"];
+    let snapshot = apply_views(&Snapshot::parse(TOOLS).unwrap(), hub).unwrap();
+    assert_eq!(Options::for_server(hub).idle_patterns(&snapshot), []);
 }

@@ -1,5 +1,7 @@
 //! Schemas without an argument: the schema of the other arguments, for calls that always or never have it.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::values::check;
@@ -183,7 +185,17 @@ impl Narrowing<'_> {
         segments.try_fold(first, |value, segment| value.get(segment))?.as_object()
     }
 
-    fn names(&self, schema: &Map<String, Value>, depth: usize, names: &mut Vec<String>) {
+    /// Adds the names of declared arguments. Each schema is visited once, because they can refer to each other.
+    fn names(
+        &self,
+        schema: &Map<String, Value>,
+        depth: usize,
+        seen: &mut HashSet<*const Map<String, Value>>,
+        names: &mut Vec<String>,
+    ) {
+        if !seen.insert(std::ptr::from_ref(schema)) {
+            return;
+        }
         if let Some(Value::Object(properties)) = schema.get("properties") {
             for key in properties.keys() {
                 if !names.contains(key) {
@@ -206,10 +218,10 @@ impl Narrowing<'_> {
             parts.extend(dependent.values());
         }
         for inner in parts.into_iter().filter_map(Value::as_object) {
-            self.names(inner, depth + 1, names);
+            self.names(inner, depth + 1, seen, names);
         }
         if let Some(target) = self.target(schema) {
-            self.names(target, depth + 1, names);
+            self.names(target, depth + 1, seen, names);
         }
     }
 
@@ -259,6 +271,6 @@ fn add(schema: &mut Map<String, Value>, more: Map<String, Value>) {
 pub fn declared_arguments(whole: &Map<String, Value>) -> Vec<String> {
     let mut names = Vec::new();
     let reading = Narrowing { whole, argument: "", sent: None };
-    reading.names(whole, 0, &mut names);
+    reading.names(whole, 0, &mut HashSet::new(), &mut names);
     names
 }

@@ -150,3 +150,13 @@ fn references_to_a_removed_argument_still_resolve() {
     assert_eq!(seen["allOf"][0]["required"], json!(["title"]));
     assert!(fault(&definition, "fixed.owner = 1").contains("expected a string"));
 }
+
+#[test]
+fn arguments_of_mutually_recursive_schemas_are_listed_quickly() {
+    let again = |name: &str| vec![json!({ "$ref": format!("#/$defs/{name}") }); 20];
+    let whole = json!({ "$ref": "#/$defs/A", "$defs": {
+        "A": { "anyOf": again("B"), "properties": { "a": {} } },
+        "B": { "anyOf": again("A"), "properties": { "b": {} } },
+    }});
+    assert_eq!(super::declared_arguments(whole.as_object().unwrap()), ["a", "b"]);
+}
