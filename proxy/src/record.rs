@@ -87,7 +87,8 @@ impl Record<'_> {
     pub(crate) fn end(mut self, outcome: &Result<ToolResult, CallError>) {
         self.outcome = CallOutcome::of(outcome);
         if let Err(CallError::Denied { reason, .. }) = outcome {
-            self.reason = Some(printable(&reason.chars().take(LONGEST_REASON).collect::<String>()));
+            let reason: String = reason.chars().take(LONGEST_REASON).collect();
+            self.reason = Some(printable(&reason).chars().take(LONGEST_REASON).collect());
         }
     }
 }
