@@ -334,7 +334,7 @@ impl From<&Deferred> for RunTools {
 pub struct Answer {
     /// The text of the last reply.
     pub text: String,
-    /// All messages, those of the run and the last reply included, in the provider's format.
+    /// All messages, those of the run and the last reply included unless it is empty, in the provider's format.
     pub messages: Vec<Value>,
     /// How many replies of the model it took.
     pub turns: usize,
@@ -367,7 +367,8 @@ pub enum RunError<E> {
         provider: Provider,
         /// The reason: the error message of the API, or what the reply lacks.
         reason: String,
-        /// The reply, as the model returned it. It has what arrived of a stream before an error.
+        /// The reply, as the model returned it. It has what arrived of a stream before an error; with OpenAI Responses
+        /// only whole items.
         reply: Value,
         /// The messages so far, without this reply.
         messages: Vec<Value>,

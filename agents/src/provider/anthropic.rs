@@ -63,9 +63,11 @@ impl Format for Anthropic {
     }
 
     fn reply(&self, reply: &Value) -> Vec<Value> {
-        let content =
-            reply.get("content").filter(|content| content.as_array().is_some_and(|blocks| !blocks.is_empty()));
-        content.map(|content| json!({"role": "assistant", "content": content})).into_iter().collect()
+        // The API refuses empty blocks of text, though it sends some.
+        let is_refused = |block: &Value| text(block, "type") == "text" && text(block, "text").is_empty();
+        let blocks = items(reply, "content").iter().filter(|block| !is_refused(block));
+        let content: Vec<&Value> = blocks.collect();
+        (!content.is_empty()).then(|| json!({"role": "assistant", "content": content})).into_iter().collect()
     }
 
     fn text(&self, reply: &Value) -> String {

@@ -17,8 +17,9 @@ impl Provider {
     /// A message may be empty.
     pub(crate) fn fault(self, reply: &Value) -> Option<String> {
         let lack = self.format().check(reply).err();
-        // Some servers put the message of an error at the root.
-        let at_root = || lack.as_ref().and(reply.get("message")).filter(|message| says_something(message));
+        // Some servers put the message of an error at the root. It is no message of a model, which has a role.
+        let is_error = |message: &&Value| says_something(message) && message.get("role").is_none();
+        let at_root = || lack.as_ref().and(reply.get("message")).filter(is_error);
         let error = error_of(reply).or_else(at_root);
         error.map(|error| format!("the API reports an error: {}", said(error))).or(lack)
     }

@@ -62,7 +62,9 @@ impl Format for Chat {
     fn check(&self, reply: &Value) -> Result<(), String> {
         let choice = first(reply, "choices")?;
         match (choice.get("message"), choice.get("finish_reason")) {
-            (Some(Value::Object(_)), Some(Value::Null)) => begun(self, reply),
+            (Some(message @ Value::Object(_)), Some(Value::Null)) if text(message, "refusal").is_empty() => {
+                begun(self, reply)
+            }
             (Some(Value::Object(_)), _) => Ok(()),
             _ => Err(no_body("no `message` in `choices`")),
         }

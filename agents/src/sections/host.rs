@@ -60,8 +60,11 @@ pub struct HostConfig {
     /// environment variables.
     pub config: Value,
     /// The tools that the prompt offers, in the form of the host's list of allowed tools: `mcp__files__read`. For Claude only,
-    /// in `allowedTools` of the SDK's options or `--allowedTools`.
+    /// in `allowedTools` of the SDK's options or `--allowedTools`: Claude calls them without asking its user.
     pub allowed_tools: Vec<String>,
+    /// The other tools of the servers, in the same form. For Claude only, in `disallowedTools` or `--disallowedTools`: Claude
+    /// does not call them. A tool that the server adds later is in neither list, and Claude asks its user.
+    pub disallowed_tools: Vec<String>,
     /// The servers that the host cannot run as they are configured, with the reasons.
     pub left_out: Vec<(String, String)>,
 }
@@ -72,7 +75,7 @@ impl RenderedPrompt {
     ///
     /// Nothing is weakened: a server is left out if its configuration or its section demands what the host does not enforce.
     /// These are the [demands](ServerConfig::demands) of its configuration and layers of its section. A selection of tools
-    /// becomes `allowed_tools` for Claude. A server with placeholders that the host does not know is left out too.
+    /// becomes `allowed_tools` and `disallowed_tools` for Claude. A server with placeholders that the host does not know is left out too.
     ///
     /// ```
     /// use mcp_bindgen_agents::{Host, Prompt, PromptParams, PromptState, Section, SectionServer};
@@ -93,7 +96,8 @@ impl RenderedPrompt {
     /// ```
     #[must_use]
     pub fn host_config(&self, host: Host) -> HostConfig {
-        let (mut servers, mut allowed_tools, mut left_out) = (Map::new(), Vec::new(), Vec::new());
+        let (mut servers, mut allowed_tools, mut disallowed_tools) = (Map::new(), Vec::new(), Vec::new());
+        let mut left_out = Vec::new();
         for (index, server) in self.servers().iter().enumerate() {
             let selections = self.offered.order.iter().filter_map(|(_, offer)| match offer {
                 Offer::Server { index: of, only } if *of == index => Some(only.as_ref()),
@@ -104,21 +108,25 @@ impl RenderedPrompt {
                 Ok(entry) => {
                     servers.insert(server.name().to_owned(), entry);
                     if host == Host::Claude {
-                        allowed_tools.extend(tools(server, &selections));
+                        let (allowed, others) = tools(server, &selections);
+                        allowed_tools.extend(allowed);
+                        disallowed_tools.extend(others);
                     }
                 }
                 Err(why) => left_out.push((server.name().to_owned(), why)),
             }
         }
-        HostConfig { config: json!({ host.servers_key(): servers }), allowed_tools, left_out }
+        HostConfig { config: json!({ host.servers_key(): servers }), allowed_tools, disallowed_tools, left_out }
     }
 }
 
-/// Returns the tools of a server that the prompt offers, as Claude names them.
-fn tools(server: &RenderedServer, selections: &[Option<&Arc<[String]>>]) -> Vec<String> {
+/// Returns the tools of a server that the prompt offers, and the others, as Claude names them.
+fn tools(server: &RenderedServer, selections: &[Option<&Arc<[String]>>]) -> (Vec<String>, Vec<String>) {
     let listed = server.handle.listed().unwrap_or_default();
     let is_offered = |name: &&str| server.handle.allows(name) && selections.iter().any(|only| selects(*only, name));
-    names(&listed).filter(is_offered).map(|name| format!("mcp__{}__{name}", server.name())).collect()
+    let (offered, others): (Vec<&str>, Vec<&str>) = names(&listed).partition(is_offered);
+    let named = |names: Vec<&str>| names.iter().map(|name| format!("mcp__{}__{name}", server.name())).collect();
+    (named(offered), named(others))
 }
 
 fn entry(host: Host, server: &RenderedServer, is_selected: bool) -> Result<Value, String> {

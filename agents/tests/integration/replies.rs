@@ -156,6 +156,10 @@ async fn bodies_of_other_apis_are_errors_that_name_the_missing_key() {
             assert!(error.contains("`Model::reply`"), "{error}");
         }
     }
+    // As Ollama's own API replies.
+    let other_api = json!({ "message": { "role": "assistant", "content": "Ada" }, "done": true });
+    let other_api = failure(Provider::OpenAiChat, other_api, false).await;
+    assert!(other_api.contains("`choices`"), "{other_api}");
     let no_message = failure(Provider::OpenAiChat, json!({ "choices": [{ "text": "Ada" }] }), false).await;
     assert!(no_message.contains("`message`"), "{no_message}");
 }
@@ -203,6 +207,7 @@ async fn empty_messages_are_answers() {
         chat(json!({ "role": "assistant", "content": null, "refusal": null, "annotations": [] }), "stop"),
         claude("end_turn"),
         claude("refusal"),
+        (Provider::Anthropic, json!({ "content": [{ "type": "text", "text": "" }], "stop_reason": "end_turn" })),
         gemini(json!({ "finishReason": "SAFETY" })),
         gemini(json!({ "content": { "role": "model" }, "finishReason": "MAX_TOKENS" })),
         gemini(json!({ "content": { "role": "model", "parts": [] }, "finishReason": "STOP" })),
@@ -211,6 +216,7 @@ async fn empty_messages_are_answers() {
     let spoken = [
         chat(json!({ "role": "assistant", "content": "" }), "stop"),
         chat(json!({ "role": "assistant", "content": null, "refusal": "No." }), "stop"),
+        (Provider::OpenAiChat, json!({ "choices": [{ "message": { "refusal": "No." }, "finish_reason": null }] })),
         responses("completed", json!([{ "type": "reasoning", "summary": [] }])),
         responses("incomplete", json!([{ "type": "reasoning", "summary": [] }])),
         (Provider::OpenAiResponses, json!({ "output": [{ "type": "reasoning", "summary": [] }] })),

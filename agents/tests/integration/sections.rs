@@ -527,6 +527,7 @@ fn servers_become_a_host_configuration_or_are_reported() {
     let of =
         |names: &[String], server: &str| names.iter().filter(|name| name.contains(&format!("__{server}__"))).count();
     assert_eq!(["remote", "some", "few"].map(|server| of(&claude.allowed_tools, server)), [2, 1, 1]);
+    assert_eq!(claude.disallowed_tools, ["mcp__some__write", "mcp__few__write"]);
     let left_out: Vec<&str> = claude.left_out.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(left_out, ["asks", "boxed", "ring", "ruled", "inside", "slow"], "{:?}", claude.left_out);
 

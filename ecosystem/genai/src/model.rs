@@ -70,7 +70,7 @@ impl Model for GenAi {
         }
         // A stream without an end is a reply that was cut.
         let Some(end) = end else { return Ok(reply.finish()) };
-        let reason = end.captured_stop_reason.as_ref().map(reason);
+        let reason = end.captured_stop_reason.as_ref().map_or("stop", reason);
         Ok(json!({ "choices": [{ "message": message(end.captured_content.unwrap_or_default()), "finish_reason": reason }] }))
     }
 }

@@ -55,8 +55,11 @@ impl ServerConfig {
     /// Returns `true` if a rule of `policy` demands something of calls of a tool, at least under some condition.
     #[must_use]
     pub fn has_policy(&self, tool: &str) -> bool {
-        let demands = |rule: &&PolicyRule| rule.then != PolicyEffect::Allow || rule.rate.is_some();
-        self.policies.iter().filter(demands).any(|rule| matches_globs(&rule.tools, tool))
+        self.restricting_policies().any(|rule| matches_globs(&rule.tools, tool))
+    }
+
+    fn restricting_policies(&self) -> impl Iterator<Item = &PolicyRule> {
+        self.policies.iter().filter(|rule| rule.then != PolicyEffect::Allow || rule.rate.is_some())
     }
 
     /// Returns `true` if `resources` selects a URI.
@@ -99,7 +102,7 @@ impl ServerConfig {
             ("tools", self.tools.is_some()),
             ("exclude", !self.exclude.is_empty()),
             ("view", !self.views.is_empty()),
-            ("policy", !self.policies.is_empty()),
+            ("policy", self.restricting_policies().next().is_some()),
             ("approve", !self.approve.is_empty()),
             ("resources", self.resources.is_some()),
             ("prompts", self.prompts.is_some()),
