@@ -272,8 +272,8 @@ fn of_working_directory(name: &str, is_trusted: bool) -> Result<ServerConfig, Bo
             return Ok(server);
         }
         Some(path) => format!(
-            "build the program again if `{}` is newer than the build; a program only reads it with `connect_with`, \
-             `Servers::load` or `ClientOptions::trust_current_folder`",
+            "`{}` is only read with `connect_with` and `Servers::load`, or `ClientOptions::trust_current_folder`; if it was \
+             added after the build, build the program again",
             shown(&path)
         ),
         None if is_trusted => format!("no mcp.toml or .mcp.json in `{}` or at its workspace root", shown(&folder)),
