@@ -63,7 +63,7 @@ fn call(id: &str, name: &str, n: u32) -> ModelCall {
 async fn reads_run_concurrently_and_writes_in_order() {
     let slow = Slow::default();
     let calls = vec![
-        ModelCall::new("1", "a_write", json!({"n": 1, "pause": 60})),
+        ModelCall::new("1", "a_write", json!({"n": 1, "pause": 600})),
         call("2", "a_read", 2),
         call("3", "b_write", 3),
         call("4", "a_put", 4),
