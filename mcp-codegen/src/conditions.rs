@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::table::distinct;
 
-/// At most so many names or values are shown in help.
+/// The maximum number of names or values in help.
 const MOST_NAMED: usize = 12;
 
 /// The arguments of a tool.
@@ -18,10 +18,10 @@ pub(crate) struct Arguments<'t> {
     document: Document<'t>,
 }
 
-/// Why no arguments meet a condition.
+/// The reason why no arguments meet a condition.
 #[derive(Default)]
 pub(crate) struct Unmet {
-    /// How many steps of its pointer lead somewhere.
+    /// The number of steps of its pointer that lead to a value.
     followed: usize,
     /// The operator that no value at its place meets; `None` if there is no such place.
     pub(crate) operator: Option<&'static str>,

@@ -21,7 +21,7 @@ impl Provider {
         let is_error = |message: &&Value| says_something(message) && message.get("role").is_none();
         let at_root = || lack.as_ref().and(reply.get("message")).filter(is_error);
         let error = error_of(reply).or_else(at_root);
-        error.map(|error| format!("the API reports an error: {}", said(error))).or(lack)
+        error.map(|error| format!("the API reports an error: {}", shown(error))).or(lack)
     }
 
     /// Returns the error of the API that an event of a stream reports.
@@ -45,7 +45,7 @@ fn says_something(error: &Value) -> bool {
 }
 
 /// Returns the message of an error, or other text of an API, in one line of limited length.
-pub(super) fn said(error: &Value) -> String {
+pub(super) fn shown(error: &Value) -> String {
     let message = json::text(error, "message").or(error.as_str()).filter(|message| !message.is_empty());
     let message = message.map_or_else(|| error.to_string(), str::to_owned);
     shortened(&line(head(&message, LOOKED_AT)), LONGEST_SAID)

@@ -4,7 +4,7 @@ use mcp_bindgen_schema::provider::Dialect;
 use serde_json::{Value, json};
 
 use super::calls::{Answered, End, ModelCall, RunEvent, arguments, calls_among, items, text};
-use super::fault::{begun, first, said};
+use super::fault::{begun, first, shown};
 use super::format::{Facts, Format, Role, keep, push_text};
 use super::parts::{Part, Takes, joined};
 use crate::json::object;
@@ -81,7 +81,7 @@ impl Format for Gemini {
 
     fn check(&self, reply: &Value) -> Result<(), String> {
         let blocked = |lack| match reply.pointer("/promptFeedback/blockReason") {
-            Some(reason) => format!("the prompt was blocked: {}", said(reason)),
+            Some(reason) => format!("the prompt was blocked: {}", shown(reason)),
             None => lack,
         };
         let candidate = first(reply, "candidates").map_err(blocked)?;
